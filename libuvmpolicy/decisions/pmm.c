@@ -17,8 +17,8 @@ static uint64_t bitmap_words(uint32_t roots)
 {
 	uint64_t words = 0;
 
-	for (uint32_t level = 0; level < UVMP_PMM_LEVELS; level++)
-		words += uvmp_pmm_level_words(roots, level);
+	for (uint32_t level = 0; level < PMM_LEVELS; level++)
+		words += pmm_level_words(roots, level);
 	return words;
 }
 
@@ -30,8 +30,8 @@ size_t uvmp_pmm_size(const struct uvmp_pmm_params *params)
 		return 0;
 	/* In the order of alignment: the header and the words need 8, the roots 4. */
 	bytes = sizeof(struct uvmp_pmm) + bitmap_words(params->roots) * sizeof(uint64_t) +
-	        params->splits * (uint64_t)sizeof(struct uvmp_pmm_split) +
-	        params->roots * (uint64_t)sizeof(struct uvmp_pmm_root);
+	        params->splits * (uint64_t)sizeof(struct pmm_split) +
+	        params->roots * (uint64_t)sizeof(struct pmm_root);
 	/* 0 where size_t is narrower than the size; a product, as a branch could never be taken on a 64-bit
 	 * host. */
 	return (size_t)bytes * (size_t)((size_t)bytes == bytes);
@@ -50,10 +50,10 @@ static void init_pool(struct uvmp_pmm *pmm, uint64_t *words)
 {
 	uint32_t bits = pmm->params.roots;
 
-	for (uint32_t level = 0; level < UVMP_PMM_LEVELS; level++) {
+	for (uint32_t level = 0; level < PMM_LEVELS; level++) {
 		pmm->level[level] = words;
 		fill_bits(words, bits);
-		bits = uvmp_pmm_level_words(pmm->params.roots, level);
+		bits = pmm_level_words(pmm->params.roots, level);
 		words += bits;
 	}
 	pmm->in_pool = pmm->params.roots;
@@ -61,11 +61,11 @@ static void init_pool(struct uvmp_pmm *pmm, uint64_t *words)
 
 static void init_lists(struct uvmp_pmm *pmm)
 {
-	static const struct uvmp_pmm_queue empty = {UVMP_PMM_NONE, UVMP_PMM_NONE, 0};
-	static const struct uvmp_pmm_root in_pool = {
-	        .link = {UVMP_PMM_NONE, UVMP_PMM_NONE}, .state = UVMP_PMM_POOL, .list = UVMP_PMM_LIST_NONE};
+	static const struct pmm_queue empty = {PMM_NONE, PMM_NONE, 0};
+	static const struct pmm_root in_pool = {
+	        .link = {PMM_NONE, PMM_NONE}, .state = PMM_POOL, .list = PMM_LIST_NONE};
 
-	for (uint32_t i = 0; i < UVMP_PMM_LISTS; i++)
+	for (uint32_t i = 0; i < PMM_LISTS; i++)
 		pmm->list[i] = empty;
 	for (uint32_t i = 0; i < pmm->params.roots; i++)
 		pmm->root[i] = in_pool;
@@ -85,15 +85,15 @@ enum uvmp_status uvmp_pmm_init(const struct uvmp_pmm_params *params, void *memor
 	if (bytes < needed)
 		return UVMP_ERR_SPACE;
 	words = (uint64_t *)(p + 1);
-	p->magic = UVMP_PMM_MAGIC;
+	p->magic = PMM_MAGIC;
 	p->params = *params;
 	p->allocated_pages = 0;
 	p->pinned = 0;
 	p->in_eviction = 0;
 	p->splits_fresh = 0;
-	p->split_chain = UVMP_PMM_NONE;
-	p->split = (struct uvmp_pmm_split *)(words + bitmap_words(params->roots));
-	p->root = (struct uvmp_pmm_root *)(p->split + params->splits);
+	p->split_chain = PMM_NONE;
+	p->split = (struct pmm_split *)(words + bitmap_words(params->roots));
+	p->root = (struct pmm_root *)(p->split + params->splits);
 	init_pool(p, words);
 	init_lists(p);
 	*pmm = p;
@@ -102,7 +102,7 @@ enum uvmp_status uvmp_pmm_init(const struct uvmp_pmm_params *params, void *memor
 
 bool uvmp_pmm_is_valid(const struct uvmp_pmm *pmm)
 {
-	return pmm != NULL && pmm->magic == UVMP_PMM_MAGIC && params_are_valid(&pmm->params) &&
+	return pmm != NULL && pmm->magic == PMM_MAGIC && params_are_valid(&pmm->params) &&
 	       pmm->splits_fresh <= pmm->params.splits;
 }
 
@@ -115,13 +115,13 @@ static struct uvmp_chunk claim(struct uvmp_pmm *pmm, uint32_t list, uint32_t siz
 	struct uvmp_chunk chunk = {member, 0, (uint8_t)size};
 
 	if (size == UVMP_CHUNK_2M) {
-		uvmp_pmm_pin_root(pmm, member);
+		uvmpi_pmm_pin_root(pmm, member);
 	} else {
-		chunk.root = pmm->split[member / UVMP_PMM_PAGES].root;
-		chunk.page = (uint16_t)(member % UVMP_PMM_PAGES);
-		uvmp_pmm_take_leaf(pmm, chunk.root, chunk.page);
+		chunk.root = pmm->split[member / PMM_PAGES].root;
+		chunk.page = (uint16_t)(member % PMM_PAGES);
+		uvmpi_pmm_take_leaf(pmm, chunk.root, chunk.page);
 	}
-	uvmp_pmm_root_unlist(pmm, chunk.root);
+	uvmpi_pmm_root_unlist(pmm, chunk.root);
 	return chunk;
 }
 
@@ -129,35 +129,35 @@ static struct uvmp_chunk claim(struct uvmp_pmm *pmm, uint32_t list, uint32_t siz
 static struct uvmp_chunk claim_batch(struct uvmp_pmm *pmm, uint32_t type)
 {
 	uint32_t batch = type == UVMP_CHUNK_USER ? 1u << pmm->params.batch_order : 1u;
-	uint32_t list = uvmp_pmm_free_list(type, UVMP_CHUNK_2M, pmm->params.is_zeroed);
-	struct uvmp_chunk chunk = {uvmp_pmm_pool_take(pmm), 0, UVMP_CHUNK_2M};
+	uint32_t list = pmm_free_list(type, UVMP_CHUNK_2M, pmm->params.is_zeroed);
+	struct uvmp_chunk chunk = {uvmpi_pmm_pool_take(pmm), 0, UVMP_CHUNK_2M};
 	uint32_t root;
 
 	pmm->root[chunk.root].type = (uint8_t)type;
-	uvmp_pmm_pin_root(pmm, chunk.root);
+	uvmpi_pmm_pin_root(pmm, chunk.root);
 	for (uint32_t i = 1; i < batch && pmm->in_pool != 0; i++) {
-		root = uvmp_pmm_pool_take(pmm);
-		pmm->root[root].state = UVMP_PMM_FREE;
+		root = uvmpi_pmm_pool_take(pmm);
+		pmm->root[root].state = PMM_FREE;
 		pmm->root[root].type = (uint8_t)type;
-		uvmp_pmm_root_move(pmm, root, list);
+		uvmpi_pmm_root_move(pmm, root, list);
 	}
 	return chunk;
 }
 
 /* Where an allocation is served from: the first list that is not empty, smallest size and zeroed first. Sets
- * *size to that list's size; UVMP_PMM_LIST_NONE and 2 MiB if only the pool is left. */
+ * *size to that list's size; PMM_LIST_NONE and 2 MiB if only the pool is left. */
 static uint32_t find_source(const struct uvmp_pmm *pmm, uint32_t type, uint32_t *size)
 {
 	for (; *size <= UVMP_CHUNK_2M; (*size)++) {
 		for (uint32_t nonzero = 0; nonzero < 2u; nonzero++) {
-			uint32_t list = uvmp_pmm_free_list(type, *size, 1u - nonzero);
+			uint32_t list = pmm_free_list(type, *size, 1u - nonzero);
 
 			if (pmm->list[list].count != 0)
 				return list;
 		}
 	}
 	*size = UVMP_CHUNK_2M;
-	return UVMP_PMM_LIST_NONE;
+	return PMM_LIST_NONE;
 }
 
 /* A failed allocation returns a free root to the pool in the driver [driver: chunk-free]. It does not here:
@@ -173,19 +173,19 @@ enum uvmp_status uvmp_pmm_alloc(struct uvmp_pmm *pmm, enum uvmp_chunk_type type,
 	if ((uint32_t)type > UVMP_CHUNK_KERNEL || (uint32_t)size > UVMP_CHUNK_2M)
 		return UVMP_ERR_RANGE;
 	source = find_source(pmm, (uint32_t)type, &source_size);
-	if (source == UVMP_PMM_LIST_NONE && pmm->in_pool == 0)
+	if (source == PMM_LIST_NONE && pmm->in_pool == 0)
 		return UVMP_ERR_NO_MEMORY;
-	if (source_size == UVMP_CHUNK_2M && size != UVMP_CHUNK_2M && !uvmp_pmm_can_split(pmm))
+	if (source_size == UVMP_CHUNK_2M && size != UVMP_CHUNK_2M && !uvmpi_pmm_can_split(pmm))
 		return UVMP_ERR_SPACE;
-	if (source == UVMP_PMM_LIST_NONE) {
+	if (source == PMM_LIST_NONE) {
 		zero = pmm->params.is_zeroed;
 		*chunk = claim_batch(pmm, (uint32_t)type);
 	} else {
-		zero = uvmp_pmm_list_is_zero(source);
+		zero = pmm_list_is_zero(source);
 		*chunk = claim(pmm, source, source_size);
 	}
-	uvmp_pmm_split_down(pmm, chunk, (uint32_t)size, zero);
-	uvmp_pmm_own(pmm, *chunk, block);
+	uvmpi_pmm_split_down(pmm, chunk, (uint32_t)size, zero);
+	uvmpi_pmm_own(pmm, *chunk, block);
 	return UVMP_OK;
 }
 
@@ -195,21 +195,21 @@ enum uvmp_status uvmp_pmm_alloc(struct uvmp_pmm *pmm, enum uvmp_chunk_type type,
  * theirs. */
 static bool leaf_is_allocated(const struct uvmp_pmm *pmm, struct uvmp_chunk chunk)
 {
-	const struct uvmp_pmm_root *r = &pmm->root[chunk.root];
-	const struct uvmp_pmm_split *split;
+	const struct pmm_root *r = &pmm->root[chunk.root];
+	const struct pmm_split *split;
 
-	if (r->state != UVMP_PMM_SPLIT)
+	if (r->state != PMM_SPLIT)
 		return false;
 	split = &pmm->split[r->body];
-	if (uvmp_pmm_leaf_size(split, chunk.page) != chunk.size || !uvmp_mask_test(&split->live, chunk.page))
+	if (pmm_leaf_size(split, chunk.page) != chunk.size || !uvmp_mask_test(&split->live, chunk.page))
 		return false;
 	return !r->is_evicting || !uvmp_mask_test(&split->pinned, chunk.page);
 }
 
 /* The same for a whole root. */
-static bool root_is_allocated(const struct uvmp_pmm_root *r)
+static bool root_is_allocated(const struct pmm_root *r)
 {
-	return r->state == UVMP_PMM_ALLOCATED || (r->state == UVMP_PMM_PINNED && !r->is_evicting);
+	return r->state == PMM_ALLOCATED || (r->state == PMM_PINNED && !r->is_evicting);
 }
 
 static enum uvmp_status check_chunk(const struct uvmp_pmm *pmm, struct uvmp_chunk chunk)
@@ -218,8 +218,8 @@ static enum uvmp_status check_chunk(const struct uvmp_pmm *pmm, struct uvmp_chun
 
 	if (!uvmp_pmm_is_valid(pmm))
 		return UVMP_ERR_ARGUMENT;
-	if (chunk.root >= pmm->params.roots || chunk.size > UVMP_CHUNK_2M || chunk.page >= UVMP_PMM_PAGES ||
-	    chunk.page % uvmp_pmm_chunk_pages(chunk.size) != 0)
+	if (chunk.root >= pmm->params.roots || chunk.size > UVMP_CHUNK_2M || chunk.page >= PMM_PAGES ||
+	    chunk.page % pmm_chunk_pages(chunk.size) != 0)
 		return UVMP_ERR_RANGE;
 	if (chunk.size == UVMP_CHUNK_2M)
 		is_allocated = root_is_allocated(&pmm->root[chunk.root]);
@@ -231,15 +231,15 @@ static enum uvmp_status check_chunk(const struct uvmp_pmm *pmm, struct uvmp_chun
 enum uvmp_status uvmp_pmm_unpin(struct uvmp_pmm *pmm, struct uvmp_chunk chunk)
 {
 	enum uvmp_status status = check_chunk(pmm, chunk);
-	struct uvmp_pmm_root *r;
+	struct pmm_root *r;
 
 	if (status != UVMP_OK)
 		return status;
 	r = &pmm->root[chunk.root];
 	if (chunk.size == UVMP_CHUNK_2M) {
-		if (r->state != UVMP_PMM_PINNED)
+		if (r->state != PMM_PINNED)
 			return UVMP_ERR_STATE;
-		r->state = UVMP_PMM_ALLOCATED;
+		r->state = PMM_ALLOCATED;
 		pmm->pinned--;
 	} else {
 		if (!uvmp_mask_test(&pmm->split[r->body].pinned, chunk.page))
@@ -248,7 +248,7 @@ enum uvmp_status uvmp_pmm_unpin(struct uvmp_pmm *pmm, struct uvmp_chunk chunk)
 		r->pinned_leaves--;
 	}
 	if (r->type == UVMP_CHUNK_USER && r->pinned_leaves == 0)
-		uvmp_pmm_root_move(pmm, chunk.root, UVMP_PMM_USED);
+		uvmpi_pmm_root_move(pmm, chunk.root, UVMP_PMM_USED);
 	return UVMP_OK;
 }
 
@@ -261,16 +261,16 @@ enum uvmp_status uvmp_pmm_free(struct uvmp_pmm *pmm, struct uvmp_chunk chunk)
 		return status;
 	type = pmm->root[chunk.root].type;
 	if (type == UVMP_CHUNK_USER)
-		pmm->allocated_pages -= uvmp_pmm_chunk_pages(chunk.size);
+		pmm->allocated_pages -= pmm_chunk_pages(chunk.size);
 	if (pmm->root[chunk.root].is_evicting) {
 		if (chunk.size == UVMP_CHUNK_2M)
-			uvmp_pmm_pin_root(pmm, chunk.root);
+			uvmpi_pmm_pin_root(pmm, chunk.root);
 		else
-			uvmp_pmm_pin_leaf(pmm, chunk.root, chunk.page);
+			uvmpi_pmm_pin_leaf(pmm, chunk.root, chunk.page);
 		return UVMP_OK;
 	}
-	if (uvmp_pmm_release(pmm, chunk))
-		uvmp_pmm_give_back(pmm, type);
+	if (uvmpi_pmm_release(pmm, chunk))
+		uvmpi_pmm_give_back(pmm, type);
 	return UVMP_OK;
 }
 
@@ -281,8 +281,8 @@ enum uvmp_status uvmp_pmm_mark(struct uvmp_pmm *pmm, struct uvmp_chunk chunk, en
 	if (status == UVMP_OK && (uint32_t)mark > UVMP_MARK_USED)
 		return UVMP_ERR_RANGE;
 	/* Roots that are pinned, in eviction or not of user memory are on no queue, and stay so. */
-	if (status == UVMP_OK && pmm->root[chunk.root].list != UVMP_PMM_LIST_NONE)
-		uvmp_pmm_apply_mark(pmm, chunk, (uint32_t)mark);
+	if (status == UVMP_OK && pmm->root[chunk.root].list != PMM_LIST_NONE)
+		uvmpi_pmm_apply_mark(pmm, chunk, (uint32_t)mark);
 	return status;
 }
 
@@ -291,8 +291,8 @@ enum uvmp_status uvmp_pmm_touch(struct uvmp_pmm *pmm, struct uvmp_chunk chunk)
 	enum uvmp_status status = check_chunk(pmm, chunk);
 
 	/* [driver: order-by-service]: the driver does not see accesses. */
-	if (status == UVMP_OK && !pmm->params.quirks && pmm->root[chunk.root].list != UVMP_PMM_LIST_NONE)
-		uvmp_pmm_root_move(pmm, chunk.root, pmm->root[chunk.root].list);
+	if (status == UVMP_OK && !pmm->params.quirks && pmm->root[chunk.root].list != PMM_LIST_NONE)
+		uvmpi_pmm_root_move(pmm, chunk.root, pmm->root[chunk.root].list);
 	return status;
 }
 
@@ -308,20 +308,20 @@ uint32_t uvmp_pmm_first(const struct uvmp_pmm *pmm, enum uvmp_pmm_list list)
 uint32_t uvmp_pmm_next(const struct uvmp_pmm *pmm, uint32_t root)
 {
 	if (!uvmp_pmm_is_valid(pmm) || root >= pmm->params.roots ||
-	    pmm->root[root].list == UVMP_PMM_LIST_NONE)
+	    pmm->root[root].list == PMM_LIST_NONE)
 		return UVMP_ROOT_NONE;
 	return pmm->root[root].link.next;
 }
 
 bool uvmp_pmm_in_pool(const struct uvmp_pmm *pmm, uint32_t root)
 {
-	return uvmp_pmm_is_valid(pmm) && root < pmm->params.roots && pmm->root[root].state == UVMP_PMM_POOL;
+	return uvmp_pmm_is_valid(pmm) && root < pmm->params.roots && pmm->root[root].state == PMM_POOL;
 }
 
 static uint32_t free_user(const struct uvmp_pmm *pmm, uint32_t size)
 {
-	return pmm->list[uvmp_pmm_free_list(UVMP_CHUNK_USER, size, 0)].count +
-	       pmm->list[uvmp_pmm_free_list(UVMP_CHUNK_USER, size, 1)].count;
+	return pmm->list[pmm_free_list(UVMP_CHUNK_USER, size, 0)].count +
+	       pmm->list[pmm_free_list(UVMP_CHUNK_USER, size, 1)].count;
 }
 
 void uvmp_pmm_count(const struct uvmp_pmm *pmm, struct uvmp_pmm_counts *counts)

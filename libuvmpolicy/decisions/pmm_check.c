@@ -11,33 +11,33 @@
 struct tally {
 	uint64_t allocated_pages;
 	uint32_t in_pool, pinned, in_eviction, splits;
-	uint32_t list[UVMP_PMM_LISTS];
+	uint32_t list[PMM_LISTS];
 };
 
 /* First pages of the pieces of a root. */
-static void piece_starts(const struct uvmp_pmm_split *split, uvmp_mask *starts)
+static void piece_starts(const struct pmm_split *split, uvmp_mask *starts)
 {
 	uvmp_mask_zero(starts);
-	for (uint32_t page = 0; page < UVMP_PMM_PAGES;
-	     page += uvmp_pmm_chunk_pages(uvmp_pmm_leaf_size(split, page)))
+	for (uint32_t page = 0; page < PMM_PAGES;
+	     page += pmm_chunk_pages(pmm_leaf_size(split, page)))
 		uvmp_mask_set(starts, page);
 }
 
 /* No 64 KiB chunk is split for nothing, nor the root. */
-static bool is_merged(const struct uvmp_pmm_split *split)
+static bool is_merged(const struct pmm_split *split)
 {
 	bool ok = !uvmp_mask_is_empty(&split->live);
 
-	for (uint32_t g = 0; g < UVMP_PMM_GROUPS; g++) {
-		struct uvmp_region group = {g * UVMP_PMM_GROUP, (g + 1u) * UVMP_PMM_GROUP};
+	for (uint32_t g = 0; g < PMM_GROUPS; g++) {
+		struct uvmp_region group = {g * PMM_GROUP, (g + 1u) * PMM_GROUP};
 
 		ok &= ((split->groups >> g) & 1u) == 0 || uvmp_mask_region_any(&split->live, group);
 	}
 	return ok;
 }
 
-static bool masks_are_sound(const struct uvmp_pmm *pmm, const struct uvmp_pmm_root *r,
-                            const struct uvmp_pmm_split *split, const uvmp_mask *starts)
+static bool masks_are_sound(const struct uvmp_pmm *pmm, const struct pmm_root *r,
+                            const struct pmm_split *split, const uvmp_mask *starts)
 {
 	/* [driver: split-loses-zero, marks-whole-roots]: these are not kept. */
 	bool ok = !pmm->params.quirks ||
@@ -56,8 +56,8 @@ static bool masks_are_sound(const struct uvmp_pmm *pmm, const struct uvmp_pmm_ro
 /* A split root: its record is its own and sound; its pieces are counted. */
 static bool check_split(const struct uvmp_pmm *pmm, uint32_t root, struct tally *tally)
 {
-	const struct uvmp_pmm_root *r = &pmm->root[root];
-	const struct uvmp_pmm_split *split;
+	const struct pmm_root *r = &pmm->root[root];
+	const struct pmm_split *split;
 	uvmp_mask starts;
 
 	if (r->body >= pmm->splits_fresh || pmm->split[r->body].root != root)
@@ -65,34 +65,34 @@ static bool check_split(const struct uvmp_pmm *pmm, uint32_t root, struct tally 
 	split = &pmm->split[r->body];
 	tally->splits++;
 	piece_starts(split, &starts);
-	for (uint32_t page = 0; page < UVMP_PMM_PAGES; page++) {
-		uint32_t size = uvmp_pmm_leaf_size(split, page);
+	for (uint32_t page = 0; page < PMM_PAGES; page++) {
+		uint32_t size = pmm_leaf_size(split, page);
 
 		if (!uvmp_mask_test(&starts, page))
 			continue;
 		if (!uvmp_mask_test(&split->live, page))
-			tally->list[uvmp_pmm_free_list(r->type, size, uvmp_mask_test(&split->zero, page))]++;
+			tally->list[pmm_free_list(r->type, size, uvmp_mask_test(&split->zero, page))]++;
 		else if (r->type == UVMP_CHUNK_USER &&
 		         !(r->is_evicting && uvmp_mask_test(&split->pinned, page)))
-			tally->allocated_pages += uvmp_pmm_chunk_pages(size);
+			tally->allocated_pages += pmm_chunk_pages(size);
 	}
 	return is_merged(split) && masks_are_sound(pmm, r, split, &starts);
 }
 
 /* Is the root on the list that its state asks for? Among the queues without quirks, a split one's marks
  * decide. */
-static bool list_is_right(const struct uvmp_pmm *pmm, const struct uvmp_pmm_root *r)
+static bool list_is_right(const struct uvmp_pmm *pmm, const struct pmm_root *r)
 {
-	const struct uvmp_pmm_split *split;
+	const struct pmm_split *split;
 
-	if (r->state == UVMP_PMM_FREE)
-		return r->list == uvmp_pmm_free_list(r->type, UVMP_CHUNK_2M, 0) ||
-		       r->list == uvmp_pmm_free_list(r->type, UVMP_CHUNK_2M, 1);
-	if (r->state == UVMP_PMM_POOL || r->type != UVMP_CHUNK_USER || uvmp_pmm_root_is_pinned(r) ||
+	if (r->state == PMM_FREE)
+		return r->list == pmm_free_list(r->type, UVMP_CHUNK_2M, 0) ||
+		       r->list == pmm_free_list(r->type, UVMP_CHUNK_2M, 1);
+	if (r->state == PMM_POOL || r->type != UVMP_CHUNK_USER || pmm_root_is_pinned(r) ||
 	    r->is_evicting)
-		return r->list == UVMP_PMM_LIST_NONE;
-	if (r->state != UVMP_PMM_SPLIT)
-		return r->list < UVMP_PMM_QUEUES;
+		return r->list == PMM_LIST_NONE;
+	if (r->state != PMM_SPLIT)
+		return r->list < PMM_QUEUES;
 	split = &pmm->split[r->body];
 	if (!uvmp_mask_equal(&split->live, &split->marked))
 		return r->list == UVMP_PMM_USED;
@@ -101,44 +101,44 @@ static bool list_is_right(const struct uvmp_pmm *pmm, const struct uvmp_pmm_root
 
 static bool check_root(const struct uvmp_pmm *pmm, uint32_t root, struct tally *tally)
 {
-	const struct uvmp_pmm_root *r = &pmm->root[root];
-	bool is_whole = r->state == UVMP_PMM_ALLOCATED || (r->state == UVMP_PMM_PINNED && !r->is_evicting);
+	const struct pmm_root *r = &pmm->root[root];
+	bool is_whole = r->state == PMM_ALLOCATED || (r->state == PMM_PINNED && !r->is_evicting);
 
-	if (r->state >= UVMP_PMM_STATES || r->type > UVMP_CHUNK_KERNEL || r->is_evicting > 1u)
+	if (r->state >= PMM_STATES || r->type > UVMP_CHUNK_KERNEL || r->is_evicting > 1u)
 		return false;
-	if (r->state == UVMP_PMM_SPLIT ? !check_split(pmm, root, tally) : r->pinned_leaves != 0)
+	if (r->state == PMM_SPLIT ? !check_split(pmm, root, tally) : r->pinned_leaves != 0)
 		return false;
 	if (!list_is_right(pmm, r))
 		return false;
-	tally->in_pool += r->state == UVMP_PMM_POOL;
-	tally->pinned += r->state == UVMP_PMM_PINNED;
+	tally->in_pool += r->state == PMM_POOL;
+	tally->pinned += r->state == PMM_PINNED;
 	tally->in_eviction += r->is_evicting;
-	if (r->list != UVMP_PMM_LIST_NONE)
+	if (r->list != PMM_LIST_NONE)
 		tally->list[r->list]++;
 	if (is_whole && r->type == UVMP_CHUNK_USER)
-		tally->allocated_pages += UVMP_PMM_PAGES;
+		tally->allocated_pages += PMM_PAGES;
 	/* Only user memory in use can be in eviction. */
-	return !r->is_evicting || (r->type == UVMP_CHUNK_USER && r->state >= UVMP_PMM_SPLIT);
+	return !r->is_evicting || (r->type == UVMP_CHUNK_USER && r->state >= PMM_SPLIT);
 }
 
 /* The link of a member, if it is one of this list; else NULL. */
-static const struct uvmp_pmm_link *member_link(const struct uvmp_pmm *pmm, uint32_t list, uint32_t member)
+static const struct pmm_link *member_link(const struct uvmp_pmm *pmm, uint32_t list, uint32_t member)
 {
-	uint32_t record = member / UVMP_PMM_PAGES, page = member % UVMP_PMM_PAGES;
-	const struct uvmp_pmm_split *split;
-	const struct uvmp_pmm_root *r;
+	uint32_t record = member / PMM_PAGES, page = member % PMM_PAGES;
+	const struct pmm_split *split;
+	const struct pmm_root *r;
 
-	if (list < UVMP_PMM_ROOT_LISTS)
+	if (list < PMM_ROOT_LISTS)
 		return member < pmm->params.roots && pmm->root[member].list == list ? &pmm->root[member].link
 		                                                                    : NULL;
 	if (record >= pmm->splits_fresh || pmm->split[record].root >= pmm->params.roots)
 		return NULL;
 	split = &pmm->split[record];
 	r = &pmm->root[split->root];
-	if (r->state != UVMP_PMM_SPLIT || r->body != record || uvmp_mask_test(&split->live, page) ||
-	    page % uvmp_pmm_chunk_pages(uvmp_pmm_leaf_size(split, page)) != 0)
+	if (r->state != PMM_SPLIT || r->body != record || uvmp_mask_test(&split->live, page) ||
+	    page % pmm_chunk_pages(pmm_leaf_size(split, page)) != 0)
 		return NULL;
-	if (uvmp_pmm_free_list(r->type, uvmp_pmm_leaf_size(split, page),
+	if (pmm_free_list(r->type, pmm_leaf_size(split, page),
 	                       uvmp_mask_test(&split->zero, page)) != list)
 		return NULL;
 	return &split->slot[page];
@@ -146,9 +146,9 @@ static const struct uvmp_pmm_link *member_link(const struct uvmp_pmm *pmm, uint3
 
 static bool check_list(const struct uvmp_pmm *pmm, uint32_t list)
 {
-	const struct uvmp_pmm_queue *queue = &pmm->list[list];
-	const struct uvmp_pmm_link *link;
-	uint32_t prev = UVMP_PMM_NONE, member = queue->head;
+	const struct pmm_queue *queue = &pmm->list[list];
+	const struct pmm_link *link;
+	uint32_t prev = PMM_NONE, member = queue->head;
 
 	for (uint32_t i = 0; i < queue->count; i++) {
 		link = member_link(pmm, list, member);
@@ -157,7 +157,7 @@ static bool check_list(const struct uvmp_pmm *pmm, uint32_t list)
 		prev = member;
 		member = link->next;
 	}
-	return member == UVMP_PMM_NONE && queue->tail == prev;
+	return member == PMM_NONE && queue->tail == prev;
 }
 
 /* Does a split root say that the record is its own? */
@@ -165,7 +165,7 @@ static bool is_in_use(const struct uvmp_pmm *pmm, uint32_t record)
 {
 	uint32_t root = pmm->split[record].root;
 
-	return root < pmm->params.roots && pmm->root[root].state == UVMP_PMM_SPLIT &&
+	return root < pmm->params.roots && pmm->root[root].state == PMM_SPLIT &&
 	       pmm->root[root].body == record;
 }
 
@@ -174,7 +174,7 @@ static uint32_t chain_length(const struct uvmp_pmm *pmm)
 {
 	uint32_t length = 0;
 
-	for (uint32_t at = pmm->split_chain; at != UVMP_PMM_NONE; at = pmm->split[at].root) {
+	for (uint32_t at = pmm->split_chain; at != PMM_NONE; at = pmm->split[at].root) {
 		if (at >= pmm->splits_fresh || length >= pmm->splits_fresh || is_in_use(pmm, at))
 			return pmm->splits_fresh + 1u;
 		length++;
@@ -186,16 +186,16 @@ static uint32_t chain_length(const struct uvmp_pmm *pmm)
 static bool level_bit(const struct uvmp_pmm *pmm, uint32_t level, uint32_t i)
 {
 	if (level == 0)
-		return i < pmm->params.roots && pmm->root[i].state == UVMP_PMM_POOL;
-	return i < uvmp_pmm_level_words(pmm->params.roots, level - 1u) && pmm->level[level - 1u][i] != 0;
+		return i < pmm->params.roots && pmm->root[i].state == PMM_POOL;
+	return i < pmm_level_words(pmm->params.roots, level - 1u) && pmm->level[level - 1u][i] != 0;
 }
 
 static bool check_pool(const struct uvmp_pmm *pmm)
 {
 	bool ok = true;
 
-	for (uint32_t level = 0; level < UVMP_PMM_LEVELS; level++) {
-		uint32_t bits = uvmp_pmm_level_words(pmm->params.roots, level) * 64u;
+	for (uint32_t level = 0; level < PMM_LEVELS; level++) {
+		uint32_t bits = pmm_level_words(pmm->params.roots, level) * 64u;
 
 		for (uint32_t i = 0; i < bits; i++)
 			ok &= ((pmm->level[level][i / 64u] >> (i % 64u)) & 1u) == level_bit(pmm, level, i);
@@ -212,7 +212,7 @@ bool uvmp_pmm_check(const struct uvmp_pmm *pmm)
 		return false;
 	for (uint32_t root = 0; ok && root < pmm->params.roots; root++)
 		ok = check_root(pmm, root, &tally);
-	for (uint32_t list = 0; list < UVMP_PMM_LISTS; list++)
+	for (uint32_t list = 0; list < PMM_LISTS; list++)
 		ok = ok && tally.list[list] == pmm->list[list].count && check_list(pmm, list);
 	ok &= tally.in_pool == pmm->in_pool;
 	ok &= tally.pinned == pmm->pinned;

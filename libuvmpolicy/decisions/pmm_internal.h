@@ -4,62 +4,63 @@
 
 #include "uvmpolicy/pmm.h"
 
-#define UVMP_PMM_MAGIC	0x75766d70u
-#define UVMP_PMM_NONE	0xffffffffu
-#define UVMP_PMM_PAGES	512u
-#define UVMP_PMM_GROUP	16u /* pages of a 64 KiB chunk */
-#define UVMP_PMM_GROUPS 32u
-#define UVMP_PMM_LEVELS 4u /* 64^4 = UVMP_ROOTS_MAX */
+#define PMM_MAGIC  0x75766d70u
+#define PMM_NONE   0xffffffffu
+#define PMM_PAGES  512u
+#define PMM_GROUP  16u /* pages of a 64 KiB chunk */
+#define PMM_GROUPS 32u
+#define PMM_LEVELS 4u /* 64^4 = UVMP_ROOTS_MAX */
 
 /* Numbers of the lists. The first five are enum uvmp_pmm_list: the queues in order of eviction, then the free
- * lists, largest size first, USER before KERNEL, non-zero before zero: see uvmp_pmm_free_list. */
-#define UVMP_PMM_QUEUES	      3u
-#define UVMP_PMM_VICTIM_LISTS 5u /* roots that eviction may pick are on one of these */
-#define UVMP_PMM_ROOT_LISTS   7u /* lists of roots come before lists of sub-chunks */
-#define UVMP_PMM_LISTS	      15u
-#define UVMP_PMM_LIST_NONE    15u
+ * lists, largest size first, USER before KERNEL, non-zero before zero: see pmm_free_list. */
+#define PMM_QUEUES	 3u
+#define PMM_VICTIM_LISTS 5u /* roots that eviction may pick are on one of these */
+#define PMM_ROOT_LISTS	 7u /* lists of roots come before lists of sub-chunks */
+#define PMM_LISTS	 15u
+#define PMM_LIST_NONE	 15u
 
-struct uvmp_pmm_link {
+struct pmm_link {
 	uint32_t next;
 	uint32_t prev;
 };
 
 /* Members are numbered: roots by their number, sub-chunks by split record * 512 + first page. */
-struct uvmp_pmm_queue {
+struct pmm_queue {
 	uint32_t head;
 	uint32_t tail;
 	uint32_t count;
 };
 
-enum uvmp_pmm_state {
-	UVMP_PMM_POOL = 0,
-	UVMP_PMM_FREE,
-	UVMP_PMM_SPLIT,
-	UVMP_PMM_PINNED, /* as a whole */
-	UVMP_PMM_ALLOCATED,
-	UVMP_PMM_STATES
+enum pmm_state {
+	PMM_POOL = 0,
+	PMM_FREE,
+	PMM_SPLIT,
+	PMM_PINNED, /* as a whole */
+	PMM_ALLOCATED,
+	PMM_STATES
 };
 
-struct uvmp_pmm_root {
-	struct uvmp_pmm_link link; /* in the list `list` */
-	uint32_t body;		   /* SPLIT: its split record. PINNED, ALLOCATED: owner */
-	uint16_t pinned_leaves;	   /* SPLIT: pinned sub-chunks */
-	uint8_t state;		   /* enum uvmp_pmm_state */
-	uint8_t list;		   /* UVMP_PMM_LIST_NONE: on none */
-	uint8_t type;		   /* enum uvmp_chunk_type */
+struct pmm_root {
+	struct pmm_link link;	/* in the list `list` */
+	uint32_t body;		/* SPLIT: its split record. PINNED, ALLOCATED: owner */
+	uint16_t pinned_leaves; /* SPLIT: pinned sub-chunks */
+	uint8_t state;		/* enum pmm_state */
+	uint8_t list;		/* PMM_LIST_NONE: on none */
+	uint8_t type;		/* enum uvmp_chunk_type */
 	uint8_t is_evicting;
 };
 
 /* A root in pieces. Masks have bits at the first pages of sub-chunks only. */
-struct uvmp_pmm_split {
+struct pmm_split {
 	uint32_t root;	 /* whose record this is; in the chain of unused records: the next one */
 	uint32_t groups; /* bit g: pages 16g..16g+15 are 4 KiB chunks, else they are one 64 KiB chunk */
 	uvmp_mask live;	 /* not FREE: allocated or pinned */
 	uvmp_mask pinned;
-	uvmp_mask zero;	  /* free ones that are zeroed; empty with quirks [driver: split-loses-zero] */
-	uvmp_mask marked; /* allocated ones marked UNUSED or DISCARDED; empty with quirks [driver: marks-whole-roots] */
+	uvmp_mask zero; /* free ones that are zeroed; empty with quirks [driver: split-loses-zero] */
+	uvmp_mask
+		marked; /* allocated ones marked UNUSED or DISCARDED; empty with quirks [driver: marks-whole-roots] */
 	uvmp_mask discarded;
-	struct uvmp_pmm_link slot[UVMP_PMM_PAGES]; /* free: place in its list. Owned: next is the owner */
+	struct pmm_link slot[PMM_PAGES]; /* free: place in its list. Owned: next is the owner */
 };
 
 struct uvmp_pmm {
@@ -71,77 +72,77 @@ struct uvmp_pmm {
 	uint32_t in_eviction;
 	uint32_t splits_fresh; /* records from here on were never used */
 	uint32_t split_chain;  /* first record that was used and is free again */
-	struct uvmp_pmm_queue list[UVMP_PMM_LISTS];
-	uint64_t *level[UVMP_PMM_LEVELS]; /* bits: [0] root is in the pool, [n] word of [n-1] is not 0 */
-	struct uvmp_pmm_split *split;	  /* [params.splits] */
-	struct uvmp_pmm_root *root;	  /* [params.roots] */
+	struct pmm_queue list[PMM_LISTS];
+	uint64_t *level[PMM_LEVELS]; /* bits: [0] root is in the pool, [n] word of [n-1] is not 0 */
+	struct pmm_split *split;     /* [params.splits] */
+	struct pmm_root *root;	     /* [params.roots] */
 };
 
 /* Words of one level of the pool's bitmap. */
-static inline uint32_t uvmp_pmm_level_words(uint32_t roots, uint32_t level)
+static inline uint32_t pmm_level_words(uint32_t roots, uint32_t level)
 {
 	return ((roots - 1u) >> (6u * (level + 1u))) + 1u;
 }
 
-static inline uint32_t uvmp_pmm_chunk_pages(uint32_t size)
+static inline uint32_t pmm_chunk_pages(uint32_t size)
 {
-	static const uint16_t pages[] = {1, UVMP_PMM_GROUP, UVMP_PMM_PAGES};
+	static const uint16_t pages[] = {1, PMM_GROUP, PMM_PAGES};
 
 	return pages[size];
 }
 
-static inline uint32_t uvmp_pmm_free_list(uint32_t type, uint32_t size, uint32_t zero)
+static inline uint32_t pmm_free_list(uint32_t type, uint32_t size, uint32_t zero)
 {
-	return UVMP_PMM_QUEUES + (UVMP_CHUNK_2M - size) * 4u + type * 2u + zero;
+	return PMM_QUEUES + (UVMP_CHUNK_2M - size) * 4u + type * 2u + zero;
 }
 
 /* Are the members of this free list zeroed? */
-static inline bool uvmp_pmm_list_is_zero(uint32_t list)
+static inline bool pmm_list_is_zero(uint32_t list)
 {
-	return (list - UVMP_PMM_QUEUES) % 2u != 0;
+	return (list - PMM_QUEUES) % 2u != 0;
 }
 
 /* Size of the sub-chunk that starts at `page`. */
-static inline uint32_t uvmp_pmm_leaf_size(const struct uvmp_pmm_split *split, uint32_t page)
+static inline uint32_t pmm_leaf_size(const struct pmm_split *split, uint32_t page)
 {
-	return ((split->groups >> (page / UVMP_PMM_GROUP)) & 1u) != 0 ? UVMP_CHUNK_4K : UVMP_CHUNK_64K;
+	return ((split->groups >> (page / PMM_GROUP)) & 1u) != 0 ? UVMP_CHUNK_4K : UVMP_CHUNK_64K;
 }
 
 /* Is the root pinned [driver: root-chunks]? */
-static inline bool uvmp_pmm_root_is_pinned(const struct uvmp_pmm_root *root)
+static inline bool pmm_root_is_pinned(const struct pmm_root *root)
 {
-	return root->state == UVMP_PMM_PINNED || root->pinned_leaves != 0;
+	return root->state == PMM_PINNED || root->pinned_leaves != 0;
 }
 
 /* -- lists -- */
-void uvmp_pmm_list_append(struct uvmp_pmm *pmm, uint32_t list, uint32_t member);
-void uvmp_pmm_list_remove(struct uvmp_pmm *pmm, uint32_t list, uint32_t member);
+void uvmpi_pmm_list_append(struct uvmp_pmm *pmm, uint32_t list, uint32_t member);
+void uvmpi_pmm_list_remove(struct uvmp_pmm *pmm, uint32_t list, uint32_t member);
 /* Puts the root on no list / at the tail of a list, from wherever it was. */
-void uvmp_pmm_root_unlist(struct uvmp_pmm *pmm, uint32_t root);
-void uvmp_pmm_root_move(struct uvmp_pmm *pmm, uint32_t root, uint32_t list);
+void uvmpi_pmm_root_unlist(struct uvmp_pmm *pmm, uint32_t root);
+void uvmpi_pmm_root_move(struct uvmp_pmm *pmm, uint32_t root, uint32_t list);
 
 /* -- the pool -- */
 /* Takes the lowest root; there must be one. Its state is the caller's to set. */
-uint32_t uvmp_pmm_pool_take(struct uvmp_pmm *pmm);
-void uvmp_pmm_pool_put(struct uvmp_pmm *pmm, uint32_t root);
+uint32_t uvmpi_pmm_pool_take(struct uvmp_pmm *pmm);
+void uvmpi_pmm_pool_put(struct uvmp_pmm *pmm, uint32_t root);
 
 /* -- pins, pieces -- */
-void uvmp_pmm_pin_root(struct uvmp_pmm *pmm, uint32_t root);
-void uvmp_pmm_pin_leaf(struct uvmp_pmm *pmm, uint32_t root, uint32_t page);
+void uvmpi_pmm_pin_root(struct uvmp_pmm *pmm, uint32_t root);
+void uvmpi_pmm_pin_leaf(struct uvmp_pmm *pmm, uint32_t root, uint32_t page);
 /* Takes the free sub-chunk off its list and pins it. */
-void uvmp_pmm_take_leaf(struct uvmp_pmm *pmm, uint32_t root, uint32_t page);
-bool uvmp_pmm_can_split(const struct uvmp_pmm *pmm);
+void uvmpi_pmm_take_leaf(struct uvmp_pmm *pmm, uint32_t root, uint32_t page);
+bool uvmpi_pmm_can_split(const struct uvmp_pmm *pmm);
 /* Splits a pinned chunk down to `size`; the first piece stays pinned, the others become free. */
-void uvmp_pmm_split_down(struct uvmp_pmm *pmm, struct uvmp_chunk *chunk, uint32_t size, bool zero);
+void uvmpi_pmm_split_down(struct uvmp_pmm *pmm, struct uvmp_chunk *chunk, uint32_t size, bool zero);
 /* Gives the pinned chunk an owner. */
-void uvmp_pmm_own(struct uvmp_pmm *pmm, struct uvmp_chunk chunk, uint32_t block);
+void uvmpi_pmm_own(struct uvmp_pmm *pmm, struct uvmp_chunk chunk, uint32_t block);
 /* A split root whose pieces are all pinned becomes one pinned chunk. */
-void uvmp_pmm_merge_pinned(struct uvmp_pmm *pmm, uint32_t root);
+void uvmpi_pmm_merge_pinned(struct uvmp_pmm *pmm, uint32_t root);
 /* Frees a chunk, pinned or not, and merges upward. True if a merge happened or a root became free. */
-bool uvmp_pmm_release(struct uvmp_pmm *pmm, struct uvmp_chunk chunk);
+bool uvmpi_pmm_release(struct uvmp_pmm *pmm, struct uvmp_chunk chunk);
 /* Marks a chunk whose root is on a queue. The values of marks are those of queues. */
-void uvmp_pmm_apply_mark(struct uvmp_pmm *pmm, struct uvmp_chunk chunk, uint32_t mark);
+void uvmpi_pmm_apply_mark(struct uvmp_pmm *pmm, struct uvmp_chunk chunk, uint32_t mark);
 /* Returns one free root of the type to the pool, if there is one [driver: chunk-free]. */
-void uvmp_pmm_give_back(struct uvmp_pmm *pmm, uint32_t type);
+void uvmpi_pmm_give_back(struct uvmp_pmm *pmm, uint32_t type);
 
 #endif

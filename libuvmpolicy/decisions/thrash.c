@@ -82,7 +82,7 @@ bool uvmp_thrash_space_is_valid(const struct uvmp_thrash_space *space)
 	       (space->first == NULL) == (space->last == NULL);
 }
 
-uint64_t uvmp_thrash_lapses(const struct uvmp_thrash_space *space, uint32_t multiple)
+uint64_t uvmpi_thrash_lapses(const struct uvmp_thrash_space *space, uint32_t multiple)
 {
 	uint64_t lapse = space->params.quirks ? (uint64_t)space->params.lapse_us * 1000u : space->lapse_ns;
 
@@ -148,7 +148,7 @@ enum uvmp_status uvmp_thrash_block_take(struct uvmp_thrash_block *block, void **
 	return UVMP_OK;
 }
 
-void uvmp_thrash_block_forget(struct uvmp_thrash_block *block)
+void uvmpi_thrash_block_forget(struct uvmp_thrash_block *block)
 {
 	block->has_pages = false;
 	block->last_proc = UVMP_PROC_NONE;
@@ -195,26 +195,26 @@ static void dequeue(struct uvmp_thrash_space *space, struct uvmp_thrash_page *pa
 }
 
 /* If no processor is throttled, the period continues and keeps its end. */
-void uvmp_thrash_end_throttling(struct uvmp_thrash_page *page)
+void uvmpi_thrash_end_throttling(struct uvmp_thrash_page *page)
 {
 	if (page->throttled != 0)
 		page->throttle_end_ns = 0;
 	page->throttled = 0;
 }
 
-void uvmp_thrash_page_pin(struct uvmp_thrash_space *space, struct uvmp_thrash_block *block,
+void uvmpi_thrash_page_pin(struct uvmp_thrash_space *space, struct uvmp_thrash_block *block,
                           const struct uvmp_thrash_facts *facts, uint32_t proc)
 {
 	struct uvmp_thrash_page *page = &block->memory[facts->page];
 	bool is_pinned = uvmp_mask_test(&block->pinned, facts->page);
 
 	if (!is_pinned || (facts->residents & BIT(proc)) == 0)
-		uvmp_thrash_end_throttling(page);
+		uvmpi_thrash_end_throttling(page);
 	page->pin_proc = (uint8_t)proc;
 	if (is_pinned)
 		return;
 	if (space->params.pin != 0) {
-		page->deadline_ns = facts->now_ns + uvmp_thrash_lapses(space, space->params.pin);
+		page->deadline_ns = facts->now_ns + uvmpi_thrash_lapses(space, space->params.pin);
 		enqueue(space, page);
 	}
 	page->throttles = 0;
@@ -223,11 +223,11 @@ void uvmp_thrash_page_pin(struct uvmp_thrash_space *space, struct uvmp_thrash_bl
 		block->pins++;
 }
 
-void uvmp_thrash_page_reset(struct uvmp_thrash_space *space, struct uvmp_thrash_block *block, uint32_t index)
+void uvmpi_thrash_page_reset(struct uvmp_thrash_space *space, struct uvmp_thrash_block *block, uint32_t index)
 {
 	struct uvmp_thrash_page *page = &block->memory[index];
 
-	uvmp_thrash_end_throttling(page);
+	uvmpi_thrash_end_throttling(page);
 	if (page->is_queued)
 		dequeue(space, page);
 	page->pin_proc = UVMP_PROC_NONE;
@@ -250,7 +250,7 @@ static void reset_region(struct uvmp_thrash_space *space, struct uvmp_thrash_blo
 	uint32_t page = uvmp_mask_next_set(&block->thrashing, region.first);
 
 	while (page < region.end) {
-		uvmp_thrash_page_reset(space, block, page);
+		uvmpi_thrash_page_reset(space, block, page);
 		page = uvmp_mask_next_set(&block->thrashing, page + 1u);
 	}
 }
@@ -273,7 +273,7 @@ enum uvmp_status uvmp_thrash_block_end(struct uvmp_thrash_space *space, struct u
 	if (!uvmp_thrash_space_is_valid(space) || !uvmp_thrash_block_is_valid(block))
 		return UVMP_ERR_ARGUMENT;
 	reset_region(space, block, all);
-	uvmp_thrash_block_forget(block);
+	uvmpi_thrash_block_forget(block);
 	block->resets = 0;
 	block->pins = 0;
 	block->throttlings = 0;
@@ -306,7 +306,7 @@ enum uvmp_status uvmp_thrash_unpin(struct uvmp_thrash_space *space, uint64_t now
 		return UVMP_OK;
 	*block = head->block;
 	*page = (uint32_t)(head - head->block->memory);
-	uvmp_thrash_page_reset(space, *block, *page);
+	uvmpi_thrash_page_reset(space, *block, *page);
 	return UVMP_OK;
 }
 
@@ -344,7 +344,7 @@ static void stamp(struct uvmp_thrash_space *space, struct uvmp_thrash_block *blo
 		count_event(space, block, index, is_migration, now_ns);
 	} else if (page->events >= space->params.threshold) {
 		if (!uvmp_mask_test(&block->pinned, index))
-			uvmp_thrash_page_reset(space, block, index);
+			uvmpi_thrash_page_reset(space, block, index);
 	} else if (!space->params.quirks) { /* [driver: events-accumulate] */
 		page->events = 0;
 		page->has_migrated = false;

@@ -73,7 +73,7 @@ static void adapt_corrected(struct uvmp_thrash_space *space, int32_t change)
 	}
 }
 
-void uvmp_thrash_adapt(struct uvmp_thrash_space *space, uint64_t gap_ns)
+void uvmpi_thrash_adapt(struct uvmp_thrash_space *space, uint64_t gap_ns)
 {
 	int32_t change = gap_ns >= space->lapse_ns ? 1 : -1;
 
@@ -193,7 +193,7 @@ static enum uvmp_thrash_hint_kind choose(const struct uvmp_thrash_space *space,
 	return choose_pinned(page, processors, &r, facts->requester, pin_to);
 }
 
-enum uvmp_thrash_hint_kind uvmp_thrash_choose(const struct uvmp_thrash_space *space,
+enum uvmp_thrash_hint_kind uvmpi_thrash_choose(const struct uvmp_thrash_space *space,
                                               const struct uvmp_thrash_page *page,
                                               const struct uvmp_processors *processors,
                                               const struct uvmp_thrash_facts *facts, uint32_t *pin_to)
@@ -218,7 +218,7 @@ static bool is_epoch_over(const struct uvmp_thrash_space *space, const struct uv
 	        space->params.quirks ? block->pins != 0 : !uvmp_mask_is_empty(&block->pinned); /* [driver: pinned-total-grows] */
 
 	return block->last_thrashing_ns != 0 && !had_pins && block->resets < space->params.max_resets &&
-	       now_ns - block->last_thrashing_ns > uvmp_thrash_lapses(space, space->params.epoch);
+	       now_ns - block->last_thrashing_ns > uvmpi_thrash_lapses(space, space->params.epoch);
 }
 
 static void throttle(struct uvmp_thrash_hint *hint, const struct uvmp_thrash_page *page)
@@ -247,7 +247,7 @@ static void begin_period(const struct uvmp_thrash_space *space, struct uvmp_thra
 
 	if (facts->now_ns > page->throttle_end_ns) {
 		page->throttle_end_ns =
-		        stored(space, facts->now_ns + uvmp_thrash_lapses(space, space->params.nap));
+		        stored(space, facts->now_ns + uvmpi_thrash_lapses(space, space->params.nap));
 		page->spared = page->spared == requester ? UVMP_PROC_NONE : requester;
 	} else if (page->spared == UVMP_PROC_NONE) {
 		page->spared = requester;
@@ -262,10 +262,10 @@ static void decide_thrashing(struct uvmp_thrash_space *space, struct uvmp_thrash
 
 	page->procs |= BIT(facts->requester);
 	begin_period(space, page, facts);
-	hint->kind = uvmp_thrash_choose(space, page, processors, facts, &hint->pin_to);
+	hint->kind = uvmpi_thrash_choose(space, page, processors, facts, &hint->pin_to);
 	if (hint->kind == UVMP_THRASH_PIN) {
 		hint->procs = page->procs;
-		uvmp_thrash_page_pin(space, block, facts, hint->pin_to);
+		uvmpi_thrash_page_pin(space, block, facts, hint->pin_to);
 		return;
 	}
 	hint->pin_to = UVMP_PROC_NONE;
@@ -310,7 +310,7 @@ enum uvmp_status uvmp_thrash_decide(struct uvmp_thrash_space *space, struct uvmp
 		return UVMP_OK;
 	if (is_epoch_over(space, block, facts->now_ns)) {
 		block->resets++;
-		uvmp_thrash_block_forget(block);
+		uvmpi_thrash_block_forget(block);
 		return UVMP_OK;
 	}
 	page = &block->memory[facts->page];
@@ -321,7 +321,7 @@ enum uvmp_status uvmp_thrash_decide(struct uvmp_thrash_space *space, struct uvmp
 		return UVMP_OK;
 	}
 	gap = facts->now_ns - page->event_ns;
-	uvmp_thrash_adapt(space, gap);
+	uvmpi_thrash_adapt(space, gap);
 	if (gap <= space->lapse_ns || page->pin_proc != UVMP_PROC_NONE)
 		decide_thrashing(space, block, processors, facts, hint);
 	return UVMP_OK;

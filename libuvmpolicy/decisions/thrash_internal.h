@@ -20,25 +20,25 @@ static inline bool is_region_inside(const struct uvmp_thrash_block *block, struc
 }
 
 /* So many lapses: of the lapse at the beginning [driver: reset-leftovers], or of the present one. */
-uint64_t uvmp_thrash_lapses(const struct uvmp_thrash_space *space, uint32_t multiple);
+uint64_t uvmpi_thrash_lapses(const struct uvmp_thrash_space *space, uint32_t multiple);
 
 /* The table of hints for a page that thrashes [driver: thrashing-table]. *pin_to means something for PIN
  * only. */
-enum uvmp_thrash_hint_kind uvmp_thrash_choose(const struct uvmp_thrash_space *space,
+enum uvmp_thrash_hint_kind uvmpi_thrash_choose(const struct uvmp_thrash_space *space,
                                               const struct uvmp_thrash_page *page,
                                               const struct uvmp_processors *processors,
                                               const struct uvmp_thrash_facts *facts, uint32_t *pin_to);
 
 /* Moves the lapse by one observed gap [driver: lapse-adaptation]. */
-void uvmp_thrash_adapt(struct uvmp_thrash_space *space, uint64_t gap_ns);
+void uvmpi_thrash_adapt(struct uvmp_thrash_space *space, uint64_t gap_ns);
 
 /* [driver: pin-and-reset] */
-void uvmp_thrash_end_throttling(struct uvmp_thrash_page *page);
-void uvmp_thrash_page_reset(struct uvmp_thrash_space *space, struct uvmp_thrash_block *block, uint32_t page);
-void uvmp_thrash_page_pin(struct uvmp_thrash_space *space, struct uvmp_thrash_block *block,
+void uvmpi_thrash_end_throttling(struct uvmp_thrash_page *page);
+void uvmpi_thrash_page_reset(struct uvmp_thrash_space *space, struct uvmp_thrash_block *block, uint32_t page);
+void uvmpi_thrash_page_pin(struct uvmp_thrash_space *space, struct uvmp_thrash_block *block,
                           const struct uvmp_thrash_facts *facts, uint32_t proc);
 
 /* Gives up the array. No page may be in the queue. */
-void uvmp_thrash_block_forget(struct uvmp_thrash_block *block);
+void uvmpi_thrash_block_forget(struct uvmp_thrash_block *block);
 
 #endif

@@ -222,7 +222,6 @@ static void start_step(struct uvmp_service *s)
 	const struct block *b = block_at(s, run->block);
 	struct uvmp_region hull;
 	uvmp_mask pages;
-	bool is_throttled;
 
 	name_pages(s, b, &pages);
 	uvmpi_job_clear(s, job, run->block, run->gpu);
@@ -233,8 +232,7 @@ static void start_step(struct uvmp_service *s)
 	job->is_retry = run->retries != 0;
 	for (uint32_t page = uvmp_mask_next_set(&pages, 0); page < b->pages;
 	     page = uvmp_mask_next_set(&pages, page + 1u))
-		(void)uvmpi_job_add_fault(s, job, page, UVMP_ACCESS_PREFETCH, 1u << UVMP_ACCESS_PREFETCH,
-					  &is_throttled);
+		(void)uvmpi_job_add_fault(s, job, page, UVMP_ACCESS_PREFETCH, 1u << UVMP_ACCESS_PREFETCH);
 	uvmp_counter_settle(job->arrive, s->holders, s->processors.count, &job->destinations, &hull);
 	run->phase = COUNTER_STEP;
 	uvmpi_servicing_start(s, run->servicing);

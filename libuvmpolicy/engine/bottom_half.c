@@ -253,7 +253,6 @@ static void walk_fault(struct uvmp_service *s, const struct block *b, uint32_t i
 	struct uvmp_fault_facts facts = {.right = (enum uvmp_right)range_of(s, b)->right,
 					 .is_retry = s->fault.retries != 0};
 	struct job *job = &s->fault.servicing->job;
-	bool is_throttled;
 
 	if (residency)
 		facts.mapped = (enum uvmp_right)residency_right(residency, page);
@@ -267,9 +266,8 @@ static void walk_fault(struct uvmp_service *s, const struct block *b, uint32_t i
 		uvmp_mask_set(&job->remote, page);
 		return;
 	}
-	(void)uvmpi_job_add_fault(s, job, page, verdict->service_access, verdict->service_mask,
-				  &is_throttled);
-	if (is_throttled && s->fault.retries == 0)
+	if (!uvmpi_job_add_fault(s, job, page, verdict->service_access, verdict->service_mask) &&
+	    s->fault.retries == 0)
 		verdict->is_throttled = s->fault.event.has_throttled = true;
 }
 

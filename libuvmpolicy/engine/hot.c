@@ -44,7 +44,6 @@ void uvmpi_hot_advance(struct uvmp_service *s)
 {
 	struct remote_run *run = &s->remote;
 	struct job *job = &run->servicing->job;
-	bool is_throttled;
 
 	if (run->phase == REMOTE_STEP) {
 		uvmpi_memory_settle(s);
@@ -56,8 +55,7 @@ void uvmpi_hot_advance(struct uvmp_service *s)
 	job->is_prefetching = true;
 	for (uint32_t page = uvmp_mask_next_set(&run->pages, 0); page < UVMP_MASK_BITS;
 	     page = uvmp_mask_next_set(&run->pages, page + 1u))
-		(void)uvmpi_job_add_fault(s, job, page, UVMP_ACCESS_READ, (uint8_t)(1u << UVMP_ACCESS_READ),
-					  &is_throttled);
+		(void)uvmpi_job_add_fault(s, job, page, UVMP_ACCESS_READ, (uint8_t)(1u << UVMP_ACCESS_READ));
 	run->phase = REMOTE_STEP;
 	uvmpi_servicing_start(s, run->servicing);
 }

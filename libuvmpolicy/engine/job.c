@@ -101,8 +101,8 @@ static void queue_throttle(struct uvmp_service *s, struct job *job, uint32_t pag
 	a->until_ns = until_ns;
 }
 
-enum uvmp_status uvmpi_job_add_fault(struct uvmp_service *s, struct job *job, uint32_t page, uint8_t access,
-				     uint8_t accesses, bool *is_throttled)
+bool uvmpi_job_add_fault(struct uvmp_service *s, struct job *job, uint32_t page, uint8_t access,
+			 uint8_t accesses)
 {
 	struct block *b = block_at(s, job->block);
 	struct uvmp_residency_place place;
@@ -110,11 +110,10 @@ enum uvmp_status uvmpi_job_add_fault(struct uvmp_service *s, struct job *job, ui
 	uint8_t before = uvmpi_thrashing_throttles(s, b, page);
 
 	uvmpi_thrashing_ask(s, job->block, page, job->requester, &hint);
-	*is_throttled = hint.kind == UVMP_THRASH_THROTTLE;
-	if (*is_throttled) {
+	if (hint.kind == UVMP_THRASH_THROTTLE) {
 		if (!job->is_retry)
 			queue_throttle(s, job, page, hint.until_ns);
-		return UVMP_OK;
+		return false;
 	}
 	job->throttles[page] = before;
 	if (hint.kind == UVMP_THRASH_PIN) {
@@ -125,5 +124,5 @@ enum uvmp_status uvmpi_job_add_fault(struct uvmp_service *s, struct job *job, ui
 	uvmpi_job_add(job, page, place.to, access,
 		      place.is_duplicate && (job->operation != UVMP_OPERATION_ACCESS_COUNTER ||
 					     !s->policy.quirks)); /* [driver: counter-ignores-duplication] */
-	return UVMP_OK;
+	return true;
 }

@@ -21,9 +21,9 @@ void uvmpi_job_add(struct job *job, uint32_t page, uint32_t dst, uint8_t access,
  * of the range. */
 void uvmpi_job_add_prefetched(const struct uvmp_service *s, struct job *job, const uvmp_mask *pages,
 			      uint32_t dst, uint8_t duplication);
-/* Hint and destination for one faulting page, into the job; where *is_throttled is set, a THROTTLE action is queued and
- * nothing is added. */
-enum uvmp_status uvmpi_job_add_fault(struct uvmp_service *s, struct job *job, uint32_t page, uint8_t access,
-				     uint8_t accesses, bool *is_throttled);
+/* Asks for the hint of one faulting page, and adds the page with its destination to the job. False: the page is throttled. The
+ * job stays as it is, and a THROTTLE action is queued. */
+bool uvmpi_job_add_fault(struct uvmp_service *s, struct job *job, uint32_t page, uint8_t access,
+			 uint8_t accesses);
 
 #endif

@@ -481,18 +481,18 @@ bool uvmpi_chunks_are_full(const struct gpu *g)
 static bool owns(const struct uvmp_service *s, uint32_t gpu, handle h, struct uvmp_chunk chunk)
 {
 	const struct uvmp_pmm *pmm = s->gpu[gpu].pmm;
-	const struct uvmp_pmm_split *split;
-	const struct uvmp_pmm_root *r;
+	const struct pmm_split *split;
+	const struct pmm_root *r;
 
-	if (chunk.root >= pmm->params.roots || chunk.page >= UVMP_PMM_PAGES)
+	if (chunk.root >= pmm->params.roots || chunk.page >= PMM_PAGES)
 		return false;
 	r = &pmm->root[chunk.root];
 	if (chunk.size == UVMP_CHUNK_2M)
-		return (r->state == UVMP_PMM_ALLOCATED || r->state == UVMP_PMM_PINNED) && r->body == h;
-	if (r->state != UVMP_PMM_SPLIT)
+		return (r->state == PMM_ALLOCATED || r->state == PMM_PINNED) && r->body == h;
+	if (r->state != PMM_SPLIT)
 		return false;
 	split = &pmm->split[r->body];
-	return uvmp_pmm_leaf_size(split, chunk.page) == chunk.size &&
+	return pmm_leaf_size(split, chunk.page) == chunk.size &&
 	       uvmp_mask_test(&split->live, chunk.page) && split->slot[chunk.page].next == h;
 }
 
@@ -511,7 +511,7 @@ static bool check_map(const struct uvmp_service *s, handle h, const struct resid
 		uint32_t pages = uvmp_region_pages(region) * (s->page_bytes / 4096u);
 
 		if (region.first != page || !uvmp_mask_region_all(&chunks->backed, region) ||
-		    chunk.size > UVMP_CHUNK_64K || uvmp_pmm_chunk_pages(chunk.size) != pages ||
+		    chunk.size > UVMP_CHUNK_64K || pmm_chunk_pages(chunk.size) != pages ||
 		    !owns(s, p->proc, h, chunk))
 			return false;
 		*owned += pages;
@@ -524,7 +524,7 @@ bool uvmpi_chunks_check(const struct uvmp_service *s, handle block, const struct
 {
 	if (!block_is_whole(s, block_at(s, block)))
 		return check_map(s, block, p, pages);
-	*pages += UVMP_PMM_PAGES;
+	*pages += PMM_PAGES;
 	return owns(s, p->proc, block, (struct uvmp_chunk){p->memory, 0, UVMP_CHUNK_2M});
 }
 
@@ -534,7 +534,7 @@ uint64_t uvmpi_chunks_owned(const struct uvmp_service *s, uint32_t gpu)
 
 	for (uint32_t i = 0; i < PARKED_MAX; i++) {
 		if (s->parked[i].is_set && s->parked[i].gpu == gpu)
-			pages -= uvmp_pmm_chunk_pages(s->parked[i].chunk.size);
+			pages -= pmm_chunk_pages(s->parked[i].chunk.size);
 	}
 	return pages;
 }

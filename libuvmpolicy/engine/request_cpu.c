@@ -90,8 +90,6 @@ void uvmpi_request_cpu_fault(struct uvmp_service *s)
 	struct request_run *run = &s->run;
 	struct job *job = &s->run.servicing->job;
 	uint8_t access = run->request.access;
-	enum uvmp_status status;
-	bool is_throttled;
 
 	if (run->has_stepped) {
 		uvmpi_request_finish(s, UVMP_OK);
@@ -99,12 +97,9 @@ void uvmpi_request_cpu_fault(struct uvmp_service *s)
 	}
 	uvmpi_job_clear(s, job, run->block, UVMP_CPU);
 	job->is_prefetching = true;
-	status = uvmpi_job_add_fault(s, job, block_page(s, block_at(s, run->block), run->request.base),
-				     access, (uint8_t)(1u << access), &is_throttled);
-	if (is_throttled)
-		status = UVMP_ERR_RETRY;
-	if (status != UVMP_OK)
-		uvmpi_request_finish(s, status);
-	else
+	if (uvmpi_job_add_fault(s, job, block_page(s, block_at(s, run->block), run->request.base), access,
+				(uint8_t)(1u << access)))
 		uvmpi_request_serve(s);
+	else
+		uvmpi_request_finish(s, UVMP_ERR_RETRY);
 }

@@ -1,5 +1,4 @@
 /* The worker that unpins pages [driver: pin-and-reset]. */
-#include "operations_internal.h"
 #include "../base/bits_internal.h"
 #include "mapping_internal.h"
 #include "operations_internal.h"

@@ -34,8 +34,8 @@ struct eviction_order {
 	uint32_t (*closure)(struct uvmp_tree *tree, uint32_t evictable); /* NULL: the victim leaves alone */
 };
 
-#define UVMP_EVICT_DECLARE(CONSTANT, name) extern const struct eviction_order uvmpi_order_##name;
-UVMP_EVICT_ORDERS(UVMP_EVICT_DECLARE)
+#define EVICT_DECLARE(CONSTANT, name) extern const struct eviction_order uvmpi_order_##name;
+UVMP_EVICT_ORDERS(EVICT_DECLARE)
 
 /* The result of a search becomes *unit. UVMP_ERR_NO_MEMORY: the search has found nothing. */
 static inline enum uvmp_status evict_found(uint32_t found, uint32_t *unit)

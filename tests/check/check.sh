@@ -59,9 +59,10 @@ machine=$(objdump -f "$tmp/all.o" | sed -n 's/^architecture: \([^,]*\).*/\1/p')
 nm -u "$tmp/all.o" | awk '{print $NF}' | grep -vxE 'memcpy|memset|memmove|memcmp|_GLOBAL_OFFSET_TABLE_' > "$tmp/undefined"
 verdict "the archive needs nothing but memcpy, memset, memmove, memcmp" "$tmp/undefined"
 
-nm -g --defined-only "$tmp/all.o" | awk 'NF == 3 && $3 !~ /^uvmpi?_/ {print $3}' > "$tmp/names"
-nm -g --defined-only "$tmp/all.o" | grep -q ' T uvmp_' || echo "no uvmp_ function at all" >> "$tmp/names"
-verdict "every external name starts with uvmp_ (public) or uvmpi_ (private to the engine)" "$tmp/names"
+cat include/uvmpolicy/*.h | tr '\n\t' '  ' | sed 's/UVMP_API/\n&/g' |
+	sed -n 's/^UVMP_API[^;(]*[ *]\(uvmp_[a-z0-9_]*\)(.*/\1/p' | sort -u > "$tmp/declared"
+sh $here/names.sh "$tmp/declared" "$tmp/all.o" > "$tmp/names"
+verdict "every external name starts with uvmp_ (in a public header) or uvmpi_ (private)" "$tmp/names"
 
 # Sections that are loaded and writable. .data.rel.ro holds constant tables of pointers: written once by the loader, which
 # puts in the addresses, read-only from then on (and never written in a program at a fixed address).
@@ -134,8 +135,6 @@ i386:x86-64 | aarch64)
 esac
 
 # -- the shared library ---------------------------------------------------------------------------------------------
-cat include/uvmpolicy/*.h | tr '\n\t' '  ' | sed 's/UVMP_API/\n&/g' |
-	sed -n 's/^UVMP_API[^;(]*[ *]\(uvmp_[a-z0-9_]*\)(.*/\1/p' | sort -u > "$tmp/declared"
 nm -D --defined-only "$so" | awk '{print $NF}' | sed 's/@.*//' | sort -u > "$tmp/exported"
 {
 	comm -13 "$tmp/declared" "$tmp/exported" | sed 's/$/: exported, but in no header/'

@@ -563,7 +563,7 @@ static bool same_queue(const struct naive_pmm *n, const struct uvmp_pmm *pmm, en
 static bool same_free(const struct naive_pmm *n, const struct uvmp_pmm *pmm, uint32_t type, int size,
                       bool is_zero)
 {
-	uint32_t list = uvmp_pmm_free_list(type, (uint32_t)size, is_zero);
+	uint32_t list = pmm_free_list(type, (uint32_t)size, is_zero);
 	uint32_t member = pmm->list[list].head, members = 0;
 	uint64_t stamp = 0;
 
@@ -573,7 +573,7 @@ static bool same_free(const struct naive_pmm *n, const struct uvmp_pmm *pmm, uin
 			           n->root[r].node[i].is_zero == is_zero &&
 			           n->root[r].type == (enum uvmp_chunk_type)type;
 	}
-	for (; member != UVMP_PMM_NONE && members != 0; members--) {
+	for (; member != PMM_NONE && members != 0; members--) {
 		bool is_root = size == UVMP_CHUNK_2M;
 		uint32_t root = is_root ? member : pmm->split[member / 512u].root;
 		const struct naive_pmm_node *node =
@@ -585,7 +585,7 @@ static bool same_free(const struct naive_pmm *n, const struct uvmp_pmm *pmm, uin
 		member = is_root ? pmm->root[member].link.next
 		                 : pmm->split[member / 512u].slot[member % 512u].next;
 	}
-	return member == UVMP_PMM_NONE && members == 0;
+	return member == PMM_NONE && members == 0;
 }
 
 static bool same_counts(const struct naive_pmm *n, const struct uvmp_pmm *pmm)

@@ -553,8 +553,8 @@ static void test_remainders_of_zeroed_chunks(void **unused)
 	for (int quirks = 0; quirks < 2; quirks++) {
 		struct uvmp_pmm *pmm = make(2, 2, 6, true, quirks != 0);
 		struct uvmp_chunk a = alloc(pmm, UVMP_CHUNK_64K, 1);
-		uint32_t zero_64k = uvmp_pmm_free_list(USER, UVMP_CHUNK_64K, 1);
-		uint32_t zero_4k = uvmp_pmm_free_list(USER, UVMP_CHUNK_4K, 1);
+		uint32_t zero_64k = pmm_free_list(USER, UVMP_CHUNK_64K, 1);
+		uint32_t zero_4k = pmm_free_list(USER, UVMP_CHUNK_4K, 1);
 
 		(void)unused;
 		assert_int_equal(pmm->list[zero_64k].count, quirks ? 0 : 31);
@@ -977,8 +977,8 @@ static void test_free_roots_of_both_kinds(void **unused)
 	struct uvmp_chunk a = alloc_unpinned(pmm, UVMP_CHUNK_2M, 1);
 
 	(void)unused;
-	uvmp_pmm_root_move(pmm, 2, UVMP_PMM_FREE_NONZERO);
-	uvmp_pmm_root_move(pmm, 3, UVMP_PMM_FREE_NONZERO);
+	uvmpi_pmm_root_move(pmm, 2, UVMP_PMM_FREE_NONZERO);
+	uvmpi_pmm_root_move(pmm, 3, UVMP_PMM_FREE_NONZERO);
 	assert_queues(pmm, "||0|2 3|1 4");
 	assert_int_equal(begin(pmm, USER), 2);
 	release(pmm, a);
@@ -1171,11 +1171,11 @@ static struct uvmp_pmm *make_rich(bool quirks)
 /* The n-th way to damage what make_rich made; false if there is no such way. */
 static bool damage_root(struct uvmp_pmm *pmm, int n)
 {
-	struct uvmp_pmm_root *root = pmm->root;
+	struct pmm_root *root = pmm->root;
 
 	switch (n) {
 	case 0:
-		root[0].state = UVMP_PMM_STATES;
+		root[0].state = PMM_STATES;
 		return true;
 	case 1:
 		root[0].type = 2;
@@ -1187,7 +1187,7 @@ static bool damage_root(struct uvmp_pmm *pmm, int n)
 		root[0].pinned_leaves = 1;
 		return true;
 	case 4:
-		root[0].list = UVMP_PMM_LIST_NONE;
+		root[0].list = PMM_LIST_NONE;
 		return true;
 	case 5:
 		root[1].list = UVMP_PMM_USED;
@@ -1224,7 +1224,7 @@ static bool damage_root(struct uvmp_pmm *pmm, int n)
 		root[2].body = root[3].body;
 		return true;
 	case 16:
-		root[7].state = UVMP_PMM_ALLOCATED;
+		root[7].state = PMM_ALLOCATED;
 		return true;
 	case 17:
 		root[2].pinned_leaves = 1;
@@ -1239,7 +1239,7 @@ static bool damage_root(struct uvmp_pmm *pmm, int n)
 
 static bool damage_split(struct uvmp_pmm *pmm, int n)
 {
-	struct uvmp_pmm_split *split = &pmm->split[pmm->root[2].body],
+	struct pmm_split *split = &pmm->split[pmm->root[2].body],
 	                      *evicting = &pmm->split[pmm->root[3].body];
 
 	switch (n) {
@@ -1299,8 +1299,8 @@ static bool damage_split(struct uvmp_pmm *pmm, int n)
 static bool damage_list(struct uvmp_pmm *pmm, int n)
 {
 	uint32_t record = pmm->root[2].body, zero = !pmm->params.quirks;
-	struct uvmp_pmm_queue *used = &pmm->list[UVMP_PMM_USED];
-	struct uvmp_pmm_queue *pieces = &pmm->list[uvmp_pmm_free_list(USER, UVMP_CHUNK_64K, zero)];
+	struct pmm_queue *used = &pmm->list[UVMP_PMM_USED];
+	struct pmm_queue *pieces = &pmm->list[pmm_free_list(USER, UVMP_CHUNK_64K, zero)];
 
 	switch (n) {
 	case 0:
@@ -1313,7 +1313,7 @@ static bool damage_list(struct uvmp_pmm *pmm, int n)
 		used->head = 1;
 		return true;
 	case 3:
-		used->head = UVMP_PMM_NONE;
+		used->head = PMM_NONE;
 		return true;
 	case 4:
 		used->tail = 0;
@@ -1377,7 +1377,7 @@ static bool damage_header(struct uvmp_pmm *pmm, int n)
 		pmm->splits_fresh++;
 		return true;
 	case 5:
-		pmm->split_chain = UVMP_PMM_NONE;
+		pmm->split_chain = PMM_NONE;
 		return true;
 	case 6:
 		pmm->split_chain = pmm->splits_fresh;
@@ -1447,7 +1447,7 @@ static void test_check_is_safe(void **unused)
 		size_t at = (size_t)uvmp_random_below(&seed, (uint64_t)(memory + memory_bytes - from));
 
 		from[at] = (uint8_t)uvmp_random_next(&seed);
-		pmm->list[uvmp_random_below(&seed, UVMP_PMM_LISTS)].head ^=
+		pmm->list[uvmp_random_below(&seed, PMM_LISTS)].head ^=
 		        (uint32_t)uvmp_random_below(&seed, 2);
 		(void)uvmp_pmm_check(pmm);
 	}
