@@ -27,14 +27,13 @@ static struct uvmp_region subtree_at(const struct uvmp_service *s, const struct 
 	return uvmp_region_intersect(uvmp_prefetch_subtree(&job->hint, page), block);
 }
 
-/* A chosen subtree holds a page that faulted, or arrives in part. So a run of prefetched pages begins in one subtree
- * and can end in the next one. */
+/* Only a job with one destination prefetches, so the hint is for job->to (a->to can be a stop on the way). A chosen
+ * subtree holds a page that faulted, or arrives in part. So a run of prefetched pages begins in one subtree and can end
+ * in the next one. */
 static void name_subtrees(const struct uvmp_service *s, const struct job *job, struct uvmp_action *a)
 {
 	uint32_t last = a->run.end - 1u;
 
-	if (job->hint.to != job->to) /* a->to: can be a stop on the way */
-		return;
 	a->subtree[0] = subtree_at(s, job, a->run.first);
 	if (last >= a->subtree[0].end)
 		a->subtree[1] = subtree_at(s, job, last);
