@@ -1,4 +1,4 @@
-/* One decision: page 5 of a VABlock faults on GPU 1. What does the NVIDIA driver fetch with it? */
+/* One decision: page 5 of a VABlock faults on GPU 1. Which pages does the driver prefetch? */
 #include <stdio.h>
 
 #include <uvmpolicy/prefetch.h>
@@ -7,7 +7,7 @@ int main(void)
 {
 	struct uvmp_prefetch_params params;
 	struct uvmp_prefetch_state state;              /* one per VABlock */
-	struct uvmp_prefetch_facts facts = {.to = 1}; /* what is not given is 0: nothing special */
+	struct uvmp_prefetch_facts facts = {.to = 1}; /* other facts are 0: nothing special */
 	struct uvmp_prefetch_hint hint;
 	uvmp_mask faulted = {{0}};
 
