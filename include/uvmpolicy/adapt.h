@@ -334,7 +334,7 @@ struct uvmp_throttle_state {
 	uint64_t until;		   /* end of the phase */
 	uint64_t faults, refaults; /* of this detection epoch */
 	uint32_t throttled;	   /* stopped SMs */
-	uint8_t phase;		   /* enum uvmp_throttle_phase */
+	enum uvmp_throttle_phase phase;
 };
 
 UVMP_API void uvmp_throttle_params_init(struct uvmp_throttle_params *params);

@@ -84,7 +84,7 @@ struct uvmp_counter_note {
 struct uvmp_counter_facts {
 	uint32_t gpu;	     /* GPU that sent the notifications */
 	uint32_t page_bytes; /* 4096, 16384 or 65536 */
-	uint8_t granularity; /* enum uvmp_counter_granularity */
+	enum uvmp_counter_granularity granularity;
 	bool quirks;
 	uint64_t contiguous;	   /* set of processors on which the block lies in one chunk of 2 MiB */
 	const uvmp_mask *resident; /* per processor of `processors`: pages of the block that it holds */
@@ -240,7 +240,7 @@ enum uvmp_remote {
 UVMP_API const char *uvmp_remote_name(enum uvmp_remote remote);
 
 struct uvmp_remote_params {
-	uint32_t remote;    /* enum uvmp_remote */
+	enum uvmp_remote remote;
 	uint32_t threshold; /* accesses; shipped configuration: 8 */
 	uint32_t penalty;   /* ADAPTIVE: factor per round trip; shipped: 2; 2^20 pins, 0 migrates at once */
 };

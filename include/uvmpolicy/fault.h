@@ -43,7 +43,7 @@ enum uvmp_aperture {
 /* Which accesses a fatal fault cancels. */
 enum uvmp_cancel_mode { UVMP_CANCEL_ALL = 0, UVMP_CANCEL_WRITE_AND_ATOMIC = 1 };
 
-/* One entry of a GPU's fault buffer, and of a batch. */
+/* Packed record: one entry of a GPU's fault buffer, and of a batch. */
 struct uvmp_fault {
 	/* written by the GPU (the host's adapter) */
 	uvmp_addr address;     /* any byte of the page; fetch aligns it down */
@@ -198,15 +198,15 @@ UVMP_API enum uvmp_right uvmp_access_prot(enum uvmp_access access);
 
 /* Result for one entry of a walk; the next entry of the same page uses it. */
 struct uvmp_fault_verdict {
-	bool is_duplicate;	     /* same page as the entry before it in this walk */
-	bool is_throttled;	     /* set by the caller (thrash.h) or inherited */
-	bool is_invalid_prefetch;    /* prefetch without the right to it: dropped, or inherited */
-	bool is_fatal;		     /* fetched as fatal, or refused by the permission table */
-	bool is_already_mapped;	     /* the GPU has the right already: stale, nothing to do */
-	uint8_t cancel_mode;	     /* enum uvmp_cancel_mode, if is_fatal */
-	uint8_t service_access;	     /* enum uvmp_access to service as; UVMP_ACCESS_NONE: skip */
-	uint8_t service_mask;	     /* set of accesses to service as; 0 if skipped */
-	uint32_t invalid_prefetches; /* adds to the batch's count of invalid prefetches */
+	bool is_duplicate;		   /* same page as the entry before it in this walk */
+	bool is_throttled;		   /* set by the caller (thrash.h) or inherited */
+	bool is_invalid_prefetch;	   /* prefetch without the right to it: dropped, or inherited */
+	bool is_fatal;			   /* fetched as fatal, or refused by the permission table */
+	bool is_already_mapped;		   /* the GPU has the right already: stale, nothing to do */
+	enum uvmp_cancel_mode cancel_mode; /* if is_fatal */
+	enum uvmp_access service_access;   /* access to service as; UVMP_ACCESS_NONE: skip */
+	uint8_t service_mask;		   /* set of accesses to service as; 0 if skipped */
+	uint32_t invalid_prefetches;	   /* adds to the batch's count of invalid prefetches */
 };
 
 struct uvmp_fault_facts {

@@ -23,7 +23,7 @@ extern "C" {
 /* At most one transfer per page and leg. */
 #define UVMP_PLAN_COPIES_MAX 1024u
 
-/* One transfer. */
+/* Packed record: one transfer. */
 struct uvmp_copy {
 	struct uvmp_region pages; /* of the block */
 	uint8_t from;		  /* processor; UVMP_PROC_NONE: the pages are resident nowhere and begin as
@@ -39,7 +39,7 @@ struct uvmp_copy_facts {
 	const uvmp_mask *pages;	   /* pages needed on `to`; pages resident there already are left out */
 	const uvmp_mask *faulted;  /* pages that faulted; NULL: none */
 	const uvmp_mask *resident; /* [processors.count]: pages of the block that each processor holds */
-	uint8_t grouping;	   /* enum uvmp_grouping */
+	enum uvmp_grouping grouping;
 	/* Chunk boundaries. Bit p set: page p starts a chunk on either side, and no transfer crosses the
 	 * boundary. NULL: none. Bit 0 is ignored. */
 	const uvmp_mask *cuts;

@@ -52,9 +52,9 @@ enum uvmp_chunk_type { UVMP_CHUNK_USER = 0, UVMP_CHUNK_KERNEL = 1 };
 
 enum uvmp_chunk_mark { UVMP_MARK_UNUSED = 0, UVMP_MARK_DISCARDED = 1, UVMP_MARK_USED = 2 };
 
-/* Names one chunk. Functions with a chunk argument return UVMP_ERR_RANGE if no chunk can have this name
- * (root, size, or a page that is not a multiple of the size), UVMP_ERR_STATE if the chunk is not allocated
- * now. */
+/* Packed record: names one chunk. Functions with a chunk argument return UVMP_ERR_RANGE if no chunk can have
+ * this name (root, size, or a page that is not a multiple of the size), UVMP_ERR_STATE if the chunk is not
+ * allocated now. */
 struct uvmp_chunk {
 	uint32_t root; /* number of the root, 0..roots-1 */
 	uint16_t page; /* its first page in the root, 0..511 */

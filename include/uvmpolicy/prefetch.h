@@ -63,7 +63,7 @@ enum uvmp_grouping {
 
 /* What engine and hosts know of a prefetcher. */
 struct uvmp_prefetch_traits {
-	uint8_t grouping;   /* enum uvmp_grouping: how what comes is cut into transfers */
+	enum uvmp_grouping grouping; /* how pages that arrive are cut into transfers */
 	bool is_driver;	    /* decides as the driver does: for the CPU, too, and about pages that fault
 			     * although they are there. The others decide for GPUs, about pages that are
 			     * absent */

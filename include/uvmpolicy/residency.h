@@ -46,14 +46,14 @@ enum uvmp_operation {
 
 /* Zero means: no preferred location, no PIN hint, held by no processor. */
 struct uvmp_residency_facts {
-	uint32_t requester;    /* processor that wants the page */
-	uint8_t accesses;      /* set of accesses, not empty */
-	uint8_t operation;     /* enum uvmp_operation */
-	uint32_t preferred;    /* preferred location; without has_preferred 0 or UVMP_PROC_NONE */
-	uint64_t accessed_by;  /* set of processors: policy accessed-by */
-	uint64_t resident;     /* set of processors: holders of this page */
-	uint32_t pin;	       /* target of a PIN hint; without has_pin 0 or UVMP_PROC_NONE */
-	uint8_t duplication;   /* enum uvmp_read_duplication */
+	uint32_t requester; /* processor that wants the page */
+	uint8_t accesses;   /* set of accesses, not empty */
+	enum uvmp_operation operation;
+	uint32_t preferred;   /* preferred location; without has_preferred 0 or UVMP_PROC_NONE */
+	uint64_t accessed_by; /* set of processors: policy accessed-by */
+	uint64_t resident;    /* set of processors: holders of this page */
+	uint32_t pin;	      /* target of a PIN hint; without has_pin 0 or UVMP_PROC_NONE */
+	enum uvmp_read_duplication duplication;
 	bool has_preferred;    /* the page has a preferred location: `preferred` */
 	bool has_pin;	       /* thrash.h gave a PIN hint: to `pin` */
 	bool is_duplicated;    /* the page is read-duplicated now */
@@ -99,27 +99,28 @@ UVMP_API int32_t uvmp_residency_node(const struct uvmp_residency_facts *facts, u
 
 struct uvmp_map_facts {
 	uint32_t requester;
-	uint32_t to;	      /* holder that the requester will use */
-	uint8_t access;	      /* enum uvmp_access: as what the page is serviced, not NONE */
-	uint8_t right;	      /* enum uvmp_right: right of the process; at least what access needs */
-	uint64_t read;	      /* sets of processors: whose mapping of the page reads at least, */
-	uint64_t write;	      /* writes at least (a subset of read), */
-	uint64_t atomic;      /* has all rights (a subset of write). All as they are after the move */
-	uint64_t accessed_by; /* set of processors: policy accessed-by */
-	uint64_t thrashing;   /* set of processors: those of a pinned page; empty if it is not pinned */
-	uint32_t preferred;   /* preferred location; without has_preferred 0 or UVMP_PROC_NONE */
-	uint8_t duplication;  /* enum uvmp_read_duplication */
-	bool has_preferred;   /* the page has a preferred location: `preferred` */
-	bool is_duplicated;   /* the page is read-duplicated (after the move) */
-	bool is_hmm;	      /* the block is one of heterogeneous memory management */
-	bool has_migrated;    /* the page came to `to` in this block service: no processor is a victim.
-			       * So are all pages serviced for access counters, which never revoke
-			       * [driver: counter-policy] */
-	bool is_discarded;    /* the page is in the block's discarded set */
-	bool is_integrated;   /* system with integrated GPUs: every processor is mapped */
-	bool is_cpu_barred;   /* the page's range group must not migrate: the CPU is not mapped */
+	uint32_t to;		 /* holder that the requester will use */
+	enum uvmp_access access; /* as what the page is serviced, not NONE */
+	enum uvmp_right right;	 /* right of the process; at least what access needs */
+	uint64_t read;		 /* sets of processors: whose mapping of the page reads at least, */
+	uint64_t write;		 /* writes at least (a subset of read), */
+	uint64_t atomic;	 /* has all rights (a subset of write). All as they are after the move */
+	uint64_t accessed_by;	 /* set of processors: policy accessed-by */
+	uint64_t thrashing;	 /* set of processors: those of a pinned page; empty if it is not pinned */
+	uint32_t preferred;	 /* preferred location; without has_preferred 0 or UVMP_PROC_NONE */
+	enum uvmp_read_duplication duplication;
+	bool has_preferred; /* the page has a preferred location: `preferred` */
+	bool is_duplicated; /* the page is read-duplicated (after the move) */
+	bool is_hmm;	    /* the block is one of heterogeneous memory management */
+	bool has_migrated;  /* the page came to `to` in this block service: no processor is a victim.
+			     * So are all pages serviced for access counters, which never revoke
+			     * [driver: counter-policy] */
+	bool is_discarded;  /* the page is in the block's discarded set */
+	bool is_integrated; /* system with integrated GPUs: every processor is mapped */
+	bool is_cpu_barred; /* the page's range group must not migrate: the CPU is not mapped */
 };
 
+/* Packed record: the rights on one page. */
 struct uvmp_map {
 	uint8_t right;		/* enum uvmp_right: map the requester with this */
 	uint8_t left;		/* enum uvmp_right: what `victims` keep; NONE if there are none */

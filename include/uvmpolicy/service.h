@@ -283,11 +283,11 @@ UVMP_API enum uvmp_status uvmp_service_cpu_fault(struct uvmp_service *service, u
 UVMP_API enum uvmp_status uvmp_service_fault(struct uvmp_service *service, uint32_t gpu,
 					     const struct uvmp_fault *fault);
 
-/* One access-counter notification [driver: counter-parameters]. */
+/* Packed record: one access-counter notification [driver: counter-parameters]. */
 struct uvmp_note {
 	uvmp_addr address;
 	uint64_t instance;
-	uint32_t aperture;
+	uint32_t aperture; /* enum uvmp_aperture: where the instance block lies */
 	uint32_t subcontext;
 	uint32_t sub_granularity; /* bit k: the k-th 64 KiB of the 2 MiB was used */
 	uint32_t bank;
@@ -423,8 +423,8 @@ enum uvmp_victim {
 
 #define UVMP_ACTION_SUBTREES 2u
 
-/* One action. Fields that the kind does not name are 0 (processors: UVMP_PROC_NONE, sets: empty). A union
- * gives each kind its own name for a field. The first name is the key of the decision log. */
+/* Packed record: one action. Fields that the kind does not name are 0 (processors: UVMP_PROC_NONE, sets:
+ * empty). A union gives each kind its own name for a field. The first name is the key of the decision log. */
 struct uvmp_action {
 	uint64_t id;	  /* 1, 2, 3, ...; the host completes each */
 	uint64_t after;	  /* the action may start once action `after` has ended; 0: immediately */

@@ -66,7 +66,7 @@ void uvmp_throttle_init(struct uvmp_throttle_state *state)
 static void begin(struct uvmp_throttle_state *state, enum uvmp_throttle_phase phase, uint64_t now,
                   uint64_t length)
 {
-	state->phase = (uint8_t)phase;
+	state->phase = phase;
 	state->until = now < UINT64_MAX - length ? now + length : UINT64_MAX;
 	state->faults = 0;
 	state->refaults = 0;

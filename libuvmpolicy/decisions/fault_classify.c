@@ -28,7 +28,7 @@ enum uvmp_right uvmp_access_prot(enum uvmp_access access)
 static void refuse(struct uvmp_fault_verdict *verdict, enum uvmp_cancel_mode mode)
 {
 	verdict->is_fatal = true;
-	verdict->cancel_mode = (uint8_t)mode;
+	verdict->cancel_mode = mode;
 }
 
 /* The permission table [driver: permission-check]: what the entry is serviced as, UVMP_ACCESS_NONE for
@@ -70,7 +70,7 @@ static void judge(const struct uvmp_fault *fault, const struct uvmp_fault_facts 
 		verdict->is_already_mapped = true;
 		return;
 	}
-	verdict->service_access = (uint8_t)access;
+	verdict->service_access = access;
 	verdict->service_mask = (uint8_t)(access == fault->access ? fault->access_mask : 1u << access);
 }
 

@@ -11,13 +11,13 @@
 #include "space_internal.h"
 #include "thrashing_internal.h"
 
-static uint8_t access_of(const struct job *job, uint32_t page)
+static enum uvmp_access access_of(const struct job *job, uint32_t page)
 {
 	uint32_t access = 0;
 
 	for (uint32_t bit = 0; bit < 3u; bit++)
 		access |= (uint32_t)uvmp_mask_test(&job->access[bit], page) << bit;
-	return (uint8_t)access;
+	return (enum uvmp_access)access;
 }
 
 static void decide_map(const struct uvmp_service *s, const struct job *job, uint32_t page,

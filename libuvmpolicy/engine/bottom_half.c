@@ -196,7 +196,7 @@ static bool preprocess(struct uvmp_service *s)
 
 /* -- the walk over one block [driver: block-walk] -- */
 
-static void mark_fatal(struct uvmp_service *s, uint32_t index, uint8_t mode)
+static void mark_fatal(struct uvmp_service *s, uint32_t index, enum uvmp_cancel_mode mode)
 {
 	struct gpu *g = gpu_of(s);
 	const struct uvmp_fault *fault = &g->batch.entry[index];

@@ -32,7 +32,7 @@ void uvmpi_job_clear(const struct uvmp_service *s, struct job *job, handle block
 	job->status = job->error = UVMP_OK;
 }
 
-void uvmpi_job_add(struct job *job, uint32_t page, uint32_t dst, uint8_t access, bool is_duplicate)
+void uvmpi_job_add(struct job *job, uint32_t page, uint32_t dst, enum uvmp_access access, bool is_duplicate)
 {
 	for (uint32_t bit = 0; bit < 3u; bit++) {
 		uvmp_mask_clear(&job->access[bit], page);
@@ -101,7 +101,7 @@ static void queue_throttle(struct uvmp_service *s, struct job *job, uint32_t pag
 	a->until_ns = until_ns;
 }
 
-bool uvmpi_job_add_fault(struct uvmp_service *s, struct job *job, uint32_t page, uint8_t access,
+bool uvmpi_job_add_fault(struct uvmp_service *s, struct job *job, uint32_t page, enum uvmp_access access,
 			 uint8_t accesses)
 {
 	struct block *b = block_at(s, job->block);

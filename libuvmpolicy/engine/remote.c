@@ -136,7 +136,7 @@ static void keep_staying(const struct uvmp_service *s, const struct block *b, ui
 
 /* -- faults -- */
 
-bool uvmpi_remote_keeps(struct uvmp_service *s, handle h, uint32_t gpu, uint32_t page, uint8_t access)
+bool uvmpi_remote_keeps(struct uvmp_service *s, handle h, uint32_t gpu, uint32_t page, enum uvmp_access access)
 {
 	struct block *b = block_at(s, h);
 	struct counters *c = counted(s, b);

@@ -7,7 +7,7 @@
 /* Counts an access of the GPU to a page that it holds or maps. A page on the CPU may become hot. */
 void uvmpi_remote_use(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page, bool is_write);
 /* Counts a serviced fault of the GPU. True: the page stays on the CPU. */
-bool uvmpi_remote_keeps(struct uvmp_service *s, handle block, uint32_t gpu, uint32_t page, uint8_t access);
+bool uvmpi_remote_keeps(struct uvmp_service *s, handle block, uint32_t gpu, uint32_t page, enum uvmp_access access);
 /* Queues MAP for these pages, and for all other pages of the block that would stay, except arriving pages. */
 void uvmpi_remote_map(struct uvmp_service *s, handle block, uint32_t gpu, const uvmp_mask *remote,
 		      const uvmp_mask *arriving);

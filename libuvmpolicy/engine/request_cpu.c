@@ -36,7 +36,7 @@ static void refuse(struct uvmp_service *s, handle h, enum uvmp_cancel_mode mode,
 
 /* A fault although the CPU has the right: stale, or the thread has not seen its new mapping yet. The first such
  * fault of a thread on a page passes without service; its retry is serviced. */
-static bool is_let_pass(struct uvmp_service *s, handle h, uint8_t access)
+static bool is_let_pass(struct uvmp_service *s, handle h, enum uvmp_access access)
 {
 	const struct request *request = &s->run.request;
 	const struct block *b = block_at(s, h);
@@ -45,7 +45,7 @@ static bool is_let_pass(struct uvmp_service *s, handle h, uint8_t access)
 		       s->latch_page == request->base;
 
 	if (place == NULL || residency_right(place, block_page(s, b, request->base)) <
-				     (uint8_t)uvmp_access_prot((enum uvmp_access)access))
+				     (uint8_t)uvmp_access_prot(access))
 		return false;
 	if (s->has_latch) {
 		s->has_latch = !is_same && s->now_ns - s->latch_ns <= LATCH_NS;
@@ -65,19 +65,19 @@ void uvmpi_request_begin_cpu_fault(struct uvmp_service *s)
 	uint32_t slot = uvmpi_request_range_at(s, run->request.base),
 		 space = uvmpi_space_find(s, run->request.space);
 	enum uvmp_status status = UVMP_OK;
-	uint8_t access;
+	enum uvmp_access access;
 
 	if (slot == NO_INDEX) {
 		refuse(s, 0, UVMP_CANCEL_ALL, UVMP_ERR_UNKNOWN);
 		return;
 	}
 	access = cpu_access(&run->request, &s->range[slot]);
-	if ((uint8_t)uvmp_access_prot((enum uvmp_access)access) > s->range[slot].right) {
+	if ((uint8_t)uvmp_access_prot(access) > s->range[slot].right) {
 		refuse(s, uvmpi_block_find(s, space, run->request.base), UVMP_CANCEL_WRITE_AND_ATOMIC,
 		       UVMP_ERR_CONFLICT);
 		return;
 	}
-	run->request.access = access;
+	run->request.access = (uint8_t)access;
 	run->block = uvmpi_block_make(s, space, run->request.base, &status);
 	if (run->block == 0 || is_let_pass(s, run->block, access))
 		uvmpi_request_finish(s, status);
@@ -89,7 +89,7 @@ void uvmpi_request_cpu_fault(struct uvmp_service *s)
 {
 	struct request_run *run = &s->run;
 	struct job *job = &s->run.servicing->job;
-	uint8_t access = run->request.access;
+	enum uvmp_access access = run->request.access;
 
 	if (run->has_stepped) {
 		uvmpi_request_finish(s, UVMP_OK);

@@ -47,6 +47,30 @@ sort -u "$work/set" "$work/documented" | comm -23 "$work/facts" - >"$work/unset"
 [ "$(wc -l <"$work/facts")" -gt 40 ] || echo "the facts are not understood" >>"$work/unset"
 verdict "each fact is set by the engine or a host, or documented ($(wc -l <"$work/facts"))" "$work/unset"
 
+# Fields that hold an enumerator: the enum's type, but in a packed record an integer with a comment that begins with the
+# enum. A field with the name of an enum, or a byte with the last word of one, holds
+# its enumerator.
+cat "$include"/*.h >"$work/headers"
+awk 'FNR == NR {if (match($0, /^enum uvmp_[a-z_]+/)) {tag = substr($0, 6, RLENGTH - 5); is_enum[tag] = 1; sub(/.*_/, "", tag); is_last[tag] = 1}; next}
+	/^\/\*/ {comment = ""} {comment = comment $0}
+	/^struct uvmp_[a-z_]+ [{]/ {name = $2; packed = comment ~ /\/\* Packed record/; on = 1; next}
+	/^}/ {on = 0; comment = ""; next}
+	!on || /^[\t ]*(\*|\/\*)/ {next}
+	{code = $0; sub(/\/\*.*/, "", code); said = ""
+	 if (match($0, /(\/\*|:) enum uvmp_[a-z_]+/)) {said = substr($0, RSTART, RLENGTH); sub(/.*enum /, "", said)}
+	 if (code !~ /;/) next
+	 typed = code ~ /^[\t ]*enum /; count = split(code, field, /[ \t,;]+/); named = 0
+	 for (i = 1; i <= count; i++) if ((("uvmp_" field[i]) in is_enum || code ~ /^[\t ]*u?int8_t / && field[i] in is_last) && code !~ /^[\t ]*(struct|bool|const)/) named = 1
+	 if (typed || said || named) seen++
+	 if (typed && packed) print FILENAME ": " name ": a packed record stores an enumerator in an integer:" code
+	 if (typed && said) print FILENAME ": " name ": the type names the enum, the comment need not:" code
+	 if (!typed && said && !packed) print FILENAME ": " name ": the type must be enum " said ":" code
+	 if (said && !(said in is_enum)) print FILENAME ": " name ": no such enum: " said
+	 if (named && !typed && !said) print FILENAME ": " name ": type or comment must name the enum:" code}
+	END {if (seen < 40) print "the structures are not understood: " seen + 0 " fields with enumerators"}' \
+	"$work/headers" "$include"/*.h >"$work/mixed" 2>&1
+verdict "fields that hold an enumerator are of one kind" "$work/mixed"
+
 # The table of docs/embedding.md names a test for each function, and the function is in the test.
 awk -F '[|]' '/^## Functions that only hosts call/ {on = 1} on && /^[|] `uvmp_/ {print $2 "|" $NF $(NF - 1)} on && /^## Facts/ {exit}' docs/embedding.md |
 	tr -d '`, ' >"$work/rows"
