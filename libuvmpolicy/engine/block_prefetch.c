@@ -83,7 +83,7 @@ static void ask_prefetcher(struct uvmp_service *s, struct job *job, uint32_t dst
 					    .is_first_touch = !is_resident_anywhere(s, b),
 					    .range_first = (b->start - range->start) >> s->page_shift,
 					    .range_pages =
-						    ((range->end - range->start) >> s->page_shift) + 1u,
+						    ((range->last - range->start) >> s->page_shift) + 1u,
 					    .utlbs = job->utlbs,
 					    .is_follow = job->is_follow};
 

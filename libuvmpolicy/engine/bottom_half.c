@@ -45,7 +45,7 @@ static bool has_more(const struct uvmp_service *s, uvmp_addr *start)
 	if (index == NO_INDEX)
 		return false;
 	r = &s->range[s->range_order[index]];
-	uvmp_geometry_block(&s->geometry, r->start, r->end,
+	uvmp_geometry_block(&s->geometry, r->start, r->last,
 			    uvmp_geometry_block_index(&s->geometry, r->start, fault->address), &shape);
 	*start = shape.start;
 	return true;

@@ -108,10 +108,10 @@ static bool check_order(const struct uvmp_service *s)
 		if (s->range_order[i] >= s->range_slots)
 			return false;
 		r = &s->range[s->range_order[i]];
-		if (!is_space(s, r->space) || uvmp_geometry_block_count(&s->geometry, r->start, r->end) == 0)
+		if (!is_space(s, r->space) || uvmp_geometry_block_count(&s->geometry, r->start, r->last) == 0)
 			return false;
 		if (before != NULL &&
-		    (before->space > r->space || (before->space == r->space && before->end >= r->start)))
+		    (before->space > r->space || (before->space == r->space && before->last >= r->start)))
 			return false;
 		before = r;
 	}
@@ -149,7 +149,7 @@ static bool check_ranges(const struct uvmp_service *s, struct tally *tally)
 	for (uint32_t i = 0; i < s->ranges; i++) {
 		const struct range *r = &s->range[s->range_order[i]];
 
-		bytes += r->end - r->start + 1u;
+		bytes += r->last - r->start + 1u;
 		if (r->log != 0 && !count_object(s, tally, uvmpi_runtime_slab(s, r->allocation), r->log))
 			return false;
 	}
@@ -292,7 +292,7 @@ static bool check_shape(const struct uvmp_service *s, const struct block *b)
 	if (!is_range(s, b->range))
 		return false;
 	r = range_of(s, b);
-	return uvmp_geometry_block(&s->geometry, r->start, r->end,
+	return uvmp_geometry_block(&s->geometry, r->start, r->last,
 				   uvmp_geometry_block_index(&s->geometry, r->start, b->start),
 				   &shape) == UVMP_OK &&
 	       shape.start == b->start && shape.pages == b->pages;

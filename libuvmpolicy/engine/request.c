@@ -179,7 +179,7 @@ void uvmpi_request_start(struct uvmp_service *s, bool has_next, uvmp_addr next_s
 	s->request_get = (s->request_get + 1u) % s->request_capacity;
 	s->request_count--;
 	run->next = run->request.base;
-	run->end = run->request.base + (run->request.bytes - 1u);
+	run->last = run->request.base + (run->request.bytes - 1u);
 	s->batch = 0;
 }
 

@@ -54,8 +54,8 @@ void uvmpi_request_next_range(struct uvmp_service *s)
 	}
 	run->range = uvmpi_request_range_at(s, run->next);
 	range = &s->range[run->range];
-	run->next = range->end + 1u;
-	run->is_last = range->end >= run->end;
+	run->next = range->last + 1u;
+	run->is_last = range->last >= run->last;
 	run->block = range->block;
 	if (run->request.advice == UVMP_ADVISE_DISCARD) {
 		run->phase = BLOCK;
@@ -83,7 +83,7 @@ void uvmpi_request_make_next(struct uvmp_service *s)
 		return;
 	}
 	last = block_last(s, block_at(s, h));
-	if (last < range->end && last < run->end) {
+	if (last < range->last && last < run->last) {
 		run->make = last + 1u;
 		return;
 	}

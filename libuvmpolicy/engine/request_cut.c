@@ -54,7 +54,7 @@ void uvmpi_request_split(struct uvmp_service *s)
 	enum uvmp_status status = cut(s, s->run.request.base);
 
 	if (status == UVMP_OK)
-		status = cut(s, s->run.end + 1u);
+		status = cut(s, s->run.last + 1u);
 	if (status == UVMP_OK)
 		s->run.phase = is_free ? REMOVE : RANGE;
 	else if (status == UVMP_ERR_RETRY)
@@ -130,7 +130,7 @@ void uvmpi_request_begin_free_part(struct uvmp_service *s)
 	struct request_run *run = &s->run;
 	uint32_t cuts = range_across(s, run->request.base) != NO_INDEX;
 
-	cuts += range_across(s, run->end + 1u) != NO_INDEX;
+	cuts += range_across(s, run->last + 1u) != NO_INDEX;
 	uvmpi_request_begin_window(s, SPLIT);
 	if (run->is_active && cuts > s->range_slots - s->ranges)
 		uvmpi_request_finish(s, UVMP_ERR_SPACE);

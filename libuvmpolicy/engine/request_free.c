@@ -27,7 +27,7 @@ void uvmpi_request_begin_free(struct uvmp_service *s)
 		uvmpi_request_finish(s, UVMP_ERR_UNKNOWN);
 		return;
 	}
-	run->end = UINT64_MAX; /* pieces may lie anywhere above */
+	run->last = UINT64_MAX; /* pieces may lie anywhere above */
 	run->phase = REMOVE;
 }
 
@@ -56,7 +56,7 @@ static uint32_t pieces_from(const struct uvmp_service *s, uint32_t index)
 	for (; uvmpi_range_is_in(s, end, first->space); end++) {
 		const struct range *r = &s->range[s->range_order[end]];
 
-		if (r->origin != first->origin || r->start > s->run.end || r->block != 0)
+		if (r->origin != first->origin || r->start > s->run.last || r->block != 0)
 			break;
 	}
 	return end - index;
@@ -79,8 +79,8 @@ void uvmpi_request_free_pieces(struct uvmp_service *s)
 	}
 	count = pieces_from(s, index);
 	r = &s->range[s->range_order[index + count - 1u]];
-	run->is_last = r->end >= run->end;
-	run->next = r->end + 1u;
+	run->is_last = r->last >= run->last;
+	run->next = r->last + 1u;
 	if (run->request.kind == REQUEST_FREE_PART)
 		uvmpi_range_remove_part(s, index, count);
 	else

@@ -31,7 +31,7 @@ void uvmpi_request_migrate(struct uvmp_service *s)
 		uvmp_addr last = block_last(s, block_at(s, run->block));
 
 		uvmpi_memory_settle(s);
-		if (last >= run->end) {
+		if (last >= run->last) {
 			uvmpi_request_finish(s, UVMP_OK);
 			return;
 		}

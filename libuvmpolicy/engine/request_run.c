@@ -42,12 +42,12 @@ struct uvmp_region uvmpi_request_part_of(const struct uvmp_service *s, const str
 	uvmp_addr last = block_last(s, b);
 	struct uvmp_region region = {0, b->pages};
 
-	if (run->request.base > last || run->end < b->start)
+	if (run->request.base > last || run->last < b->start)
 		return (struct uvmp_region){0, 0};
 	if (run->request.base > b->start)
 		region.first = block_page(s, b, run->request.base);
-	if (run->end < last)
-		region.end = block_page(s, b, run->end) + 1u;
+	if (run->last < last)
+		region.end = block_page(s, b, run->last) + 1u;
 	return region;
 }
 
@@ -82,7 +82,7 @@ void uvmpi_request_begin_window(struct uvmp_service *s, enum request_phase phase
 	const struct request *request = &s->run.request;
 	uint32_t space = uvmpi_space_find(s, request->space);
 
-	if (space == NO_INDEX || !uvmpi_range_covers(s, space, request->base, s->run.end)) {
+	if (space == NO_INDEX || !uvmpi_range_covers(s, space, request->base, s->run.last)) {
 		uvmpi_request_finish(s, UVMP_ERR_UNKNOWN);
 		return;
 	}

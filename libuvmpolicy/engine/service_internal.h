@@ -146,7 +146,7 @@ struct address_space {
 };
 
 struct range {
-	uvmp_addr start, end; /* inclusive */
+	uvmp_addr start, last; /* bytes */
 	uvmp_addr origin;     /* start of the lowest piece that is left of the range that was added */
 	uint64_t accessed_by;
 	uint32_t space; /* slot */
@@ -366,7 +366,7 @@ struct request_run {
 	bool has_stepped; /* and has ended well */
 	bool is_last;	  /* the range at work is the last one */
 	struct request request;
-	uvmp_addr next, end; /* where the work goes on, and last byte */
+	uvmp_addr next, last; /* where the work goes on; last byte */
 	uint32_t phase;
 	uint32_t range; /* slot at work */
 	handle block;	/* at work */
@@ -513,9 +513,9 @@ struct uvmp_service {
 
 uint64_t uvmpi_runtime_bytes(const struct uvmp_service_params *params);
 void uvmpi_runtime_init(struct uvmp_service *s, const struct uvmp_service_params *params, uint8_t *memory);
-/* A range was added, or begins here now, and its last piece ends at `end`: its blocks can be logged, if the arena has
- * room for that. It is taken away. */
-void uvmpi_runtime_watch(struct uvmp_service *s, uint32_t slot, uvmp_addr end);
+/* A range was added, or begins here now; `last` is the last byte of its last piece. If the arena has space, its blocks
+ * can be logged. The range is removed. */
+void uvmpi_runtime_watch(struct uvmp_service *s, uint32_t slot, uvmp_addr last);
 void uvmpi_runtime_forget(struct uvmp_service *s, uint32_t slot);
 /* Where the array of an allocation comes from; it has one. */
 enum slab uvmpi_runtime_slab(const struct uvmp_service *s, uint32_t allocation);

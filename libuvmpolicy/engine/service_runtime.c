@@ -44,10 +44,10 @@ static uint64_t window_of(uvmp_addr address)
 	return address >> WINDOW_SHIFT;
 }
 
-void uvmpi_runtime_watch(struct uvmp_service *s, uint32_t slot, uvmp_addr end)
+void uvmpi_runtime_watch(struct uvmp_service *s, uint32_t slot, uvmp_addr last)
 {
 	struct range *r = &s->range[slot];
-	uint64_t blocks = (window_of(end) - window_of(r->start) + 1u) * UVMP_TREE_BLOCKS_MAX;
+	uint64_t blocks = (window_of(last) - window_of(r->start) + 1u) * UVMP_TREE_BLOCKS_MAX;
 	enum slab slab = uvmpi_arena_array(blocks * sizeof(uint32_t));
 
 	if (!s->policy.runtime || slab == SLAB_COUNT)

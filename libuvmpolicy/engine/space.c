@@ -161,7 +161,7 @@ uint32_t uvmpi_range_from(const struct uvmp_service *s, uint32_t space, uvmp_add
 		uint32_t middle = first + (end - first) / 2u;
 		const struct range *r = &s->range[s->range_order[middle]];
 
-		if (r->space < space || (r->space == space && r->end < address))
+		if (r->space < space || (r->space == space && r->last < address))
 			first = middle + 1u;
 		else
 			end = middle;
@@ -182,16 +182,16 @@ uint32_t uvmpi_range_find(const struct uvmp_service *s, uint32_t space, uvmp_add
 	return begins_below(s, index, space, address) ? index : NO_INDEX;
 }
 
-bool uvmpi_range_covers(const struct uvmp_service *s, uint32_t space, uvmp_addr base, uvmp_addr end)
+bool uvmpi_range_covers(const struct uvmp_service *s, uint32_t space, uvmp_addr base, uvmp_addr last)
 {
 	uint32_t index = uvmpi_range_from(s, space, base);
 
 	for (; begins_below(s, index, space, base); index++) {
-		uvmp_addr last = s->range[s->range_order[index]].end;
+		uvmp_addr range_last = s->range[s->range_order[index]].last;
 
-		if (last >= end)
+		if (range_last >= last)
 			return true;
-		base = last + 1u;
+		base = range_last + 1u;
 	}
 	return false;
 }
@@ -242,7 +242,7 @@ enum uvmp_status uvmp_service_add_range(struct uvmp_service *service, uint64_t s
 	index = uvmpi_range_from(service, slot, base);
 	r = &service->range[take_slot(service)];
 	*r = (struct range){.start = base,
-	                    .end = base + (bytes - 1u),
+	                    .last = base + (bytes - 1u),
 	                    .origin = base,
 	                    .space = slot,
 	                    .next_free = NO_INDEX,
@@ -253,7 +253,7 @@ enum uvmp_status uvmp_service_add_range(struct uvmp_service *service, uint64_t s
 	                    .allocation = (uint32_t)(r - service->range)};
 	order_insert(service, index, r->allocation);
 	service->adapt.managed_bytes += bytes;
-	uvmpi_runtime_watch(service, r->allocation, r->end);
+	uvmpi_runtime_watch(service, r->allocation, r->last);
 	return UVMP_OK;
 }
 
@@ -263,7 +263,7 @@ void uvmpi_range_remove(struct uvmp_service *s, uint32_t index, uint32_t count)
 		uint32_t slot = s->range_order[index + i];
 		struct range *r = &s->range[slot];
 
-		s->adapt.managed_bytes -= r->end - r->start + 1u;
+		s->adapt.managed_bytes -= r->last - r->start + 1u;
 		uvmpi_runtime_forget(s, slot);
 		uvmpi_space_unuse(s, r->space);
 		r->next_free = s->free_range;
@@ -278,7 +278,7 @@ void uvmpi_range_remove(struct uvmp_service *s, uint32_t index, uint32_t count)
 static void begin_later(struct uvmp_service *s, uint32_t space, uvmp_addr origin)
 {
 	uint32_t heir = NO_INDEX, index;
-	uvmp_addr end = 0;
+	uvmp_addr last = 0;
 
 	for (index = uvmpi_range_from(s, space, origin); uvmpi_range_is_in(s, index, space); index++) {
 		struct range *r = &s->range[s->range_order[index]];
@@ -289,12 +289,12 @@ static void begin_later(struct uvmp_service *s, uint32_t space, uvmp_addr origin
 			heir = s->range_order[index];
 		r->origin = s->range[heir].start;
 		r->allocation = heir;
-		end = r->end;
+		last = r->last;
 	}
 	if (heir == NO_INDEX)
 		return;
 	s->range[heir].pattern = UVMP_PATTERN_UNDECIDED;
-	uvmpi_runtime_watch(s, heir, end);
+	uvmpi_runtime_watch(s, heir, last);
 }
 
 void uvmpi_range_remove_part(struct uvmp_service *s, uint32_t index, uint32_t count)
@@ -432,7 +432,7 @@ handle uvmpi_block_make(struct uvmp_service *s, uint32_t space, uvmp_addr addres
 	if (index == NO_INDEX)
 		return 0;
 	r = &s->range[s->range_order[index]];
-	uvmp_geometry_block(&s->geometry, r->start, r->end,
+	uvmp_geometry_block(&s->geometry, r->start, r->last,
 	                    uvmp_geometry_block_index(&s->geometry, r->start, address), &shape);
 	*status = UVMP_ERR_NO_MEMORY;
 	h = take_block(s, s->range_order[index], shape.start, shape.pages);
@@ -584,7 +584,7 @@ enum uvmp_status uvmpi_range_split(struct uvmp_service *s, uint32_t slot, uvmp_a
 	upper->block = 0;
 	upper->log = 0;
 	upper->prefetch = (struct uvmp_prefetch_range){.cursor = 0};
-	r->end = address - 1u;
+	r->last = address - 1u;
 	s->space[r->space].users++;
 	order_insert(s, uvmpi_range_from(s, r->space, r->start) + 1u, upper_slot);
 	move_blocks(s, r, upper_slot);

@@ -25,8 +25,8 @@ static inline bool uvmpi_range_is_in(const struct uvmp_service *s, uint32_t inde
 {
 	return index < s->ranges && s->range[s->range_order[index]].space == space;
 }
-/* Is [base, end] wholly in ranges? */
-bool uvmpi_range_covers(const struct uvmp_service *s, uint32_t space, uvmp_addr base, uvmp_addr end);
+/* Is [base, last] wholly in ranges? */
+bool uvmpi_range_covers(const struct uvmp_service *s, uint32_t space, uvmp_addr base, uvmp_addr last);
 /* Makes `address` (inside the range; its start: nothing to do) the start of a range of its own, and of a
  * block if it lies inside one [driver: va-policy]. The new range, the upper part, starts with zeros as its
  * prefetch state. UVMP_ERR_SPACE: no slot; UVMP_ERR_NO_MEMORY: arena; UVMP_ERR_RETRY: the block *busy lies
