@@ -59,7 +59,8 @@ struct uvmp_evict_traits {
 	bool has_tree;
 	/* Ranks units by uses: uses of pinned units count, and uvmp_evict_weigh sets the rank. */
 	bool counts_uses;
-	/* [uvmsmart: evictable], with quirks: evicts an incomplete unit after all complete units. */
+	/* With quirks, evicts an incomplete unit after all complete units [uvmsmart: evictable,
+	 * incomplete-tree-stays]. */
 	bool spares_incomplete;
 };
 

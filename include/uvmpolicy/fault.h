@@ -153,15 +153,14 @@ UVMP_API enum uvmp_status uvmp_fault_flush(struct uvmp_fault_buffer *buffer, boo
  * not valid. */
 UVMP_API uint32_t uvmp_fault_representatives(const struct uvmp_fault_batch *batch, uint32_t *order);
 
-/* Sorts indices by (aperture, instance, subcontext), so that neighbours share one channel look-up
- * ([driver: batch-order], step 2). Ties keep their arrival order, that is the order of the indices. O(n log
- * n) in place, O(n) if in order already. Every order[i] must index entry[]. No effect if a pointer is
- * NULL. */
+/* Sorts indices by (aperture, instance, subcontext), so that neighbours share one channel look-up (the first
+ * sort of [driver: batch-order]). Ties keep their arrival order, that is the order of the indices. O(n log n)
+ * in place, O(n) if in order already. Every order[i] must index entry[]. No effect if a pointer is NULL. */
 UVMP_API void uvmp_fault_order_by_instance(const struct uvmp_fault *entry, uint32_t *order, uint32_t count);
 
 /* Sorts indices by (VA space, GPU, page address) ascending, then access descending: the most intrusive access
- * of a page comes first ([driver: batch-order], step 4). Ties keep their arrival order, which the driver's
- * sort leaves undefined. Cost and conditions as above. */
+ * of a page comes first (the second sort of [driver: batch-order]). Ties keep their arrival order, which the
+ * driver's sort leaves undefined. Cost and conditions as above. */
 UVMP_API void uvmp_fault_order(const struct uvmp_fault *entry, uint32_t *order, uint32_t count);
 
 /* Same VA space and same page address? The GPU is not compared [driver: batch-order]. False if one of them
@@ -218,13 +217,13 @@ struct uvmp_fault_facts {
 				 * entry, and counts its duplicates. */
 };
 
-/* Applies steps 1 to 6 of the walk [driver: block-walk] and the permission table [driver: permission-check]
- * to one entry. `previous` and `previous_verdict` are the previous entry of this walk; both are NULL for the
- * first entry. A fault that fetch marked fatal is checked like any other: the driver skips such faults only
- * between bins. If no range holds the address [driver: batch-walk], a PREFETCH is an invalid prefetch, and
- * any other access is fatal and cancels ALL. UVMP_ERR_ARGUMENT: fault, facts or verdict is NULL, or only one
- * of the previous two is. UVMP_ERR_RANGE: an access or right out of range, or an access mask that lacks the
- * fault's own access. */
+/* Applies the steps of [driver: block-walk] up to the thrashing hint, with the permission table [driver:
+ * permission-check], to one entry. `previous` and `previous_verdict` are the previous entry of this walk;
+ * both are NULL for the first entry. A fault that fetch marked fatal is checked like any other: the driver
+ * skips such faults only between bins. If no range holds the address [driver: batch-walk], a PREFETCH is an
+ * invalid prefetch, and any other access is fatal and cancels ALL. UVMP_ERR_ARGUMENT: fault, facts or
+ * verdict is NULL, or only one of the previous two is. UVMP_ERR_RANGE: an access or right out of range, or
+ * an access mask that lacks the fault's own access. */
 UVMP_API enum uvmp_status uvmp_fault_classify(const struct uvmp_fault *fault,
 					      const struct uvmp_fault_facts *facts,
 					      const struct uvmp_fault *previous,

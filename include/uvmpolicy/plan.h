@@ -6,7 +6,7 @@
  *
  * No state. Sources: the driver copies each run of pages with one source and one cause separately, closest
  * source first [driver: block-service]; transfer groups of UVM Smart [uvmsmart: transfer-split]; eviction of
- * the next victim during the present migration (the same, 9).
+ * the next victim during the present migration: Kim et al. (ASPLOS'20), section 4.2.
  */
 #ifndef UVMPOLICY_PLAN_H
 #define UVMPOLICY_PLAN_H

@@ -170,7 +170,7 @@ UVMP_API enum uvmp_status uvmp_pmm_evict_end(struct uvmp_pmm *pmm, uint32_t root
  * UVMP_ERR_RANGE: root. UVMP_ERR_STATE: root is not in eviction. */
 UVMP_API enum uvmp_status uvmp_pmm_evict_abort(struct uvmp_pmm *pmm, uint32_t root);
 
-/* Ends an eviction that the pool requested ([driver: victim-choice], last paragraph): returns the root to the
+/* Ends an eviction that the pool requested [driver: victim-choice]: returns the root to the
  * pool after the last block was evicted. The victim comes from uvmp_pmm_evict_begin as KERNEL, or, by
  * address, from uvmp_pmm_evict_root. Errors as uvmp_pmm_evict_end. */
 UVMP_API enum uvmp_status uvmp_pmm_evict_release(struct uvmp_pmm *pmm, uint32_t root);

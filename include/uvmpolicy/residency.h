@@ -3,7 +3,7 @@
  * The driver's rules for one page, without state:
  *
  *   destination                                   [driver: read-duplication, residency-choice]
- *   right of the requester's mapping, and the     [driver: block-service], steps 3 and 4
+ *   right of the requester's mapping, and the     [driver: block-service]
  *     processors that lose rights
  *   mappings of other processors after a move     [driver: other-mappings]
  *
@@ -94,8 +94,7 @@ UVMP_API enum uvmp_status uvmp_residency_select(const struct uvmp_processors *pr
 UVMP_API int32_t uvmp_residency_node(const struct uvmp_residency_facts *facts, uint32_t to,
 				     int32_t preferred_node, int32_t current_node);
 
-/* -- rights after the move ([driver: block-service] steps 3 and 4, [driver: other-mappings])
- * ------------------------------------------ */
+/* -- rights after the move [driver: block-service, other-mappings] -- */
 
 struct uvmp_map_facts {
 	uint32_t requester;

@@ -1,8 +1,8 @@
 /* service.h: the engine. Events in, actions out, no I/O.
  *
- * The engine combines the decisions of the other headers as the driver's bottom half does ([driver:
- * batch-order, batch-walk, block-walk, permission-check, block-service, ats-window, cpu-fault,
- * non-replayable-fault, bottom-half, eviction-retry], 8 and 9). The engine performs nothing itself. The host
+ * The engine combines the decisions of the other headers as the driver's bottom half does [driver:
+ * batch-order, batch-walk, block-walk, permission-check, block-service, cpu-fault, bottom-half,
+ * eviction-retry, thrashing, counter-service, va-policy]. The engine performs nothing itself. The host
  * reports events, takes actions, performs them, and reports the status of each, until no action is left:
  *
  *   uvmp_service_init(&params, memory, bytes, &service);
@@ -195,7 +195,7 @@ UVMP_API bool uvmp_service_check(const struct uvmp_service *service);
  * params.instances keys are bound. */
 UVMP_API enum uvmp_status uvmp_service_bind(struct uvmp_service *service, uint32_t gpu, uint32_t aperture,
 					    uint64_t instance, uint32_t subcontext, uint64_t space);
-/* Removes a channel. Its faults that are still in the buffer cause a flush ([driver: batch-order], step 3).
+/* Removes a channel. Its faults that are still in the buffer cause a flush [driver: batch-order].
  * UVMP_ERR_STATE: the key is not bound. */
 UVMP_API enum uvmp_status uvmp_service_unbind(struct uvmp_service *service, uint32_t gpu, uint32_t aperture,
 					      uint64_t instance, uint32_t subcontext);

@@ -1,6 +1,6 @@
 /* tree.h: occupancy of each subtree of basic blocks.
  *
- * The state of the tree-based policies of UVM Smart [uvmsmart: allocation-rounding]: a perfect binary
+ * The state of the tree-based policies of UVM Smart [uvmsmart: trees, tree-updates]: a perfect binary
  * tree over 1..32 basic blocks (64 KiB, 16 pages of 4 KiB), each node holding the pages below it that are
  * resident or requested. The tree-based prefetcher (prefetch.h) fills it, the tree-based eviction empties
  * it.

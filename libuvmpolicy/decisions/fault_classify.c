@@ -1,5 +1,5 @@
 /* What may be done about one fault: the first steps of the walk over a block and the permission table
- * ([driver: batch-walk, block-walk] steps 1 to 6, and [driver: permission-check]).
+ * [driver: batch-walk, block-walk, permission-check].
  *
  * A verdict depends on the entry before it in the walk. The most intrusive access of a page comes first, so
  * once it has been serviced the others of that page have nothing left to do. If it was refused for good, the

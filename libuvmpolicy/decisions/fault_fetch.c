@@ -109,8 +109,8 @@ static bool merge(struct uvmp_fault *x, struct uvmp_fault *e)
 	return true;
 }
 
-/* Entry i against the latest representative of its uTLB (rule A of [driver: coalescing]), then against the
- * latest of the batch (rule B). */
+/* Entry i against the latest representative of its uTLB (first comparison of [driver: coalescing]), then
+ * against the latest of the batch (second comparison). */
 static bool try_merge(struct uvmp_fault_batch *batch, uint32_t i, uint32_t *last, bool quirks)
 {
 	struct uvmp_fault *e = &batch->entry[i];

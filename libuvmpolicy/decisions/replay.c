@@ -55,7 +55,7 @@ void uvmp_prefetch_toggle_update(struct uvmp_prefetch_toggle *toggle, uint32_t i
 }
 
 /* A bottom half that has not replayed at all does so now, or the GPU would stand still
- * [driver: service-limit-zero]. */
+ * [driver: bottom-half]. */
 static enum position finish(const struct uvmp_replay_params *params, const struct uvmp_replay_state *state)
 {
 	bool is_once = state->status == UVMP_OK && params->policy == UVMP_REPLAY_ONCE;

@@ -1,5 +1,5 @@
-/* Where a page lives and who may use it there ([driver: read-duplication, residency-choice,
- * other-mappings, block-service] steps 3 and 4).
+/* Where a page lives and who may use it there [driver: read-duplication, residency-choice,
+ * other-mappings, block-service].
  *
  * The destination comes from a table whose first matching row decides. Its rows are tested here in their
  * order, in three pieces: those that come before anybody asks where the page is now (1 to 6), the page that
@@ -155,7 +155,7 @@ static bool map_facts_in_range(const struct uvmp_processors *processors, const s
 	       facts->duplication <= UVMP_DUPLICATION_DISABLED;
 }
 
-/* [driver: block-service] step 3. */
+/* The right of the requester [driver: block-service]. */
 static enum uvmp_right right_of_requester(const struct uvmp_processors *processors,
                                          const struct uvmp_map_facts *facts)
 {
@@ -176,7 +176,7 @@ static enum uvmp_right right_of_requester(const struct uvmp_processors *processo
 	return right;
 }
 
-/* [driver: block-service] step 4: who loses a right because the requester gets `right`. */
+/* The processors that lose a right because the requester gets `right` [driver: block-service]. */
 static void revoke(const struct uvmp_processors *processors, const struct uvmp_map_facts *facts,
                    struct uvmp_map *map)
 {

@@ -76,7 +76,7 @@ enum uvmp_status uvmp_service_synchronise(struct uvmp_service *s, uint32_t gpu)
 		}
 	}
 	uvmpi_prefetch_switch(
-		s); /* which stays [uvmsmart: oversubscription-switch], even if no batch has seen yet that memory is full */
+		s); /* which stays [uvmsmart: prefetcher-not-restored], even if no batch has seen yet that memory is full */
 	s->is_full = false;
 	return UVMP_OK;
 }

@@ -1,4 +1,4 @@
-/* Least recently touched large page first ([uvmsmart: victim-selection], policy 5). The original stamps
+/* Least recently touched large page first ([uvmsmart: victim-selection], policy 0). The original stamps
  * entries with cycles and sorts stably. Time never runs backwards, so that this is the order of last touches,
  * which a recency list keeps without sorting. */
 #include "recency_internal.h"

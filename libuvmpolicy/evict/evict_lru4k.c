@@ -1,4 +1,4 @@
-/* Least recently touched page first ([uvmsmart: victim-selection], policy 0): the order of lru2m, of single
+/* Least recently touched page first ([uvmsmart: victim-selection], policy 5): the order of lru2m, of single
  * pages. */
 #include "recency_internal.h"
 

@@ -59,7 +59,7 @@ static const struct parameter parameters[] = {
 			   "pages of 4 KiB that the cursor takes per decision"),
 };
 
-/* Zheng et al. (HPCA'16), made exact in the [uvmsmart: zheng-prefetchers]: a cursor walks the range from its
+/* Zheng et al. (HPCA'16), made exact in [uvmsmart: zheng-prefetchers]: a cursor walks the range from its
  * first page to its last; each decision takes the next `sequential_pages` pages that are neither resident,
  * pending nor faulting. The cursor also moves past those that are. Where the cursor lies in another block,
  * hint->follow names it (see struct uvmp_prefetch_range). A batch with faults in several blocks is several

@@ -1,4 +1,5 @@
-/* The tree of basic blocks of UVM Smart, as sl and tbn use it [uvmsmart: sequential-local].
+/* The tree of basic blocks of UVM Smart, as sl and tbn use it [uvmsmart: sequential-local,
+ * tree-updates].
  *
  * Each faulting page adds a whole basic block (16 pages) on its path in the tree; the chosen basic blocks are
  * fetched unless they are resident. [uvmsmart: in-flight-requested-again]: only "not resident" is asked, so

@@ -1,4 +1,4 @@
-/* The time of UVM Smart's link [driver: chunk-allocation] in floating point, with an arctangent from the
+/* The time of UVM Smart's link [uvmsmart: transfer-time] in floating point, with an arctangent from the
  * textbook. */
 #ifndef NAIVE_PCIE_H
 #define NAIVE_PCIE_H

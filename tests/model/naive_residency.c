@@ -135,7 +135,7 @@ static uint32_t naive_right(const struct uvmp_processors *procs, const struct uv
 	return right;
 }
 
-/* [driver: block-service] step 4, one processor: the right it keeps, or 4 if it loses none. */
+/* [driver: block-service], one processor: the right it keeps, or 4 if it loses none. */
 static uint32_t kept_by(const struct uvmp_processors *procs, const struct uvmp_map_facts *f, uint32_t right,
                         uint32_t p)
 {

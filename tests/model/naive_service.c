@@ -707,8 +707,8 @@ static bool is_unit_busy(const struct gpu *g, const struct block *b, const bool 
 	return g->unit_pages == PAGES;
 }
 
-/* [driver: block-walk]: a basic block leaves when all of it is there, and so does a unit of lfu2m
- * [driver: padding-clamp]. */
+/* [uvmsmart: evictable]: a basic block leaves only if all its pages are resident, and so does a unit of lfu2m
+ * [uvmsmart: incomplete-tree-stays]. */
 static bool is_spared(const struct naive_service *n, uint32_t gpu, const struct unit *unit)
 {
 	bool spares = n->gpu[gpu].unit_pages == 16 || n->policy.evict == UVMP_EVICT_LFU_2M;
@@ -1152,7 +1152,7 @@ static enum uvmp_status evict(struct naive_service *n, uint32_t gpu, uint32_t si
 static enum uvmp_status evict_unit(struct naive_service *n, uint32_t gpu, const struct block *b,
                                    const bool *want, uvmp_addr for_address);
 
-/* [driver: permission-check]: does it fit, beside what is to be kept free? */
+/* [uvmsmart: eviction-trigger]: does it fit, beside what is to be kept free? */
 static bool is_over(const struct naive_service *n, uint32_t gpu, uint64_t coming)
 {
 	uint64_t total = n->gpu[gpu].memory_pages;

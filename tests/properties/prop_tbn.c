@@ -222,8 +222,7 @@ static void tbn_without_quirks_settles_whole_blocks(uint64_t *random)
 }
 
 /* The most that one fault can bring: on each level its own half is filled and the other half needs one block
- * to go past half; so all but one block a level. ([uvmsmart: invariants] says half of the tree; that is
- * exceeded, also by the original.) */
+ * to go past half; so all but one block a level [uvmsmart: invariants]. */
 static void one_fault_brings_all_but_a_block_a_level(uint64_t *random)
 {
 	struct tbn_case c;

@@ -102,7 +102,7 @@ static void look(uint64_t now, uint32_t runnable)
 	assert_int_equal(state.runnable, runnable);
 }
 
-/* [uvmsmart: counter-register]: one additional block from the beginning, and one more a period unless the
+/* Kim et al. (ASPLOS'20): one additional block from the beginning, and one more a period unless the
  * mean falls. */
 static void test_grows(void **unused)
 {

@@ -65,7 +65,7 @@ static void test_adaptive(void **state)
 	}
 }
 
-/* [uvmsmart: migrate-or-remote] and 13: where the roundings show. */
+/* [uvmsmart: migrate-or-remote, integer-forms]: where the roundings show. */
 static void test_rounding(void **state)
 {
 	(void)state;

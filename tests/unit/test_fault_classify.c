@@ -1,5 +1,5 @@
-/* fault.h, permissions: the worked examples of [driver: batch-walk], each row of its table, bad
- * input. */
+/* fault.h, permissions: worked examples of [driver: batch-walk, block-walk], each row of
+ * [driver: permission-check], bad input. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -179,7 +179,7 @@ static void test_permission_rows(void **state)
 	assert_serviced(v, UVMP_ACCESS_WRITE, P | R | W);
 }
 
-/* [driver: block-walk] step 6 */
+/* [driver: block-walk]: an entry that the GPU may already perform */
 static void test_already_mapped(void **state)
 {
 	struct uvmp_fault_verdict v;
@@ -196,7 +196,7 @@ static void test_already_mapped(void **state)
 	assert_skipped(v);
 }
 
-/* [driver: block-walk] step 3 asks whether the entry before is fatal, for whatever reason */
+/* [driver: block-walk] asks whether the entry before is fatal, for whatever reason */
 static void test_fault_that_was_fetched_as_fatal(void **state)
 {
 	struct uvmp_fault write = fault(5, UVMP_ACCESS_WRITE, W, 1);

@@ -1,4 +1,4 @@
-/* fault.h, fetching: the worked examples of [driver: coalescing], the pending test, flush, and
+/* fault.h, fetching: worked examples of [driver: fetch, coalescing], the pending test, flush, and
  * every error. */
 #include <stdarg.h>
 #include <stddef.h>
@@ -343,7 +343,7 @@ static void test_page_size_decides_what_is_equal(void **state)
 
 /* -- how far a fetch goes -- */
 
-/* [driver: coalescing] example 4 */
+/* [driver: fetch]: a batch ends at an entry that is not ready */
 static void test_stops_at_entry_that_is_not_ready(void **state)
 {
 	struct fixture f;
@@ -359,7 +359,7 @@ static void test_stops_at_entry_that_is_not_ready(void **state)
 	assert_true(f.ring[3].is_valid);
 }
 
-/* [driver: coalescing] example 5: merged entries consume batch space; also around the end of the ring */
+/* [driver: fetch]: merged entries consume batch space; also around the end of the ring */
 static void test_limit_counts_raw_entries(void **state)
 {
 	struct fixture f;

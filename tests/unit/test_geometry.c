@@ -1,4 +1,4 @@
-/* geometry.h: worked examples of the specifications ([driver: block-geometry, root-chunks], 10;
+/* geometry.h: worked examples of the specifications ([driver: block-geometry, root-chunks],
  * [uvmsmart: allocation-rounding, trees]), edges and bad input. */
 #include <stdarg.h>
 #include <stddef.h>

@@ -57,7 +57,7 @@ static void test_what_is_there_is_not_taken(void **state)
 
 /* [uvmsmart: random-page-twice]: draws 9, 4, 4 for faults on 4, 9 and 20. Page 9 has not been dealt with when
  * it is drawn; page 4 has. */
-static void test_q3_a_later_fault_is_drawn(void **state)
+static void test_a_later_fault_is_drawn(void **state)
 {
 	struct prefetch_case c;
 
@@ -118,7 +118,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(test_worked_example),
 	        cmocka_unit_test(test_what_is_there_is_not_taken),
-	        cmocka_unit_test(test_q3_a_later_fault_is_drawn),
+	        cmocka_unit_test(test_a_later_fault_is_drawn),
 	        cmocka_unit_test(test_draws),
 	        cmocka_unit_test(test_errors_change_nothing),
 	};

@@ -62,9 +62,9 @@ static void test_resident_pages_stay(void **state)
 	decide(&c, "0,21", "4-19,22-31", 3);
 }
 
-/* [uvmsmart: ancestors-pass-full], 10: root 128 KB with one block resident, for good; the clean tree holds
+/* [uvmsmart: ancestors-pass-full]: root 128 KB with one block resident, for good; the clean tree holds
  * 64 KB. */
-static void test_q1_two_faults_in_a_block(void **state)
+static void test_two_faults_in_a_block(void **state)
 {
 	(void)state;
 	for (int quirks = 0; quirks <= 1; quirks++) {
@@ -80,7 +80,7 @@ static void test_q1_two_faults_in_a_block(void **state)
 
 /* [uvmsmart: partial-leaf-grows]: a page of a full block faults again;
  * [uvmsmart: in-flight-requested-again]: the others are in flight. */
-static void test_q2_q21_refault(void **state)
+static void test_partial_leaf_refault(void **state)
 {
 	(void)state;
 	for (int quirks = 0; quirks <= 1; quirks++) {
@@ -140,8 +140,8 @@ int main(void)
 	        cmocka_unit_test(test_rest_of_the_block),
 	        cmocka_unit_test(test_nothing_is_filled),
 	        cmocka_unit_test(test_resident_pages_stay),
-	        cmocka_unit_test(test_q1_two_faults_in_a_block),
-	        cmocka_unit_test(test_q2_q21_refault),
+	        cmocka_unit_test(test_two_faults_in_a_block),
+	        cmocka_unit_test(test_partial_leaf_refault),
 	        cmocka_unit_test(test_clean_tree_counts_what_is_there),
 	        cmocka_unit_test(test_errors_change_nothing),
 	};

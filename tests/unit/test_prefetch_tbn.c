@@ -115,8 +115,7 @@ static void test_sequential_first_touch(void **state)
 }
 
 /* The most that one fault can bring to 2 MB: where each level waits for it with one block on the other side,
- * all but those five blocks. ([uvmsmart: tbnp] calls half of the root the most; its own rule goes further,
- * and so do recorded decisions.) */
+ * all but those five blocks [uvmsmart: invariants]. */
 static void test_most_of_one_fault(void **state)
 {
 	struct prefetch_case c;
@@ -236,7 +235,7 @@ static void test_subtrees(void **state)
 }
 
 /* [uvmsmart: ancestors-pass-full] is harmless here: the pass makes sums of the nodes above the leaves. */
-static void test_q1_is_healed(void **state)
+static void test_full_ancestors_are_healed(void **state)
 {
 	(void)state;
 	for (int quirks = 0; quirks <= 1; quirks++) {
@@ -251,7 +250,7 @@ static void test_q1_is_healed(void **state)
 
 /* [uvmsmart: partial-leaf-grows]: one page evicted and faulted again makes a leaf of 124 KB, which fills
  * the whole tree. */
-static void test_q2_refault(void **state)
+static void test_partial_leaf_refault(void **state)
 {
 	(void)state;
 	for (int quirks = 0; quirks <= 1; quirks++) {
@@ -272,7 +271,7 @@ static void test_q2_refault(void **state)
 
 /* [uvmsmart: user-prefetch-bypasses-tree]: pages that came without the tree's knowledge. Block 0 is chosen by
  * its fault; blocks 1 to 3 are there already. */
-static void test_q5_unknown_pages(void **state)
+static void test_unknown_pages(void **state)
 {
 	(void)state;
 	for (int quirks = 0; quirks <= 1; quirks++) {
@@ -288,7 +287,7 @@ static void test_q5_unknown_pages(void **state)
 }
 
 /* [uvmsmart: in-flight-requested-again]: the rest of block 0 is in flight and is requested again. */
-static void test_q21_pages_in_flight(void **state)
+static void test_pages_in_flight(void **state)
 {
 	(void)state;
 	for (int quirks = 0; quirks <= 1; quirks++) {
@@ -416,10 +415,10 @@ int main(void)
 	        cmocka_unit_test(test_partly_valid_leaves_stay),
 	        cmocka_unit_test(test_smallest_tree),
 	        cmocka_unit_test(test_subtrees),
-	        cmocka_unit_test(test_q1_is_healed),
-	        cmocka_unit_test(test_q2_refault),
-	        cmocka_unit_test(test_q5_unknown_pages),
-	        cmocka_unit_test(test_q21_pages_in_flight),
+	        cmocka_unit_test(test_full_ancestors_are_healed),
+	        cmocka_unit_test(test_partial_leaf_refault),
+	        cmocka_unit_test(test_unknown_pages),
+	        cmocka_unit_test(test_pages_in_flight),
 	        cmocka_unit_test(test_masks),
 	        cmocka_unit_test(test_block_of_no_tree_shape),
 	        cmocka_unit_test(test_empty_batch_does_nothing),

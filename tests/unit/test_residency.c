@@ -407,7 +407,7 @@ static struct uvmp_map map(const struct uvmp_processors *processors, const struc
 	return result;
 }
 
-/* [driver: block-service] step 3. */
+/* The requester's right [driver: block-service]. */
 static void test_right(void **unused)
 {
 	struct uvmp_map_facts f = map_for_1(UVMP_ACCESS_READ);
@@ -460,7 +460,7 @@ static void check_victims(const struct uvmp_processors *processors, const struct
 	assert_int_equal(result.left, left);
 }
 
-/* [driver: block-service] step 4. */
+/* Processors that lose rights [driver: block-service]. */
 static void test_victims(void **unused)
 {
 	struct uvmp_map_facts f = map_for_1(UVMP_ACCESS_ATOMIC_STRONG);

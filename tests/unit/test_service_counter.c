@@ -159,8 +159,8 @@ static void test_batches(void **state)
 
 /* -- what is not acted upon -- */
 
-/* Worked example 1 of 8: 4 KiB pages: nothing is done, nothing is cleared [driver: notifications-drained]. */
-static void test_quirk_19(void **state)
+/* 4 KiB pages: nothing is done, nothing is cleared [driver: notifications-drained]. */
+static void test_drained(void **state)
 {
 	(void)state;
 	prepare(1);
@@ -174,7 +174,7 @@ static void test_quirk_19(void **state)
 	assert_int_equal(page_of(BASE).resident, 1);
 }
 
-static void test_quirk_19_off(void **state)
+static void test_drained_without_quirks(void **state)
 {
 	(void)state;
 	prepare(1);
@@ -299,7 +299,7 @@ static void test_not_mapped(void **state)
 }
 
 /* From a GPU that has the block in one root; accessed-by does not hold pages back from counters
- * ([driver: residency-choice], 6). */
+ * [driver: counter-policy]. */
 static void test_from_gpu(void **state)
 {
 	(void)state;
@@ -383,7 +383,7 @@ static void trim(bool quirks, uint64_t first)
 	assert_int_equal(count_lines("clear"), 2);
 }
 
-static void test_quirk_22(void **state)
+static void test_trimmed(void **state)
 {
 	(void)state;
 	trim(true, 1);
@@ -392,7 +392,7 @@ static void test_quirk_22(void **state)
 }
 
 /* [driver: counter-ignores-duplication]: moved, not copied, though the policy duplicates. */
-static void test_quirk_21(void **state)
+static void test_ignores_duplication(void **state)
 {
 	(void)state;
 	prepare(1);
@@ -460,7 +460,7 @@ static void test_order(void **state)
 
 /* Without quirks the notification at hand is cleared, not the first one [driver:
  * clears-first-notification]. */
-static void test_quirk_20_off(void **state)
+static void test_clears_this_without_quirks(void **state)
 {
 	(void)state;
 	prepare(1);
@@ -571,12 +571,12 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, NULL, stop)
 	const struct CMUnitTest tests[] = {
-	        TEST(test_arguments),       TEST(test_batches),      TEST(test_quirk_19),
-	        TEST(test_quirk_19_off),    TEST(test_off),          TEST(test_pieces),
+	        TEST(test_arguments),       TEST(test_batches),      TEST(test_drained),
+	        TEST(test_drained_without_quirks),    TEST(test_off),          TEST(test_pieces),
 	        TEST(test_small_block),     TEST(test_large_pages),  TEST(test_preferred),
 	        TEST(test_not_mapped),      TEST(test_from_gpu),     TEST(test_from_pages),
-	        TEST(test_revokes_nothing), TEST(test_quirk_22),     TEST(test_quirk_21),
-	        TEST(test_order),           TEST(test_quirk_20_off), TEST(test_groups),
+	        TEST(test_revokes_nothing), TEST(test_trimmed),     TEST(test_ignores_duplication),
+	        TEST(test_order),           TEST(test_clears_this_without_quirks), TEST(test_groups),
 	        TEST(test_space_is_gone),   TEST(test_evicts),       TEST(test_gives_up),
 	        TEST(test_fails),
 	};

@@ -1,4 +1,4 @@
-/* The bottom half of the engine (service_fault.c), through the public functions: what it does in which order
+/* The bottom half of the engine (bottom_half.c), through the public functions: what it does in which order
  * (docs/engine.md), the replay policies [driver: bottom-half], the walk over a block [driver: block-walk],
  * fatal faults and the precise cancel [driver: batch-walk, permission-check, flush], errors, pages beyond the
  * block. From inside only what would take a thousand evictions. */
@@ -184,7 +184,7 @@ static void test_batches(void **state)
 	stop();
 }
 
-/* -- thrashing: throttled faults ([driver: block-walk] step 7) -- */
+/* -- thrashing: throttled faults [driver: block-walk] -- */
 
 /* CPU and GPU write to a page in turn, 100 us apart, until a fault of the GPU is throttled. It faults twice
  * each time: the second entry of the page shares what became of the first. */
@@ -234,7 +234,7 @@ static void test_throttle_fails(void **state)
 	stop();
 }
 
-/* -- channels ([driver: batch-order], steps 2 and 3) -- */
+/* -- channels [driver: batch-order] -- */
 
 static void test_stale(void **state)
 {
@@ -344,7 +344,7 @@ static void test_read_only(void **state)
 	stop();
 }
 
-/* [driver: block-walk], step 3: of a page whose atomic access is forbidden the reading is serviced, and the
+/* [driver: block-walk]: of a page whose atomic access is forbidden the reading is serviced, and the
  * write behind it on its own. Read duplication makes a copy for the first; the last verdict counts: what is
  * written has one home. */
 static void test_two_verdicts(void **state)

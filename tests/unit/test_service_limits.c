@@ -21,7 +21,7 @@ static struct engine e;
 /* -- the queue ------------------------------------------------------------------------------- */
 
 /* Faults of a fatal type are never merged, and behind one each further fault of the page is judged by itself
- * ([driver: block-walk], step 3). While the page is throttled the host is told once, however many they
+ * [driver: block-walk]. While the page is throttled the host is told once, however many they
  * are. */
 static void many_throttled(void **state)
 {

@@ -1,5 +1,5 @@
-/* One service step of the engine (service_step.c; [driver: block-service, prefetch-in-service], 7 and 9),
- * driven through the public functions alone: what was decided is compared as text, and who has which page
+/* One service step of the engine (block_service.c; [driver: block-service, prefetch-in-service, thrashing,
+ * residency-choice, other-mappings]), driven through the public functions alone: what was decided is compared as text, and who has which page
  * afterwards. */
 #include <stdarg.h>
 #include <stddef.h>
@@ -151,7 +151,7 @@ static struct uvmp_page_state page(uint32_t number)
 	return engine_page(&e, SPACE, at(number));
 }
 
-/* -- arriving ([driver: block-service] steps 1 to 3) -- */
+/* -- arriving [driver: block-service] -- */
 
 /* What nobody has begins as zeros; how many pages of it faulted is in `detail`. */
 static void first_touch_is_populated(void **state)
@@ -237,7 +237,7 @@ static void staged_and_direct_copies(void **state)
 	stop();
 }
 
-/* -- read duplication ([driver: residency-choice]: 5) -- */
+/* -- read duplication [driver: read-duplication] -- */
 
 static void readers_get_copies(void **state)
 {
@@ -489,7 +489,7 @@ static void remote_rights(void **state)
 	stop();
 }
 
-/* [driver: block-service] step 4: on a page that stays where it is, others lose the rights that the new
+/* [driver: block-service]: on a page that stays where it is, others lose the rights that the new
  * one excludes. */
 static void victims_lose_rights(void **state)
 {

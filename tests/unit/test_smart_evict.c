@@ -202,7 +202,7 @@ static void test_without_counters(void **state)
 
 /* LRU 2 MiB, tree 0 older but with one block only: tree 1 is evicted [uvmsmart: incomplete-tree-stays].
  * Corrected: the block of tree 0. */
-static void test_q7(void **state)
+static void test_incomplete_tree_stays(void **state)
 {
 	(void)state;
 	begin(SMART_LRU_2M);
@@ -446,7 +446,7 @@ static void test_write(void **state)
 	assert_true(e.is_writing);
 }
 
-static void test_q6(void **state)
+static void test_root_marks_only(void **state)
 {
 	(void)state;
 	begin(SMART_SL);
@@ -634,7 +634,7 @@ static void test_synchronise(void **state)
 
 /* -- [uvmsmart: remote-request] -- */
 
-static void test_q13(void **state)
+static void test_remote_waits_for_head(void **state)
 {
 	(void)state;
 	assert_int_equal(smart_evict_read(16, 15, true, true), SMART_READ_NONE);
@@ -649,7 +649,7 @@ static void test_q13(void **state)
 
 /* A full tree, LRU 2 MiB to TBNe: block 0 leaves, the list is empty, nothing leaves; block 5 is touched, and
  * leaves [uvmsmart: runtime-engine]. */
-static void test_q15_to_smaller(void **state)
+static void test_stale_units_to_smaller(void **state)
 {
 	(void)state;
 	begin(SMART_LRU_2M);
@@ -664,7 +664,7 @@ static void test_q15_to_smaller(void **state)
 }
 
 /* A 64 KiB entry met by LRU 2 MiB: asked for itself, but the tree leaves; every page frees one. */
-static void test_q15_to_larger(void **state)
+static void test_stale_units_to_larger(void **state)
 {
 	struct smart_write write;
 
@@ -703,7 +703,7 @@ static void test_overlapping_entries(void **state)
 	expect_entry(0, 0, 16, 1, 9);
 }
 
-static void test_q15_mended(void **state)
+static void test_rebuilt_list(void **state)
 {
 	(void)state;
 	begin(SMART_LRU_2M);
@@ -736,7 +736,7 @@ static void test_q15_mended(void **state)
 }
 
 /* What waits to be written has no entry, and a rebuilt list gives it none. */
-static void test_q15_mended_staged(void **state)
+static void test_rebuilt_list_staged(void **state)
 {
 	(void)state;
 	begin(SMART_SL);
@@ -755,7 +755,7 @@ static void test_q15_mended_staged(void **state)
 
 /* [uvmsmart: user-prefetch-bypasses-tree]: what came by user prefetch is resident, but the tree does not
  * know it; its neighbours leave alone. */
-static void test_q5(void **state)
+static void test_user_prefetch_bypasses_tree(void **state)
 {
 	(void)state;
 	tbn_begin(2);
@@ -886,7 +886,7 @@ int main(void)
 	        cmocka_unit_test(test_newest),
 	        cmocka_unit_test(test_lfu_order),
 	        cmocka_unit_test(test_without_counters),
-	        cmocka_unit_test(test_q7),
+	        cmocka_unit_test(test_incomplete_tree_stays),
 	        cmocka_unit_test(test_pinned_and_staged),
 	        cmocka_unit_test(test_reserve),
 	        cmocka_unit_test(test_reserve_is_a_float),
@@ -894,19 +894,19 @@ int main(void)
 	        cmocka_unit_test(test_random4k),
 	        cmocka_unit_test(test_tbn),
 	        cmocka_unit_test(test_write),
-	        cmocka_unit_test(test_q6),
+	        cmocka_unit_test(test_root_marks_only),
 	        cmocka_unit_test(test_kind_of_runs),
 	        cmocka_unit_test(test_cancel),
 	        cmocka_unit_test(test_cancel_absent),
 	        cmocka_unit_test(test_synchronise),
 	        cmocka_unit_test(test_synchronise_mended),
-	        cmocka_unit_test(test_q13),
-	        cmocka_unit_test(test_q15_to_smaller),
-	        cmocka_unit_test(test_q15_to_larger),
+	        cmocka_unit_test(test_remote_waits_for_head),
+	        cmocka_unit_test(test_stale_units_to_smaller),
+	        cmocka_unit_test(test_stale_units_to_larger),
 	        cmocka_unit_test(test_overlapping_entries),
-	        cmocka_unit_test(test_q15_mended),
-	        cmocka_unit_test(test_q15_mended_staged),
-	        cmocka_unit_test(test_q5),
+	        cmocka_unit_test(test_rebuilt_list),
+	        cmocka_unit_test(test_rebuilt_list_staged),
+	        cmocka_unit_test(test_user_prefetch_bypasses_tree),
 	        cmocka_unit_test(test_names),
 	        cmocka_unit_test(test_size),
 	        cmocka_unit_test(test_init),

@@ -315,7 +315,7 @@ static void test_epoch_again(void **state)
 }
 
 /* [driver: pinned-total-grows]: only without the quirk may a block be reset after its pin is over. */
-static void test_q13(void **state)
+static void test_pinned_total_grows(void **state)
 {
 	struct uvmp_thrash_block *unpinned;
 	uint32_t index;
@@ -790,7 +790,7 @@ static void test_lapse_corrected(void **state)
 }
 
 /* [driver: reset-leftovers]: what a reset leaves, and which lapse nap and pin follow. */
-static void test_q17(void **state)
+static void test_reset_leftovers(void **state)
 {
 	(void)state;
 	for (int quirks = 1; quirks >= 0; quirks--) {
@@ -809,7 +809,7 @@ static void test_q17(void **state)
 }
 
 /* [driver: reset-leftovers]: epoch and pin. */
-static void test_q17_long(void **state)
+static void test_reset_leftovers_long(void **state)
 {
 	(void)state;
 	for (int quirks = 1; quirks >= 0; quirks--) {
@@ -1087,7 +1087,7 @@ int main(void)
 	        TEST(test_example_e),     TEST(test_example_f),
 	        TEST(test_example_g),     TEST(test_example_h),
 	        TEST(test_epoch_limit),   TEST(test_epoch_again),
-	        TEST(test_q13),           TEST(test_causes),
+	        TEST(test_pinned_total_grows),           TEST(test_causes),
 	        TEST(test_kinds),         TEST(test_filters),
 	        TEST(test_array_begins),  TEST(test_counting),
 	        TEST(test_revocation),    TEST(test_two_throttled),
@@ -1097,7 +1097,7 @@ int main(void)
 	        TEST(test_table_rows),    TEST(test_pinned_procs),
 	        TEST(test_lapse_short),   TEST(test_lapse_long),
 	        TEST(test_lapse_cap),     TEST(test_lapse_corrected),
-	        TEST(test_q17),           TEST(test_q17_long),
+	        TEST(test_reset_leftovers),           TEST(test_reset_leftovers_long),
 	        TEST(test_params),        TEST(test_queue),
 	        TEST(test_queue_again),   TEST(test_block_end),
 	        TEST(test_bad_block),     TEST(test_validity),

@@ -102,7 +102,7 @@ static void test_a_page_changes_its_path_only(void **state)
 }
 
 /* [uvmsmart: ancestors-pass-full]: a full node gains nothing, the ones above it do. */
-static void test_q1_a_block_added_twice(void **state)
+static void test_a_block_added_twice(void **state)
 {
 	struct uvmp_tree tree = tree_of(2);
 
@@ -123,7 +123,7 @@ static void test_q1_a_block_added_twice(void **state)
 }
 
 /* [uvmsmart: partial-leaf-grows]: nothing is clamped. */
-static void test_q2_values_pass_their_limits(void **state)
+static void test_values_pass_their_limits(void **state)
 {
 	struct uvmp_tree tree = tree_of(1);
 
@@ -206,8 +206,8 @@ int main(void)
 	        cmocka_unit_test(test_leaf),
 	        cmocka_unit_test(test_recompute_and_assign),
 	        cmocka_unit_test(test_a_page_changes_its_path_only),
-	        cmocka_unit_test(test_q1_a_block_added_twice),
-	        cmocka_unit_test(test_q2_values_pass_their_limits),
+	        cmocka_unit_test(test_a_block_added_twice),
+	        cmocka_unit_test(test_values_pass_their_limits),
 	        cmocka_unit_test(test_clean_values_are_clamped),
 	        cmocka_unit_test(test_outside),
 	};

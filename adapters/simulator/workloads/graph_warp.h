@@ -1,7 +1,7 @@
 /* What the programs over graphs share: the graph in GPU memory, and what a warp does with rows of it.
  *
- * They are the GPU programs of GraphBIG (Nai et al., SC'15) that Kim et al. ASPLOS'20 run
- * [driver: density-parameters], with GraphBIG's arrays in the order of their allocation: offsets of vertices
+ * They are the GPU programs of GraphBIG (Nai et al., SC'15) that Kim et al. ASPLOS'20 run (section 5.1
+ * of their paper), with GraphBIG's arrays in the order of their allocation: offsets of vertices
  * + 1 and edges of 8 bytes, levels, colours, ranks and the like of 4, flags of one; thread blocks of 1024
  * threads, fewer when there are fewer vertices. The kernel that fills the arrays with their first values is
  * run too; what the host copies is not.

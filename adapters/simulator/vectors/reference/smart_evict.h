@@ -2,8 +2,8 @@
  * library.
  *
  * The conformance vectors check this state machine, and the tests hold the library's eviction orders
- * (evict.h) against it. The engine does not run it. It implements the whole of [uvmsmart: victim-selection]
- * of the uvm-smart specification over the caller's memory:
+ * (evict.h) against it. The engine does not run it. It implements the chapter "Eviction" of docs/uvmsmart-rules.md
+ * over the caller's memory:
  *   - a list of entries with the cycle of their last touch, which every eviction sorts
  *   - six orders of victims
  *   - a queue of ranges that are being evicted, from which an access can cancel a range
