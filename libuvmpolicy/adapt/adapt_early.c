@@ -30,7 +30,7 @@ static const struct parameter parameters[] = {
 	PARAMETER(struct uvmp_controls, early_high, "early_high", 1, 100, 76, 1, LIMIT_FROM_THRESHOLD, NULL,
 		  "threshold of blocks that fault seldom; at least threshold"),
 	CONTROL_PARAMETER(early_epoch_us, "early_epoch_us", 1, 1000000000, 10000,
-			  "over which rates are taken"),
+			  "period over which fault rates are measured"),
 };
 
 static void set(struct uvmp_early_params *params, const struct uvmp_controls *controls)

@@ -20,12 +20,12 @@
 
 static const struct parameter parameters[] = {
 	CONTROL_SWITCH(threads, "threads",
-		       "whether SMs get more thread blocks than fit, to be switched in (Kim et al.)"),
-	CONTROL_PARAMETER(extra_blocks, "extra_blocks", 1, 16, 2, "most of them, per SM"),
+		       "give SMs more thread blocks than fit, and switch between them (Kim et al.)"),
+	CONTROL_PARAMETER(extra_blocks, "extra_blocks", 1, 16, 2, "extra thread blocks per SM, at most"),
 	CONTROL_PARAMETER(threads_period_us, "threads_period_us", 1, 1000000000, 100,
-			  "time between two looks at the lifetimes of pages"),
+			  "time between two checks of the lifetimes of pages"),
 	CONTROL_PARAMETER(threads_drop, "threads_drop", 1, 100, 20,
-			  "percent by which the mean lifetime falls when one is taken back"),
+			  "drop of the mean lifetime, in percent, at which an extra block is removed"),
 };
 
 static void set(struct uvmp_threads_params *params, const struct uvmp_controls *controls)

@@ -20,12 +20,12 @@
 
 static const struct parameter parameters[] = {
 	PARAMETER(struct uvmp_controls, pressure_low, "pressure_low", 1, 100, 1, 1, LIMIT_TO_THRESHOLD, NULL,
-		  "threshold while all fits, and the lowest; at most threshold"),
-	CONTROL_PARAMETER(pressure_step, "pressure_step", 1, 100, 10, "percent points a change"),
+		  "threshold while all data fits, and lower limit; at most threshold"),
+	CONTROL_PARAMETER(pressure_step, "pressure_step", 1, 100, 10, "percentage points per change"),
 	CONTROL_PARAMETER(pressure_window, "pressure_window", 1, 1048576, 1024,
-			  "faulted pages between two looks"),
+			  "faulted pages between two updates"),
 	CONTROL_PARAMETER(pressure_off, "pressure_off", 0, 1, 0,
-			  "1: nothing is prefetched while managed memory does not fit"),
+			  "1: no prefetch while managed memory does not fit"),
 };
 
 static void set(struct uvmp_threshold_params *params, const struct uvmp_controls *controls)

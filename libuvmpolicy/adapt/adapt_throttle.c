@@ -18,9 +18,9 @@
 #define NS_PER_US 1000u
 
 static const struct parameter parameters[] = {
-	CONTROL_SWITCH(sm_throttle, "sm_throttle", "whether SMs stand still while memory thrashes (ETC)"),
+	CONTROL_SWITCH(sm_throttle, "sm_throttle", "stop SMs while memory thrashes (ETC)"),
 	CONTROL_PARAMETER(sm_epoch_us, "sm_epoch_us", 10, 1000000000, 100,
-			  "a fifth of it SMs are watched, four fifths they are left alone"),
+			  "period: observe thrashing for a fifth of it, keep the number of SMs for the rest"),
 };
 
 static void set(struct uvmp_throttle_params *params, const struct uvmp_controls *controls)

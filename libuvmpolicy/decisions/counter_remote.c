@@ -22,11 +22,11 @@ static const char *remote_name(uint32_t remote)
 
 const struct parameter uvmpi_remote_parameters[3] = {
         PARAMETER_CHOICE(struct uvmp_remote_params, remote, "remote", UVMP_REMOTE_COUNT, UVMP_REMOTE_OFF,
-                         remote_name, "when a GPU reads where the page lies, on the CPU"),
+                         remote_name, "condition for accessing a page on the CPU remotely, without migrating it"),
         PARAMETER_NUMBER(struct uvmp_remote_params, threshold, "remote_threshold", 1, 134217727, 8,
-                         "accesses to 64 KiB that bring the page after all"),
+                         "remote accesses to 64 KiB after which pages migrate"),
         PARAMETER_NUMBER(struct uvmp_remote_params, penalty, "remote_penalty", 0, 1048576, 2,
-                         "factor of that per time out and back; 1048576 pins"),
+                         "factor of remote_threshold for each round trip; 1048576 pins"),
 };
 
 void uvmp_remote_params_init(struct uvmp_remote_params *params)

@@ -20,23 +20,23 @@ static const char *switch_name(uint32_t is_on)
 
 const struct parameter uvmpi_thrash_parameters[9] = {
         PARAMETER_CHOICE(struct uvmp_thrash_params, is_enabled, "thrash", 2, 1, switch_name,
-                         "whether pages that bounce are pinned and their processors throttled"),
+                         "detect thrashing pages, pin them and throttle processors"),
         PARAMETER_NUMBER(struct uvmp_thrash_params, threshold, "thrash_threshold", 1, EVENTS_MAX, 3,
-                         "events in quick succession from which a page counts as bouncing"),
+                         "events, each within lapse_us of the last, from which a page counts as thrashing"),
         PARAMETER_NUMBER(struct uvmp_thrash_params, pin_threshold, "pin_threshold", 1, THROTTLES_MAX, 10,
-                         "throttlings after which a bouncing page is pinned"),
+                         "throttlings after which a thrashing page is pinned"),
         PARAMETER_NUMBER(struct uvmp_thrash_params, lapse_us, "lapse_us", 1, 1000000000, 500,
-                         "longest gap between events that still counts as quick; only 500 adapts"),
+                         "longest gap between events that counts as thrashing; only 500 adapts"),
         PARAMETER(struct uvmp_thrash_params, vote_threshold, "lapse_votes", 0, 1000000, 32, 1, LIMIT_QUIRKS,
                   NULL, "votes before the lapse adapts; 0 only with quirks=1, where it means 500"),
         PARAMETER_NUMBER(struct uvmp_thrash_params, nap, "nap", 1, 100, 1,
-                         "length of a throttling, in lapses"),
+                         "duration of a throttling, in lapses"),
         PARAMETER_NUMBER(struct uvmp_thrash_params, epoch, "epoch", 1, 1000000, 2000,
-                         "quiet time after which a block is forgotten, in lapses"),
+                         "time without events after which a block's history is reset, in lapses"),
         PARAMETER_NUMBER(struct uvmp_thrash_params, pin, "pin", 0, 1000000, 300,
-                         "how long a page stays pinned, in lapses; 0: for good"),
+                         "time for which a page stays pinned, in lapses; 0: without end"),
         PARAMETER_NUMBER(struct uvmp_thrash_params, max_resets, "max_resets", 0, 1000000, 4,
-                         "how often one block is forgotten"),
+                         "resets of a block's history, at most"),
 };
 
 void uvmp_thrash_params_init(struct uvmp_thrash_params *params)

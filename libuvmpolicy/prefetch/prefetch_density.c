@@ -237,9 +237,9 @@ enum uvmp_status uvmpi_prefetch_density_decide(const struct uvmp_prefetch_params
 
 static const struct parameter parameters[] = {
 	PARAMETER(struct uvmp_prefetch_params, threshold, "threshold", 0, 100, 51, 1, LIMIT_QUIRKS, NULL,
-		  "percent of a subtree that must be exceeded to fetch all of it; 0 only with quirks=1"),
+		  "percent of a subtree above which all of it is fetched; 0 only with quirks=1"),
 	PREFETCH_PARAMETER(min_faults, "min_faults", 1, 20, 1,
-			   "faulted pages of a block before anything is prefetched"),
+			   "faulted pages of a block before pages are prefetched"),
 };
 
 const struct prefetcher uvmpi_prefetcher_density = {

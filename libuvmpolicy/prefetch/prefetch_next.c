@@ -61,9 +61,9 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 }
 
 static const struct parameter parameters[] = {
-	PREFETCH_PARAMETER(next_blocks, "next_blocks", 1, 8, 2, "blocks that come when one is full"),
+	PREFETCH_PARAMETER(next_blocks, "next_blocks", 1, 8, 2, "blocks to fetch when a block is full"),
 	PREFETCH_PARAMETER(next_percent, "next_percent", 1, 100, 90,
-			   "percent of its pages with which a block is full"),
+			   "percent of pages at which a block counts as full"),
 };
 
 /* Density in the block that faulted; if `next_percent` of its pages are there, coming or asked for after

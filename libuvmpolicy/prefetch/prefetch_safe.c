@@ -29,7 +29,7 @@ static const struct parameter parameters[] = {
 			   "uTLBs that fault on a block before it counts as shared"),
 	PREFETCH_PARAMETER(shared_threshold, "shared_threshold", 1, 100, 1, "threshold for shared blocks"),
 	PREFETCH_PARAMETER(private_threshold, "private_threshold", 1, 100, 99,
-			   "threshold for blocks that are not shared; 100: nothing comes"),
+			   "threshold for blocks that are not shared; 100: no prefetch"),
 };
 
 /* Density with `shared_threshold` if facts->utlbs is at least `shared_utlbs`, with `private_threshold` if it

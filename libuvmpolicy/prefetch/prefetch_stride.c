@@ -178,9 +178,9 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 }
 
 static const struct parameter parameters[] = {
-	PREFETCH_PARAMETER(stride_depth, "stride_depth", 1, 64, 4, "pages ahead of a fault that fits"),
+	PREFETCH_PARAMETER(stride_depth, "stride_depth", 1, 64, 4, "pages to fetch ahead of a fault that continues the stride"),
 	PREFETCH_PARAMETER(stride_confidence, "stride_confidence", 1, 7, 2,
-			   "how often a stride must have been seen"),
+			   "repetitions of a stride before pages are prefetched"),
 };
 
 /* Faults of a range at equal distances: the next `stride_depth` pages of a stride that was seen

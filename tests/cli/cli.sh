@@ -784,7 +784,7 @@ for gpu in '' '--gpu titan-v'; do
 	same "$work/want"
 done
 expect 0 'explain, durations' "$uvmsim" explain "$ends" 0x7e0000000000
-says 'came from the CPU with' '; complete after '
+says 'migrated from the CPU with' '; complete after '
 expect 0 'run, log, as before' "$uvmsim" run --workload $small --memory 4M --log "$log"
 if [ -c /dev/full ]; then
 	expect 2 'run, log on a full disk' "$uvmsim" run --workload $small --log /dev/full
@@ -796,7 +796,7 @@ fi
 expect 0 'explain' "$uvmsim" explain "$log"
 says 'pages of block' 0x7e0000000000 'all 4' eviction 'actions: '
 expect 0 'explain, address' "$uvmsim" explain "$log" 0x7e0000000000
-says 'demand: page 0 of block' 'evicted as the oldest of USED to make room for block' 'came 3 times: 3 demand; left 3 times'
+says 'demand: page 0 of block' 'evicted as the oldest of USED to make room for block' 'arrived 3 times: 3 demand; evicted 3 times'
 cp "$work/out" "$work/want"
 expect 0 'explain, address without 0x' "$uvmsim" explain "$log" 7E0000000fff
 sed 's/^0x7e0000000fff:/0x7e0000000000:/' "$work/out" >"$work/said" && mv "$work/said" "$work/out"
@@ -807,14 +807,14 @@ same "$work/want"
 expect 0 'explain, its space' "$uvmsim" explain "$log" 0x7e0000000000 --space 1
 same "$work/want"
 expect 0 'explain, another space' "$uvmsim" explain --space=2 "$log" 0x7e0000000000
-says 'the log says nothing of it'
+says 'the log has no action of this memory'
 expect 0 'explain, bytes' "$uvmsim" explain "$log" 7e0000000000+8K
-says 'its pages came 6 times'
+says 'its pages arrived 6 times'
 cp "$work/out" "$work/want"
 expect 0 'explain, end' "$uvmsim" explain "$log" 7e0000000000-7e0000002000
 same "$work/want"
 expect 0 'explain, an address that is nowhere' "$uvmsim" explain "$log" 0
-says 'the log says nothing of it'
+says 'the log has no action of this memory'
 for address in zz 0x '' 5-4 5-5 5+ 5+0 7+x 11112222333344445 0x10-zz; do
 	expect 2 "explain, address \"$address\"" "$uvmsim" explain "$log" "$address"
 	says 'is not accepted'
@@ -922,7 +922,7 @@ for document in explain embedding; do
 		if cmp -s "$work/out" "${command%.sh}.want"; then
 			ok "$name"
 		else
-			fail "$name" 'printed (>) is not what stands there (<):' "$(diff "${command%.sh}.want" "$work/out" | head -n 6)"
+			fail "$name" 'the output (>) differs from the page (<):' "$(diff "${command%.sh}.want" "$work/out" | head -n 6)"
 		fi
 	done
 done

@@ -78,18 +78,18 @@ static void test_demand_and_eviction(void **unused)
 	        "t=0.081 ms  batch 3  allocated: 64 KiB at 0x10000 of GPU 1, for page 5 of block " BLOCK
 	        ", on demand\n"
 	        "t=0.081 ms  batch 3  demand: page 5 of block " BLOCK
-	        " was not on GPU 1; came from the CPU with 15 pages around it\n"
+	        " was not resident on GPU 1; migrated from the CPU with 15 pages around it\n"
 	        "t=0.081 ms  batch 3  mapped (read-write-atomic): page 5 of block " BLOCK
 	        " for GPU 1, on demand\n"
 	        "t=2.000 ms  batch 9  evicted as the oldest of USED to make room for block 0x7f0000200000: "
-	        "page 5 of block " BLOCK " had to leave GPU 1\n"
+	        "page 5 of block " BLOCK " from GPU 1\n"
 	        "t=2.000 ms  batch 9  unmapped: page 5 of block " BLOCK
 	        " from GPU 1, to make room for block 0x7f0000200000\n"
-	        "t=2.000 ms  batch 9  left: page 5 of block " BLOCK
-	        " went from GPU 1 to the CPU with 15 pages around it, to make room for block 0x7f0000200000\n"
+	        "t=2.000 ms  batch 9  eviction: page 5 of block " BLOCK
+	        " migrated from GPU 1 to the CPU with 15 pages around it, to make room for block 0x7f0000200000\n"
 	        "t=2.000 ms  batch 9  freed: 2 MiB at 0x0 of GPU 1, where page 5 of block " BLOCK
 	        " was, to make room for block 0x7f0000200000\n"
-	        "0x7f0000005678: came 1 time: 1 demand; left 1 time\n");
+	        "0x7f0000005678: arrived 1 time: 1 demand; evicted 1 time\n");
 }
 
 static void test_prefetch(void **unused)
@@ -102,17 +102,17 @@ static void test_prefetch(void **unused)
 	        "3 copy t=3 cause=prefetch block=" BLOCK " pages=5 from=1 to=0 batch=1\n"
 	        "4 populate t=4 cause=prefetch block=" BLOCK " pages=4-9 to=1 batch=2 present=2\n",
 	        "t=0.000 ms  batch 1  prefetch: page 5 of block " BLOCK
-	        " came to GPU 2 from the CPU with 1 page around it, prefetched because 17 pages of the block "
-	        "had faulted or were there (faulted=5, present=12)\n"
+	        " migrated to GPU 2 from the CPU with 1 page around it, prefetched because 17 pages of the block "
+	        "had faulted or were resident (faulted=5, present=12)\n"
 	        "t=0.000 ms  batch 1  prefetch: page 5 of block " BLOCK
-	        " came to GPU 1 from GPU 2, prefetched because 1 page of the block "
-	        "had faulted or was there (faulted=1, present=0)\n"
+	        " migrated to GPU 1 from GPU 2, prefetched because 1 page of the block "
+	        "had faulted or was resident (faulted=1, present=0)\n"
 	        "t=0.000 ms  batch 1  prefetch: page 5 of block " BLOCK
-	        " came to the CPU from GPU 1, prefetched\n"
+	        " migrated to the CPU from GPU 1, prefetched\n"
 	        "t=0.000 ms  batch 2  new: page 5 of block " BLOCK
-	        " begins as zeros on GPU 1 with 5 pages around it, prefetched because 2 pages of the block "
-	        "had faulted or were there (faulted=0, present=2)\n"
-	        "0x7f0000005678: came 4 times: 4 prefetch; left 0 times\n");
+	        " arrives as zeros on GPU 1 with 5 pages around it, prefetched because 2 pages of the block "
+	        "had faulted or were resident (faulted=0, present=2)\n"
+	        "0x7f0000005678: arrived 4 times: 4 prefetch; evicted 0 times\n");
 }
 
 /* -- why a page was prefetched -- */
@@ -213,8 +213,8 @@ static void check_reasons(uint64_t page, uint64_t pages, const char *expected)
 
 #define OWN "with the 64 KiB big page that faulted\n"
 #define SUBTREE(counts, whose, where)                                                                        \
-	"because " counts " big pages of " whose " subtree (" where ") had faulted or were there\n"
-#define COUNTS(pages, counts) "because " pages " pages of the block had faulted or were there (" counts ")\n"
+	"because " counts " big pages of " whose " subtree (" where ") had faulted or were resident\n"
+#define COUNTS(pages, counts) "because " pages " pages of the block had faulted or were resident (" counts ")\n"
 
 static void test_upgrade(void **unused)
 {
@@ -228,10 +228,10 @@ static void test_upgrade(void **unused)
 	/* In the order of the log, although the reason of 0-2 is known only when all is read. */
 	check_bytes(made.text, AT, 4096 * 4,
 	            "t=0.000 ms  batch 1  demand: page 3 of block " BLOCK
-	            " was not on GPU 1; came from the CPU\n"
+	            " was not resident on GPU 1; migrated from the CPU\n"
 	            "t=0.000 ms  batch 1  prefetch: pages 0-2 of block " BLOCK
-	            " came to GPU 1 from the CPU, prefetched " OWN
-	            "0x7f0000000000-0x7f0000003fff: its pages came 4 times: 1 demand, 3 prefetch; left 0 "
+	            " migrated to GPU 1 from the CPU, prefetched " OWN
+	            "0x7f0000000000-0x7f0000003fff: its pages arrived 4 times: 1 demand, 3 prefetch; evicted 0 "
 	            "times\n");
 	check_reasons(10, 1, OWN);
 	check_reasons(31, 1, OWN);
@@ -307,15 +307,15 @@ static void test_subtrees(void **unused)
 	add("populate", "prefetch", "4-511", " to=1 batch=1 faulted=4 subtree=0-511");
 	check_reasons(511, 1,
 	              "because 1 of the 32 big pages of its subtree (2 MiB at " BLOCK
-	              ") had faulted or was there\n");
+	              ") had faulted or was resident\n");
 	/* No subtree: prefetch=locality. */
 	start_log();
 	add_whole();
 	add_faulted(0, 1, "5", 1);
 	add_fetched(0, 1, "6-132", " faulted=1");
 	check_reasons(20, 100,
-	              "because 1 page of the block had faulted or was there (faulted=1, present=0)\n");
-	check_reasons(7, 1, "because 1 page of the block had faulted or was there (faulted=1, present=0)\n");
+	              "because 1 page of the block had faulted or was resident (faulted=1, present=0)\n");
+	check_reasons(7, 1, "because 1 page of the block had faulted or was resident (faulted=1, present=0)\n");
 }
 
 /* One copy ends the pages of a subtree and begins those of the next one. */
@@ -334,11 +334,11 @@ static void test_two_subtrees(void **unused)
 	check_reasons(63, 1, SUBTREE("3 of the 4", "its", "256 KiB at " BLOCK));
 	check_reasons(64, 1,
 	              "because 1 of the 2 big pages of its subtree (128 KiB at 0x7f0000040000) had faulted or "
-	              "was there\n");
+	              "was resident\n");
 	check_reasons(63, 2,
 	              "because 3 of the 4 big pages of their subtree (256 KiB at " BLOCK
 	              ") and 1 of the 2 big pages of the next one (128 KiB at 0x7f0000040000) had faulted or "
-	              "were there\n");
+	              "were resident\n");
 	/* All big pages of both were set. */
 	check_reasons(100, 1, OWN);
 	start_log();
@@ -599,7 +599,7 @@ static void test_endless_step(void **unused)
 	for (end = told; *end != '\0'; end++)
 		lines += *end == '\n';
 	assert_int_equal(lines, 2101);
-	assert_non_null(strstr(told, "came 2100 times: 2100 prefetch; left 0 times\n"));
+	assert_non_null(strstr(told, "arrived 2100 times: 2100 prefetch; evicted 0 times\n"));
 }
 
 static void test_big_page_is_page(void **unused)
@@ -642,12 +642,12 @@ static void test_overlapped(void **unused)
 	check_reasons(1, 1, OWN);
 	check_bytes(made.text, AT + 0xf000, 4096 * 500,
 	            "t=0.000 ms  batch 1  evicted as the oldest of USED to make room: pages 0-2 of block "
-	            "0x7f0000200000 had to leave GPU 1\n"
-	            "t=0.000 ms  batch 1  left: pages 0-2 of block 0x7f0000200000 went from GPU 1 to the CPU "
+	            "0x7f0000200000 from GPU 1\n"
+	            "t=0.000 ms  batch 1  eviction: pages 0-2 of block 0x7f0000200000 migrated from GPU 1 to the CPU "
 	            "with 509 pages around them, to make room\n"
 	            "t=0.000 ms  batch 1  prefetch: page 15 of block " BLOCK
-	            " came to GPU 1 from the CPU with 11 pages around it, prefetched " OWN
-	            "0x7f000000f000-0x7f0000202fff: its pages came 1 time: 1 prefetch; left 3 times\n");
+	            " migrated to GPU 1 from the CPU with 11 pages around it, prefetched " OWN
+	            "0x7f000000f000-0x7f0000202fff: its pages arrived 1 time: 1 prefetch; evicted 3 times\n");
 }
 
 static void test_thrashing(void **unused)
@@ -661,17 +661,17 @@ static void test_thrashing(void **unused)
 	        "5 unpin t=150090000 block=" BLOCK " pages=5\n"
 	        "6 map t=150100000 cause=pin block=" BLOCK " pages=5 to=1 right=r throttles=3\n",
 	        "t=0.081 ms  throttled until 0.581 ms: GPU 1 is not serviced for page 5 of block " BLOCK
-	        ", because other processors need it too\n"
+	        ", because other processors use it too\n"
 	        "t=0.090 ms  pin: page 5 of block " BLOCK
-	        " came to the CPU from GPU 1, pinned after 10 throttlings\n"
-	        "t=0.090 ms  mapped remotely (read-write) where it lies, on the CPU: page 5 of block " BLOCK
+	        " migrated to the CPU from GPU 1, pinned after 10 throttlings\n"
+	        "t=0.090 ms  mapped remotely (read-write), resident on the CPU: page 5 of block " BLOCK
 	        " for GPU 1, pinned after 10 throttlings\n"
-	        "t=0.090 ms  mapped remotely (read) where it lies, on the CPU: page 5 of block " BLOCK
+	        "t=0.090 ms  mapped remotely (read), resident on the CPU: page 5 of block " BLOCK
 	        " for GPU 2, pinned after 1 throttling\n"
-	        "t=150.090 ms  unpinned: page 5 of block " BLOCK " is free to move again\n"
+	        "t=150.090 ms  unpinned: page 5 of block " BLOCK " may migrate again\n"
 	        "t=150.100 ms  mapped (read): page 5 of block " BLOCK
 	        " for GPU 1, pinned after 3 throttlings\n"
-	        "0x7f0000005678: came 1 time: 1 pin; left 0 times; throttled 1 time; pinned 2 times\n");
+	        "0x7f0000005678: arrived 1 time: 1 pin; evicted 0 times; throttled 1 time; pinned 2 times\n");
 }
 
 /* Patterns are told in every story: they decide what leaves next. They say nothing of the page itself. */
@@ -690,22 +690,21 @@ static void test_patterns(void **unused)
 	check_story(
 	        log,
 	        "t=0.000 ms  pattern: the allocation at 0x1000000 is linear\n"
-	        "t=0.000 ms  demand: page 5 of block " BLOCK " was not on GPU 1; came from the CPU\n"
+	        "t=0.000 ms  demand: page 5 of block " BLOCK " was not resident on GPU 1; migrated from the CPU\n"
 	        "t=0.001 ms  batch 7  space 2  pattern: the allocation at 0x2000000 is random, with "
 	        "reuse\n"
-	        "t=0.002 ms  batch 8  pattern: from now on victims are chosen by trees, and the GPU reads "
-	        "from afar\n"
+	        "t=0.002 ms  batch 8  pattern: from now on victims are chosen by trees, and pages "
+	        "are accessed remotely\n"
 	        "t=0.003 ms  pattern: the allocation at 0x1000000 is ?\n"
 	        "t=0.004 ms  pattern: from now on ?\n"
-	        "0x7f0000005678: came 1 time: 1 demand; left 0 times\n");
+	        "0x7f0000005678: arrived 1 time: 1 demand; evicted 0 times\n");
 	assert_true(explain(log, query));
 	assert_string_equal(
 	        told, "t=0.001 ms  batch 7  pattern: the allocation at 0x2000000 is random, with reuse\n"
-	              "t=0.002 ms  batch 8  pattern: from now on victims are chosen by trees, and the GPU "
-	              "reads from "
-	              "afar\n"
+	              "t=0.002 ms  batch 8  pattern: from now on victims are chosen by trees, and pages "
+	              "are accessed remotely\n"
 	              "t=0.004 ms  pattern: from now on ?\n"
-	              "0x7f0000000000: the log says nothing of it\n");
+	              "0x7f0000000000: the log has no action of this memory\n");
 	/* before the summary */
 	assert_true(explain("1 pattern t=0 cause=adapt space=1 block=0x1000000 count=1\n",
 	                    (struct explain_query){.has_address = false}));
@@ -728,26 +727,26 @@ static void test_other_causes(void **unused)
 	            "10 copy t=0 block=" BLOCK " pages=5 to=1\n"
 	            "11 wait t=0 block=" BLOCK " pages=5 to=1\n",
 	            "t=0.000 ms  counter: page 5 of block " BLOCK
-	            " came to GPU 1 from the CPU, because access counters say that it is used from afar\n"
+	            " migrated to GPU 1 from the CPU, because access counters report remote accesses\n"
 	            "t=0.000 ms  hint: page 5 of block " BLOCK
-	            " came to GPU 1 from the CPU, because of a preferred location, accessed-by or read "
+	            " migrated to GPU 1 from the CPU, because of a preferred location, accessed-by or read "
 	            "duplication\n"
 	            "t=0.000 ms  request 77  migrate: page 5 of block " BLOCK
-	            " came to the CPU from GPU 1, because the program asked for it\n"
+	            " migrated to the CPU from GPU 1, because the program requested it\n"
 	            "t=0.000 ms  revoked: GPU 1 keeps only read on page 5 of block " BLOCK
 	            ", because another processor writes\n"
 	            "t=0.000 ms  revoked: GPU 2 keeps nothing on page 5 of block " BLOCK
 	            ", because another processor writes\n"
 	            "t=0.000 ms  discarded: page 5 of block " BLOCK
-	            " on GPU 1 has no contents any more and is not copied, to make room\n"
-	            "t=0.000 ms  unmapped: page 5 of block " BLOCK " from GPU 1, because the range is gone\n"
+	            " on GPU 1 has no valid contents and is not copied, to make room\n"
+	            "t=0.000 ms  unmapped: page 5 of block " BLOCK " from GPU 1, because the range was freed\n"
 	            "t=0.000 ms  unmapped: page 5 of block " BLOCK
-	            " from GPU 1, because something failed (no memory and nothing to evict)\n"
+	            " from GPU 1, because of a failure (no memory and nothing to evict)\n"
 	            "t=0.000 ms  unmapped: page 5 of block " BLOCK
-	            " from GPU 1, because there is no range or no right\n"
-	            "t=0.000 ms  none: page 5 of block " BLOCK " came to GPU 1 from somewhere\n"
+	            " from GPU 1, because there is no range or no permission\n"
+	            "t=0.000 ms  none: page 5 of block " BLOCK " migrated to GPU 1 from somewhere\n"
 	            "t=0.000 ms  wait: page 5 of block " BLOCK "\n"
-	            "0x7f0000005678: came 4 times: 1 none, 1 counter, 1 hint, 1 migrate; left 1 time\n");
+	            "0x7f0000005678: arrived 4 times: 1 none, 1 counter, 1 hint, 1 migrate; evicted 1 time\n");
 }
 
 static void test_victims(void **unused)
@@ -757,16 +756,16 @@ static void test_victims(void **unused)
 	            "2 evict t=0 cause=eviction block=" BLOCK " pages=5 from=1 victim=unused\n"
 	            "3 evict t=0 cause=eviction block=" BLOCK " pages=5 from=1 victim=discarded\n"
 	            "4 evict t=0 cause=eviction block=" BLOCK " pages=5 from=1 victim=order for=0x200000\n",
-	            "t=0.000 ms  evicted as a free root that was not handed back yet to make room: page 5 of "
-	            "block " BLOCK " had to leave GPU 1\n"
+	            "t=0.000 ms  evicted as a free root that was not yet returned to make room: page 5 of "
+	            "block " BLOCK " from GPU 1\n"
 	            "t=0.000 ms  evicted as the oldest of UNUSED to make room: page 5 of block " BLOCK
-	            " had to leave GPU 1\n"
+	            " from GPU 1\n"
 	            "t=0.000 ms  evicted as the oldest of DISCARDED to make room: page 5 of block " BLOCK
-	            " had to leave GPU 1\n"
+	            " from GPU 1\n"
 	            "t=0.000 ms  evicted as the next of the eviction order to make room for block 0x200000: "
 	            "page 5 "
-	            "of block " BLOCK " had to leave GPU 1\n"
-	            "0x7f0000005678: came 0 times; left 0 times\n");
+	            "of block " BLOCK " from GPU 1\n"
+	            "0x7f0000005678: arrived 0 times; evicted 0 times\n");
 }
 
 static void test_cancelled(void **unused)
@@ -779,11 +778,11 @@ static void test_cancelled(void **unused)
 	            "5 cancel t=0 cause=error block=" BLOCK " pages=5 to=1 mode=all batch=1 status=-5\n",
 	            "t=0.000 ms  batch 1  cancelled: no range, accesses of GPU 1 to 0x7f0000005fff cannot be "
 	            "serviced\n"
-	            "t=0.000 ms  batch 1  cancelled: no right, writes and atomics of GPU 1 to page 5 of "
+	            "t=0.000 ms  batch 1  cancelled: no permission, writes and atomics of GPU 1 to page 5 of "
 	            "block " BLOCK " cannot be serviced\n"
 	            "t=0.000 ms  batch 1  cancelled: accesses of GPU 1 to page 5 of block " BLOCK
-	            " cannot be serviced, because something failed (no memory and nothing to evict)\n"
-	            "0x7f0000005678: came 0 times; left 0 times\n");
+	            " cannot be serviced, because of a failure (no memory and nothing to evict)\n"
+	            "0x7f0000005678: arrived 0 times; evicted 0 times\n");
 }
 
 static void test_ranges(void **unused)
@@ -800,25 +799,25 @@ static void test_ranges(void **unused)
 	check_bytes(
 	        log, AT + 0x3fff, 0x2000,
 	        "t=0.000 ms  demand: pages 3-5 of block " BLOCK
-	        " were not on GPU 1; came from the CPU with 5 pages around them\n"
+	        " were not resident on GPU 1; migrated from the CPU with 5 pages around them\n"
 	        "t=0.000 ms  new: pages 3-4 of block " BLOCK
-	        " begin as zeros on GPU 1 with 1 page around them, on demand\n"
+	        " arrive as zeros on GPU 1 with 1 page around them, on demand\n"
 	        "t=0.000 ms  discarded: 2 pages of 3-5 of block " BLOCK
-	        " on GPU 1 have no contents any more and are not copied, because of a preferred location, "
+	        " on GPU 1 have no valid contents and are not copied, because of a preferred location, "
 	        "accessed-by or read duplication\n"
-	        "t=0.000 ms  unpinned: pages 4-5 of block " BLOCK " are free to move again\n"
+	        "t=0.000 ms  unpinned: pages 4-5 of block " BLOCK " may migrate again\n"
 	        "t=0.000 ms  freed: 100 bytes at 0x0 of GPU 1, where pages 4-5 of block " BLOCK
-	        " were, because the range is gone\n"
-	        "0x7f0000003fff-0x7f0000005ffe: its pages came 5 times: 5 demand; left 0 times\n");
+	        " were, because the range was freed\n"
+	        "0x7f0000003fff-0x7f0000005ffe: its pages arrived 5 times: 5 demand; evicted 0 times\n");
 	/* Before the block, across both blocks, at the end of memory. */
-	check_bytes(log, AT - 1, 1, "0x7effffffffff: the log says nothing of it\n");
+	check_bytes(log, AT - 1, 1, "0x7effffffffff: the log has no action of this memory\n");
 	check_bytes(
 	        log, AT + 0x1ff000, 0x1001,
-	        "t=0.000 ms  unmapped: page 0 of block 0x7f0000200000 from GPU 1, because the range is gone\n"
-	        "0x7f00001ff000-0x7f0000200000: its pages came 0 times; left 0 times\n");
+	        "t=0.000 ms  unmapped: page 0 of block 0x7f0000200000 from GPU 1, because the range was freed\n"
+	        "0x7f00001ff000-0x7f0000200000: its pages arrived 0 times; evicted 0 times\n");
 	check_bytes("1 unmap t=0 block=0xffffffffffe00000 pages=510 to=1\n", UINT64_MAX - 4096, 2,
 	            "t=0.000 ms  unmapped: page 510 of block 0xffffffffffe00000 from GPU 1\n"
-	            "0xffffffffffffefff-0xfffffffffffff000: its pages came 0 times; left 0 times\n");
+	            "0xffffffffffffefff-0xfffffffffffff000: its pages arrived 0 times; evicted 0 times\n");
 }
 
 static void test_page_size(void **unused)
@@ -826,9 +825,9 @@ static void test_page_size(void **unused)
 	(void)unused;
 	check_bytes("1 unmap t=0 block=0x200000 pages=1 page_bytes=65536 to=1\n", 0x21ffff, 1,
 	            "t=0.000 ms  unmapped: page 1 of block 0x200000 from GPU 1\n"
-	            "0x21ffff: came 0 times; left 0 times\n");
+	            "0x21ffff: arrived 0 times; evicted 0 times\n");
 	check_bytes("1 unmap t=0 block=0x200000 pages=1 page_bytes=65536 to=1\n", 0x220000, 1,
-	            "0x220000: the log says nothing of it\n");
+	            "0x220000: the log has no action of this memory\n");
 }
 
 static void test_spaces(void **unused)
@@ -841,12 +840,12 @@ static void test_spaces(void **unused)
 	assert_true(explain(log, query));
 	assert_string_equal(told, "t=0.000 ms  unmapped: page 5 of block " BLOCK " from GPU 1\n"
 	                          "t=0.000 ms  space 2  unmapped: page 5 of block " BLOCK " from GPU 3\n"
-	                          "0x7f0000005000: came 0 times; left 0 times\n");
+	                          "0x7f0000005000: arrived 0 times; evicted 0 times\n");
 	query.has_space = true;
 	query.space = 2;
 	assert_true(explain(log, query));
 	assert_string_equal(told, "t=0.000 ms  unmapped: page 5 of block " BLOCK " from GPU 3\n"
-	                          "0x7f0000005000: came 0 times; left 0 times\n");
+	                          "0x7f0000005000: arrived 0 times; evicted 0 times\n");
 }
 
 static void test_summary(void **unused)
@@ -969,13 +968,13 @@ static void test_story_before_error(void **unused)
 	                     "2 copy t=0 after=1 cause=prefetch pages=1-15 from=0 to=1 faulted=1 subtree=0-15\nx\n",
 	                     query));
 	assert_string_equal(told,
-	                    "t=0.000 ms  demand: page 0 of block 0x0 was not on GPU 1; came from the CPU\n");
+	                    "t=0.000 ms  demand: page 0 of block 0x0 was not resident on GPU 1; migrated from the CPU\n");
 	query.first = query.last = 4096;
 	assert_false(explain("1 copy t=0 cause=demand pages=0 from=0 to=1 detail=1\n"
 	                     "2 copy t=0 after=1 cause=prefetch pages=1-15 from=0 to=1 faulted=1 subtree=0-15\nx\n",
 	                     query));
 	assert_string_equal(told,
-	                    "t=0.000 ms  prefetch: page 1 of block 0x0 came to GPU 1 from the CPU with 14 "
+	                    "t=0.000 ms  prefetch: page 1 of block 0x0 migrated to GPU 1 from the CPU with 14 "
 	                    "pages around it, prefetched with the 64 KiB big page that faulted\n");
 }
 
@@ -1057,12 +1056,12 @@ static void test_completions(void **unused)
 	check_bytes(
 	        with, AT + 0x5000, 8192,
 	        "t=0.002 ms  batch 1  demand: page 5 of block " BLOCK
-	        " was not on GPU 1; came from the CPU; complete after 41.250 us\n"
+	        " was not resident on GPU 1; migrated from the CPU; complete after 41.250 us\n"
 	        "t=0.002 ms  batch 1  prefetch: page 6 of block " BLOCK
-	        " came to GPU 1 from the CPU, prefetched because 1 page of the block had faulted or was there"
+	        " migrated to GPU 1 from the CPU, prefetched because 1 page of the block had faulted or was resident"
 	        " (faulted=1, present=0)\n"
 	        "t=0.003 ms  batch 1  mapped (read): pages 5-6 of block " BLOCK " for GPU 1, on demand\n"
-	        "0x7f0000005000-0x7f0000006fff: its pages came 2 times: 1 demand, 1 prefetch; left 0 "
+	        "0x7f0000005000-0x7f0000006fff: its pages arrived 2 times: 1 demand, 1 prefetch; evicted 0 "
 	        "times\n");
 	assert_true(explain(with, (struct explain_query){0}));
 	assert_non_null(strstr(told, "\n4 actions: 1 batch, 2 copy, 1 map\n"));

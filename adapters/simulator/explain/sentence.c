@@ -86,7 +86,7 @@ static void tell_subtrees(FILE *out, const struct subtree *subtree, uint32_t wei
 		fputs(" and", out);
 		tell_node(out, &subtree->node[1], "big pages of the next one");
 	}
-	fprintf(out, " had faulted or %s there", set == 1 ? "was" : "were");
+	fprintf(out, " had faulted or %s resident", set == 1 ? "was" : "were");
 }
 
 /* Why `weight` pages arrived that did not fault. */
@@ -102,7 +102,7 @@ static void tell_prefetch(FILE *out, const struct uvmp_action *action, const str
 		tell_subtrees(out, subtree, weight);
 	} else if (known > 0) {
 		fprintf(out,
-			" because %" PRIu64 " page%s of the block had faulted or %s there"
+			" because %" PRIu64 " page%s of the block had faulted or %s resident"
 			" (faulted=%" PRIu32 ", present=%" PRIu32 ")",
 			known, explain_plural(known), known == 1 ? "was" : "were", action->faulted,
 			action->present);
@@ -127,7 +127,7 @@ static void tell_reason(FILE *out, const struct uvmp_action *action)
 		tell_room(out, action);
 		return;
 	case UVMP_CAUSE_COUNTER:
-		fputs(", because access counters say that it is used from afar", out);
+		fputs(", because access counters report remote accesses", out);
 		return;
 	case UVMP_CAUSE_PIN:
 		fprintf(out, ", pinned after %" PRIu32 " throttling%s", action->throttles,
@@ -137,32 +137,32 @@ static void tell_reason(FILE *out, const struct uvmp_action *action)
 		fputs(", because of a preferred location, accessed-by or read duplication", out);
 		return;
 	case UVMP_CAUSE_MIGRATE:
-		fputs(", because the program asked for it", out);
+		fputs(", because the program requested it", out);
 		return;
 	case UVMP_CAUSE_REVOKE:
 		fputs(", because another processor writes", out);
 		return;
 	case UVMP_CAUSE_THRASHING:
-		fputs(", because other processors need it too", out);
+		fputs(", because other processors use it too", out);
 		return;
 	case UVMP_CAUSE_FATAL:
-		fputs(", because there is no range or no right", out);
+		fputs(", because there is no range or no permission", out);
 		return;
 	case UVMP_CAUSE_FREE:
-		fputs(", because the range is gone", out);
+		fputs(", because the range was freed", out);
 		return;
 	case UVMP_CAUSE_ADAPT:
-		fputs(", because a controller of the policy says so", out);
+		fputs(", as a controller of the policy decided", out);
 		return;
 	case UVMP_CAUSE_ERROR:
-		fprintf(out, ", because something failed (%s)",
+		fprintf(out, ", because of a failure (%s)",
 			uvmp_status_text((enum uvmp_status)action->status));
 		return;
 	}
 }
 
-/* The same of pages that arrived. */
-static void tell_coming(FILE *out, const struct uvmp_action *action, const uvmp_mask *pages,
+/* The end of a sentence about pages that arrived: the other pages, and why. */
+static void tell_arrival(FILE *out, const struct uvmp_action *action, const uvmp_mask *pages,
 			const struct subtree *subtree)
 {
 	tell_company(out, action, pages);
@@ -177,19 +177,19 @@ static void tell_copy(FILE *out, const struct uvmp_action *action, const uvmp_ma
 {
 	bool is_one = uvmp_mask_weight(pages) == 1;
 
-	fprintf(out, "%s: ", is_eviction(action) ? "left" : uvmp_cause_name((enum uvmp_cause)action->cause));
+	fprintf(out, "%s: ", uvmp_cause_name((enum uvmp_cause)action->cause));
 	tell_pages(out, pages, action->address);
 	if (action->cause == UVMP_CAUSE_DEMAND) {
-		fprintf(out, " %s not on %s; came from %s", is_one ? "was" : "were", NAME(action->to),
+		fprintf(out, " %s not resident on %s; migrated from %s", is_one ? "was" : "were", NAME(action->to),
 			NAME(action->from));
 		tell_company(out, action, pages);
 		return;
 	}
 	if (is_eviction(action))
-		fprintf(out, " went from %s to %s", NAME(action->from), NAME(action->to));
+		fprintf(out, " migrated from %s to %s", NAME(action->from), NAME(action->to));
 	else
-		fprintf(out, " came to %s from %s", NAME(action->to), NAME(action->from));
-	tell_coming(out, action, pages, subtree);
+		fprintf(out, " migrated to %s from %s", NAME(action->to), NAME(action->from));
+	tell_arrival(out, action, pages, subtree);
 }
 
 static void tell_new(FILE *out, const struct uvmp_action *action, const uvmp_mask *pages,
@@ -197,14 +197,14 @@ static void tell_new(FILE *out, const struct uvmp_action *action, const uvmp_mas
 {
 	fputs("new: ", out);
 	tell_pages(out, pages, action->address);
-	fprintf(out, " %s as zeros on %s", uvmp_mask_weight(pages) == 1 ? "begins" : "begin",
+	fprintf(out, " %s as zeros on %s", uvmp_mask_weight(pages) == 1 ? "arrives" : "arrive",
 		NAME(action->to));
-	tell_coming(out, action, pages, subtree);
+	tell_arrival(out, action, pages, subtree);
 }
 
 static void tell_eviction(FILE *out, const struct uvmp_action *action, const uvmp_mask *pages)
 {
-	static const char *const victim[] = {"as a free root that was not handed back yet",
+	static const char *const victim[] = {"as a free root that was not yet returned",
 					     "as the oldest of UNUSED", "as the oldest of DISCARDED",
 					     "as the oldest of USED", "as the next of the eviction order"};
 
@@ -212,7 +212,7 @@ static void tell_eviction(FILE *out, const struct uvmp_action *action, const uvm
 	tell_room(out, action);
 	fputs(": ", out);
 	tell_pages(out, pages, action->address);
-	fprintf(out, " had to leave %s", NAME(action->from));
+	fprintf(out, " from %s", NAME(action->from));
 }
 
 static void tell_mapping(FILE *out, const struct uvmp_action *action, const uvmp_mask *pages)
@@ -232,7 +232,7 @@ static void tell_mapping(FILE *out, const struct uvmp_action *action, const uvmp
 
 		fprintf(out, "mapped%s (%s)", is_remote ? " remotely" : "", right[action->right]);
 		if (is_remote)
-			fprintf(out, " where it lies, on %s", NAME(action->from));
+			fprintf(out, ", resident on %s", NAME(action->from));
 		fputs(": ", out);
 		tell_pages(out, pages, action->address);
 		fprintf(out, " for %s", NAME(action->to));
@@ -245,7 +245,7 @@ static void tell_cancel(FILE *out, const struct uvmp_action *action, const uvmp_
 	bool has_pages = !uvmp_mask_is_empty(pages);
 
 	if (action->cause == UVMP_CAUSE_FATAL)
-		fputs(has_pages ? "cancelled: no right, " : "cancelled: no range, ", out);
+		fputs(has_pages ? "cancelled: no permission, " : "cancelled: no range, ", out);
 	else
 		fputs("cancelled: ", out);
 	fprintf(out, "%s of %s to ",
@@ -264,8 +264,8 @@ static void tell_finding(FILE *out, const struct uvmp_action *action)
 {
 	static const char *const pattern[] = {"undecided",	    "linear", "linear, with reuse", "random",
 					      "random, with reuse", "mixed",  "mixed, with reuse"};
-	static const char *const verdict[] = {"2 MiB leave at a time", "victims are chosen by trees",
-					      "victims are chosen by trees, and the GPU reads from afar"};
+	static const char *const verdict[] = {"units of 2 MiB are evicted", "victims are chosen by trees",
+					      "victims are chosen by trees, and pages are accessed remotely"};
 
 	fputs("pattern: ", out);
 	if (action->is_changed)
@@ -297,7 +297,7 @@ static void tell_other(FILE *out, const struct uvmp_action *action, const uvmp_m
 	case UVMP_ACTION_DISCARD:
 		fputs("discarded: ", out);
 		tell_pages(out, pages, action->address);
-		fprintf(out, " on %s %s no contents any more and %s not copied", NAME(action->from),
+		fprintf(out, " on %s %s no valid contents and %s not copied", NAME(action->from),
 			is_one ? "has" : "have", is_one ? "is" : "are");
 		break;
 	case UVMP_ACTION_THROTTLE:
@@ -309,7 +309,7 @@ static void tell_other(FILE *out, const struct uvmp_action *action, const uvmp_m
 	case UVMP_ACTION_UNPIN:
 		fputs("unpinned: ", out);
 		tell_pages(out, pages, action->address);
-		fprintf(out, " %s free to move again", is_one ? "is" : "are");
+		fputs(" may migrate again", out);
 		return;
 	default:
 		fprintf(out, "%s: ", uvmp_action_name((enum uvmp_action_kind)action->kind));

@@ -110,10 +110,10 @@ void explain_tell_tally(const struct explanation *explanation)
 	if (query->last != query->first)
 		fprintf(out, "-0x%" PRIx64, query->last);
 	if (!explanation->has_told) {
-		fputs(": the log says nothing of it\n", out);
+		fputs(": the log has no action of this memory\n", out);
 		return;
 	}
-	tell_times(out, query->last != query->first ? ": its pages came" : ": came", explain_arrived(tally));
+	tell_times(out, query->last != query->first ? ": its pages arrived" : ": arrived", explain_arrived(tally));
 	for (uint32_t cause = 0; cause < UVMP_CAUSE_COUNT; cause++) {
 		if (tally->came[cause] == 0)
 			continue;
@@ -121,7 +121,7 @@ void explain_tell_tally(const struct explanation *explanation)
 			uvmp_cause_name((enum uvmp_cause)cause));
 		before = ", ";
 	}
-	tell_times(out, "; left", tally->left);
+	tell_times(out, "; evicted", tally->left);
 	if (tally->throttles > 0)
 		tell_times(out, "; throttled", tally->throttles);
 	if (tally->pins > 0)
