@@ -198,6 +198,7 @@ EXPORT_SYMBOL(uvmp_prefetch_name);
 EXPORT_SYMBOL(uvmp_prefetch_traits_of);
 EXPORT_SYMBOL(uvmp_prefetch_params_init);
 EXPORT_SYMBOL(uvmp_prefetch_params_is_valid);
+EXPORT_SYMBOL(uvmp_prefetch_left);
 EXPORT_SYMBOL(uvmp_prefetch_state_init);
 EXPORT_SYMBOL(uvmp_prefetch_state_is_valid);
 EXPORT_SYMBOL(uvmp_prefetch_decide);

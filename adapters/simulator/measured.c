@@ -267,7 +267,7 @@ void measured_start(struct measured_model *model, const struct uvmp_policy *poli
 	uvmp_prefetch_state_init(&model->state);
 	uvmp_tree_init(&model->tree, UVMP_TREE_BLOCKS_MAX);
 	model->state.tree = &model->tree;
-	model->state.range = &model->range;
+	model->state.range = model->range;
 	model->state.random = &model->random;
 }
 
@@ -285,6 +285,7 @@ static enum uvmp_status prefetch(struct measured_model *model, const struct meas
 	};
 
 	uvmp_block_from_shape(UVMP_MASK_BITS, 0, 16, &facts.block);
+	model->state.processor = model->processor[fault->proc];
 	facts.is_first_touch =
 		uvmp_mask_is_empty(&model->resident[0]) && uvmp_mask_is_empty(&model->resident[1]);
 	if (fault->proc == UVMP_CPU)

@@ -49,7 +49,9 @@ void measured_free(struct measured *measured);
 struct measured_model {
 	struct uvmp_prefetch_params params;
 	struct uvmp_prefetch_state state;
-	struct uvmp_prefetch_range range;
+	/* private states of the prefetcher; nothing is evicted, so the block needs none */
+	uint64_t range[UVMP_PREFETCH_STATE_MAX / 8u];
+	uint64_t processor[2][UVMP_PREFETCH_STATE_MAX / 8u];
 	struct uvmp_tree tree;
 	uint64_t random;
 	uvmp_mask resident[2]; /* on the CPU, on the GPU */

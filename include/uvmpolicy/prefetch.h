@@ -4,6 +4,7 @@
  * of it that faulted and at those that are there already, and names the pages to fetch with them.
  *
  *   uvmp_prefetch_decide()    any prefetcher, chosen by params->prefetcher
+ *   uvmp_prefetch_left()      pages were evicted, for prefetchers that learn from that
  *   uvmp_prefetch_groups()    the pages to fetch, cut into transfers, in transfer order
  *
  * [driver: stale-prefetch-mask], the stale prefetch mask that labels the causes of a migration, is the
@@ -61,6 +62,8 @@ enum uvmp_grouping {
 					 * twice */
 };
 
+#define UVMP_PREFETCH_STATE_MAX 256u
+
 /* What engine and hosts know of a prefetcher. */
 struct uvmp_prefetch_traits {
 	enum uvmp_grouping grouping; /* how pages that arrive are cut into transfers */
@@ -70,11 +73,16 @@ struct uvmp_prefetch_traits {
 	bool may_repeat;    /* may be asked again about the same faults, as the driver asks after an eviction.
 			     * The others have counted them in their state */
 	bool has_tree;	    /* needs state->tree */
-	bool walks_ranges;  /* needs state->range, which knows one GPU only */
+	bool walks_ranges;  /* goes on in other blocks of the range (hint->follow); knows one GPU only */
 	bool has_threshold; /* controllers (adapt.h) may change params->threshold */
 	bool has_random;    /* needs state->random */
-	bool has_pattern;   /* reads state->pattern: pages that were touched before the last eviction */
+	bool has_touches;   /* reads which pages were touched before their eviction (uvmp_prefetch_left) */
 	bool has_utlbs;	    /* reads facts->utlbs */
+	/* Bytes of private state, zeros at first, aligned to 8, at most UVMP_PREFETCH_STATE_MAX; 0: none. The
+	 * caller gives them in struct uvmp_prefetch_state. */
+	uint16_t block_bytes;	  /* of each block, */
+	uint16_t range_bytes;	  /* of each range, */
+	uint16_t processor_bytes; /* of each processor that pages are prefetched to */
 };
 
 struct uvmp_prefetch_params {
@@ -147,39 +155,6 @@ struct uvmp_prefetch_facts {
 
 #define UVMP_PAGE_NONE (~(uint64_t)0)
 
-#define UVMP_PREFETCH_STREAMS	 4u   /* streams that a range remembers */
-#define UVMP_PREFETCH_STRIDE_MAX 512u /* pages between two faults of a stream that has not settled yet */
-
-/* Faults of a range that seem to belong together. */
-struct uvmp_prefetch_stream {
-	uint64_t page;	     /* of the range, the last that faulted */
-	int32_t stride;	     /* pages from fault to fault, -512..512; 0: only one was seen */
-	uint32_t confidence; /* how often it was seen, less what did not fit; 0..7 */
-};
-
-/* Shared by the blocks of one range (sequential, locality, stride, next); all fields start at 0.
- *
- * A decision of these may concern other blocks of the range than the one that faulted. The caller goes on
- * like this, at once and before any other decision of the range:
- *   decide for the block with the faults
- *   while hint->follow != UVMP_PAGE_NONE:
- *     note hint->pages (and that they are pending from now on)
- *     decide for the block that holds page hint->follow of the range, with its facts and is_follow set
- * The first follow may ask an earlier block than the one that faulted (sequential, stride). After the first,
- * each follow asks a later block than the one before (stride: or each an earlier one), so there are at most
- * as many as the range has blocks (sequential), as locality_pages reach into (locality), stride_depth or
- * next_blocks. */
-struct uvmp_prefetch_range {
-	uint64_t cursor;  /* sequential: next page of the range to look at; never goes back. stride: likewise,
-			  * while budget is not 0 */
-	uint64_t budget;  /* sequential, stride: pages still to take, next: blocks; set anew by each decision
-			  * that is no follow */
-	uint64_t reach;	  /* locality: fetch up to here (exclusive, page of the range); set anew likewise */
-	int32_t step;	  /* stride: pages that the cursor goes at a time; set anew likewise */
-	uint32_t streams; /* stride: those in use, 0..UVMP_PREFETCH_STREAMS */
-	struct uvmp_prefetch_stream stream[UVMP_PREFETCH_STREAMS]; /* stride: last used first */
-};
-
 /* Per block. Start with uvmp_prefetch_state_init, then set the pointers that the prefetcher needs. */
 struct uvmp_prefetch_state {
 	/* density, and next, pattern and safe, which use it: */
@@ -190,25 +165,36 @@ struct uvmp_prefetch_state {
 	 * there is one [uvmsmart: prefetch-batch], for an eviction that uses it. The others leave the tree
 	 * alone: a host that switches prefetchers brings it up to date with uvmp_tree_assign. */
 	struct uvmp_tree *tree;
-	struct uvmp_prefetch_range *range; /* sequential, locality, stride, next: required */
-	uint64_t *random;		   /* random: required, the generator's state */
-	uvmp_mask *pattern; /* pattern: pages of the block that were touched on `to` during its last stay
-			     * there, which the host sets when they are evicted; NULL or empty: there is none.
-			     * The decision empties it when a page faults that is not in it */
+	uint64_t *random; /* random: required, the generator's state */
+	/* Private states of the prefetcher, as its traits say. A caller that switches prefetchers gives each its
+	 * own. */
+	void *block;	 /* block_bytes; NULL: the prefetcher decides as for a block without past */
+	void *range;	 /* range_bytes, shared by the blocks of the range; required */
+	void *processor; /* processor_bytes, of facts->to; required */
 };
 
 UVMP_API void uvmp_prefetch_state_init(struct uvmp_prefetch_state *state);
 /* last_proc is a processor or UVMP_PROC_NONE; the tree is valid if there is one. */
 UVMP_API bool uvmp_prefetch_state_is_valid(const struct uvmp_prefetch_state *state);
 
+/* A decision of a prefetcher with the trait walks_ranges may concern other blocks of the range than the one
+ * that faulted. The caller goes on like this, at once and before any other decision of the range:
+ *   decide for the block with the faults
+ *   while hint->follow != UVMP_PAGE_NONE:
+ *     note hint->pages (and that they are pending from now on)
+ *     decide for the block that holds page hint->follow of the range, with its facts and is_follow set
+ * The first follow may ask an earlier block than the one that faulted (sequential, stride). After the first,
+ * each follow asks a later block than the one before (stride: or each an earlier one), so there are at most
+ * as many as the range has blocks (sequential), as locality_pages reach into (locality), stride_depth or
+ * next_blocks. */
 struct uvmp_prefetch_hint {
 	uvmp_mask pages;    /* pages to fetch beside the faulted ones */
 	uint32_t to;	    /* where to; UVMP_PROC_NONE: prefetch nothing, whatever `pages` says (all but
 				* density: `pages` is empty then) */
 	uvmp_mask subtrees; /* where the chosen subtrees begin and end, see uvmp_prefetch_subtree; empty: the
 				* prefetcher chose no subtrees */
-	uint64_t follow;    /* page of the range whose block should be asked next, with is_follow;
-				* UVMP_PAGE_NONE: no more */
+	uint64_t follow;    /* page of the range whose block should be asked next, see below; UVMP_PAGE_NONE:
+			     * no more */
 	uint32_t basic_blocks; /* tbn, sl: set of basic blocks (bit b) that were chosen, also those with
 				* nothing left to move */
 };
@@ -220,6 +206,13 @@ UVMP_API enum uvmp_status uvmp_prefetch_decide(const struct uvmp_prefetch_params
 					       const struct uvmp_prefetch_facts *facts,
 					       struct uvmp_prefetch_state *state,
 					       struct uvmp_prefetch_hint *hint);
+
+/* Reports that the pages `gone` of a block were evicted from `processor` (0..63). `touched`: pages of the
+ * block that were touched there since they arrived; NULL: not known. `block`: the prefetcher's private state
+ * of the block; NULL: no effect. No effect without the trait has_touches. UVMP_ERR_ARGUMENT: gone is NULL,
+ * unknown prefetcher. UVMP_ERR_RANGE: processor. O(words of a mask). */
+UVMP_API enum uvmp_status uvmp_prefetch_left(enum uvmp_prefetcher prefetcher, void *block, uint32_t processor,
+					     const uvmp_mask *gone, const uvmp_mask *touched);
 
 /* The subtree of a page of hint->pages: the tree node for which the prefetcher chose the page. density, and
  * next, pattern and safe where they decide as density, choose nodes of big pages; tbn the largest nodes that

@@ -4,6 +4,7 @@
 #include "controllers_internal.h"
 #include "job_internal.h"
 #include "memory_internal.h"
+#include "prefetch_states_internal.h"
 #include "space_internal.h"
 
 const struct uvmp_prefetch_traits *uvmpi_prefetch_traits(const struct uvmp_service *s)
@@ -71,10 +72,8 @@ static void ask_prefetcher(struct uvmp_service *s, struct job *job, uint32_t dst
 	const struct residency *residency = uvmpi_residency_find(s, b, dst);
 	struct uvmp_prefetch_params params = s->tuned.prefetch;
 	uvmp_mask faulted = job->faulted, mapped;
-	struct uvmp_prefetch_state state = {.last_proc = b->last_proc,
-					    .faults = b->faults,
-					    .range = &range->prefetch,
-					    .random = &s->random};
+	struct uvmp_prefetch_state state = {
+		.last_proc = b->last_proc, .faults = b->faults, .random = &s->random};
 	struct uvmp_prefetch_facts facts = {.faulted = &faulted,
 					    .resident = residency ? &residency->resident : NULL,
 					    .to = dst,
@@ -105,11 +104,9 @@ static void ask_prefetcher(struct uvmp_service *s, struct job *job, uint32_t dst
 	}
 	if (uvmpi_prefetch_has_tree(s))
 		state.tree = tree_of(s, b);
-	if (s->adapt.is_on) {
-		state.pattern = uvmpi_adapt_pattern(s, b, dst);
-		if (!uvmpi_adapt_tune(s, job->block, dst, counted_faults(job), &params))
-			return;
-	}
+	uvmpi_prefetch_states_give(s, b, b->range, dst, &state);
+	if (s->adapt.is_on && !uvmpi_adapt_tune(s, job->block, dst, counted_faults(job), &params))
+		return;
 	if (uvmp_prefetch_decide(&params, &facts, &state, &job->hint) != UVMP_OK)
 		job->hint = (struct uvmp_prefetch_hint){.to = UVMP_PROC_NONE, .follow = UVMP_PAGE_NONE};
 	uvmpi_runtime_log(s, b, job->hint.basic_blocks);
@@ -177,5 +174,6 @@ void uvmpi_prefetch_switch(struct uvmp_service *s)
 		return;
 	uvmp_prefetch_params_init(params, full);
 	params->quirks = s->policy.quirks;
+	s->prefetch_states.present = 1;
 	uvmpi_prefetch_scale(s);
 }

@@ -210,10 +210,9 @@ static bool check_history(const struct uvmp_service *s, const struct block *b, s
 	if (!count_object(s, tally, SLAB_HISTORY, h))
 		return false;
 	history = uvmpi_arena_at(s, h);
-	return history->gpu < s->processors.count && history->pattern_gpu < s->processors.count &&
+	return history->gpu < s->processors.count &&
 	       uvmp_mask_next_set(&history->evicted, b->pages) == UVMP_MASK_BITS &&
-	       uvmp_mask_next_set(&history->touched, b->pages) == UVMP_MASK_BITS &&
-	       uvmp_mask_next_set(&history->pattern, b->pages) == UVMP_MASK_BITS;
+	       uvmp_mask_next_set(&history->touched, b->pages) == UVMP_MASK_BITS;
 }
 
 static bool check_extra(const struct uvmp_service *s, const struct block *b, const uvmp_mask *twice,

@@ -9,7 +9,8 @@
  *
  * Faults, refaults, evicted pages and lifetimes of units of memory are counted here, once for all controllers. A
  * controller never calls the engine. After the last fault the controllers are due a limited number of times, so
- * that an engine without work asks for no wake-up in the end. prefetch=pattern and evict=mhpe use the history.
+ * that an engine without work asks for no wake-up in the end. Prefetchers and eviction orders that read touches use
+ * the history, too.
  *
  * What is known of a block stands in its history, which is made at the first need. Where the arena has no
  * room for it the block counts as one without past.
@@ -24,6 +25,7 @@
 #include "../policy/policy_internal.h"
 #include "controllers_internal.h"
 #include "memory_internal.h"
+#include "prefetch_states_internal.h"
 #include "queue_internal.h"
 #include "space_internal.h"
 
@@ -236,27 +238,6 @@ static void note_touched(struct history *history, uint32_t gpu, const uvmp_mask 
 	uvmp_mask_or(&history->touched, &history->touched, pages);
 }
 
-static void note_pattern(struct history *history, uint32_t gpu, const uvmp_mask *gone)
-{
-	uvmp_mask used;
-
-	if (history->pattern_gpu != gpu)
-		uvmp_mask_zero(&history->pattern);
-	history->pattern_gpu = (uint8_t)gpu;
-	uvmp_mask_andnot(&history->pattern, &history->pattern, gone);
-	if (history->gpu != gpu)
-		return;
-	uvmp_mask_and(&used, &history->touched, gone);
-	uvmp_mask_or(&history->pattern, &history->pattern, &used);
-}
-
-uvmp_mask *uvmpi_adapt_pattern(const struct uvmp_service *s, const struct block *b, uint32_t dst)
-{
-	struct history *history = block_history(s, b);
-
-	return history != NULL && history->pattern_gpu == dst ? &history->pattern : NULL;
-}
-
 void uvmpi_adapt_touch(struct uvmp_service *s, uint32_t gpu, handle h, uint32_t page)
 {
 	const struct block *b = block_at(s, h);
@@ -351,7 +332,7 @@ static void note_eviction(struct uvmp_service *s, uint32_t gpu, struct block *b,
 	if (history == NULL)
 		return;
 	uvmp_mask_or(&history->evicted, &history->evicted, gone);
-	note_pattern(history, gpu, gone);
+	uvmpi_prefetch_states_left(s, history, gpu, gone);
 }
 
 void uvmpi_adapt_left(struct uvmp_service *s, uint32_t gpu, handle h, const uvmp_mask *gone, bool is_eviction)
@@ -370,6 +351,12 @@ void uvmpi_adapt_left(struct uvmp_service *s, uint32_t gpu, handle h, const uvmp
 
 /* -- the next decision -- */
 
+/* The private state of the block; NULL: the arena is full. */
+static void *of_block(const struct uvmp_service *s, struct history *history)
+{
+	return history != NULL ? (uint8_t *)(history + 1) + s->prefetch_states.block_bytes : NULL;
+}
+
 bool uvmpi_adapt_tune(struct uvmp_service *s, handle h, uint32_t dst, uint32_t faults,
 		      struct uvmp_prefetch_params *params)
 {
@@ -383,9 +370,8 @@ bool uvmpi_adapt_tune(struct uvmp_service *s, handle h, uint32_t dst, uint32_t f
 	if (tuner->faulted != NULL && faults != NO_INDEX) {
 		struct history *history = uvmpi_history_make(s, block_at(s, h));
 
-		c->answer.setting.threshold = tuner->faulted(c->state[s->adapt.tuner],
-							     history != NULL ? history + 1 : NULL,
-							     s->now_ns, faults);
+		c->answer.setting.threshold =
+			tuner->faulted(c->state[s->adapt.tuner], of_block(s, history), s->now_ns, faults);
 	}
 	params->threshold = c->answer.setting.threshold;
 	return c->answer.setting.is_on;

@@ -31,7 +31,5 @@ void uvmpi_adapt_touch(struct uvmp_service *s, uint32_t gpu, handle block, uint3
  * nothing. */
 bool uvmpi_adapt_tune(struct uvmp_service *s, handle block, uint32_t dst, uint32_t faults,
 		      struct uvmp_prefetch_params *params);
-/* uvmp_prefetch_state.pattern */
-uvmp_mask *uvmpi_adapt_pattern(const struct uvmp_service *s, const struct block *b, uint32_t dst);
 
 #endif

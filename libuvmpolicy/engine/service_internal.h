@@ -3,6 +3,7 @@
  *   arena.c            memory: segments, slabs, handles
  *   queue.c            actions that are decided and not completed yet
  *   cold.c             rarely needed state of a block
+ *   prefetch_states.c  private states of the prefetchers
  *   space.c            address spaces, channels, ranges, blocks, residency of a block on a processor
  *   mapping.c          mappings of one block
  *   thrashing.c        the thrashing detector's view of a block
@@ -119,13 +120,12 @@ struct counters {
 	uint32_t gpu;
 };
 
-/* What controllers and prefetch=pattern know of a block. The private state of the controller that changes the density
- * threshold follows. */
+/* Past of a block, for controllers, prefetchers and eviction orders. Private states of the block follow: those of the
+ * prefetchers, then that of the controller that changes the density threshold. */
 struct history {
 	uvmp_mask evicted; /* from some GPU, once */
 	uvmp_mask touched; /* since they came to `gpu`, and still there */
-	uvmp_mask pattern; /* touched on `pattern_gpu` before they were evicted last */
-	uint8_t gpu, pattern_gpu; /* 0: none yet */
+	uint8_t gpu;	   /* 0: none yet */
 };
 
 /* Chunks of a block below 2 MiB on one GPU. */
@@ -158,8 +158,7 @@ struct range {
 	uint8_t home;
 	uint8_t pattern;      /* of the allocation, as the log was told: enum uvmp_pattern */
 	uint32_t allocation; /* slot of that piece, which may be its own */
-	handle log;	     /* runtime: what was scheduled of the allocation, an array; 0: none, or it is another's */
-	struct uvmp_prefetch_range prefetch;
+	handle log; /* runtime: what was scheduled of the allocation, an array; 0: none, or it is another's */
 };
 
 struct instance {
@@ -203,10 +202,26 @@ struct controls {
 /* Those of the engine. */
 struct adapt {
 	bool is_on; /* there is any, or a prefetcher or an order that needs a history */
-	bool has_touches; /* which pages are touched is of use: prefetch=pattern, evict=mhpe */
+	bool has_touches; /* a prefetcher or the order reads which pages are touched */
 	bool counts_refaults;
 	uint32_t tuner; /* the controller that changes the density threshold; UVMP_CONTROLLER_COUNT: none */
 	uint64_t managed_bytes; /* of all ranges */
+};
+
+/* Offsets of the private states of one prefetcher, bytes. */
+struct prefetch_offsets {
+	enum uvmp_prefetcher prefetcher;
+	uint32_t block, range, processor;
+};
+
+/* Private states of `prefetch` and of `prefetch_full` (prefetch_states.c). */
+struct prefetch_states {
+	struct prefetch_offsets of[2];
+	uint32_t count;
+	uint32_t present; /* the prefetcher that decides now, index in `of` */
+	uint32_t block_bytes, range_bytes, processor_bytes; /* of both together */
+	uint8_t *range;					    /* [range slots][range_bytes] */
+	uint8_t *processor;				    /* [processors][processor_bytes] */
 };
 
 #define KERNELS_MAX 64u /* running at the same time, that runtime=on knows of */
@@ -498,6 +513,7 @@ struct uvmp_service {
 	bool was_hot;		    /* they have had their turn, bottom halves go first */
 	uint32_t next_gpu; /* whose turn it is */
 	struct adapt adapt;
+	struct prefetch_states prefetch_states;
 	struct uvmp_pattern_engine patterns; /* runtime=on */
 	enum uvmp_pattern_verdict verdict, told; /* of theirs: as it was judged last, and as the log was told */
 

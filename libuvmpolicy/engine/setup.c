@@ -4,6 +4,7 @@
 #include "block_service_internal.h"
 #include "controllers_internal.h"
 #include "memory_internal.h"
+#include "prefetch_states_internal.h"
 
 #define ALIGNMENT  16u
 #define OPERATIONS 4u /* that own a servicing */
@@ -108,6 +109,7 @@ struct parts {
 	struct uvmp_map *class_map;
 	uvmp_mask *class_pages;
 	void *runtime, *controllers;
+	struct prefetch_states prefetch;
 };
 
 static void lay_out(struct layout *l, const struct uvmp_service_params *params, struct parts *p)
@@ -145,6 +147,9 @@ static void lay_out(struct layout *l, const struct uvmp_service_params *params, 
 	p->class_pages = part(l, UVMP_MASK_BITS, sizeof(uvmp_mask));
 	p->runtime = part(l, 1, uvmpi_runtime_bytes(params));
 	p->controllers = part(l, 1, uvmpi_adapt_state_bytes(params, UVMP_CPU));
+	uvmpi_prefetch_states_init(params->policy, &p->prefetch);
+	p->prefetch.range = part(l, params->ranges, p->prefetch.range_bytes);
+	p->prefetch.processor = part(l, p->processors, p->prefetch.processor_bytes);
 }
 
 size_t uvmp_service_size(const struct uvmp_service_params *params, uint32_t resident)
@@ -206,8 +211,8 @@ static void init_slabs(struct uvmp_service *s)
 	s->slab_bytes[SLAB_TREE] = rounded(sizeof(struct uvmp_tree));
 	s->slab_bytes[SLAB_CHUNK_MAP] = rounded(sizeof(struct chunk_map));
 	s->slab_bytes[SLAB_COUNTERS] = rounded(sizeof(struct counters));
-	s->slab_bytes[SLAB_HISTORY] =
-		rounded(sizeof(struct history) + uvmpi_adapt_block_bytes(&s->policy));
+	s->slab_bytes[SLAB_HISTORY] = rounded(sizeof(struct history) + s->prefetch_states.block_bytes +
+					      uvmpi_adapt_block_bytes(&s->policy));
 	for (uint32_t i = 0; i < ARRAY_CLASSES; i++)
 		s->slab_bytes[SLAB_ARRAY + i] = UNIT_BYTES << i;
 	s->slab_bytes[SLAB_THRASH] = rounded(sizeof(struct thrash) + uvmp_thrash_array_size(s->block_pages));
@@ -266,6 +271,7 @@ static void init_parts(struct uvmp_service *s, const struct uvmp_service_params 
 	s->pinned = p->pinned;
 	s->base_id = 1;
 	s->next_gpu = 1;
+	s->prefetch_states = p->prefetch;
 	s->random = params->seed;
 	s->holders = p->holders;
 	s->classes.map = p->class_map;

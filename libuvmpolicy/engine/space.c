@@ -12,6 +12,7 @@
  * of the lowest part. No later range can start at that address.
  */
 #include "space_internal.h"
+#include "prefetch_states_internal.h"
 
 #define WINDOW_SHIFT 21u /* 2 MiB */
 
@@ -202,6 +203,7 @@ static uint32_t take_slot(struct uvmp_service *s)
 	uint32_t slot = s->free_range;
 
 	s->free_range = s->range[slot].next_free;
+	uvmpi_prefetch_states_clear(s, slot);
 	return slot;
 }
 
@@ -583,7 +585,6 @@ enum uvmp_status uvmpi_range_split(struct uvmp_service *s, uint32_t slot, uvmp_a
 	upper->start = address;
 	upper->block = 0;
 	upper->log = 0;
-	upper->prefetch = (struct uvmp_prefetch_range){.cursor = 0};
 	r->last = address - 1u;
 	s->space[r->space].users++;
 	order_insert(s, uvmpi_range_from(s, r->space, r->start) + 1u, upper_slot);

@@ -23,7 +23,8 @@ static void add_prefetcher(struct uvmp_needs *needs, enum uvmp_prefetcher prefet
 
 	needs->utlbs |= traits->has_utlbs;
 	needs->one_gpu |= traits->walks_ranges;
-	needs->histories |= traits->has_pattern;
+	needs->histories |= traits->has_touches;
+	needs->block_bytes += traits->block_bytes;
 }
 
 /* Returns whether the controller keeps a history of blocks. */
@@ -39,7 +40,7 @@ static bool add_controller(struct uvmp_needs *needs, const struct uvmp_policy *p
 enum uvmp_status uvmp_policy_needs(const struct uvmp_policy *policy, struct uvmp_needs *needs)
 {
 	const struct uvmp_evict_traits *order;
-	bool has_history = false;
+	bool has_history;
 
 	if (needs == NULL || !uvmp_policy_is_valid(policy))
 		return UVMP_ERR_ARGUMENT;
@@ -52,6 +53,7 @@ enum uvmp_status uvmp_policy_needs(const struct uvmp_policy *policy, struct uvmp
 	add_prefetcher(needs, policy->prefetch.prefetcher);
 	if (policy->prefetch_full != UVMP_PREFETCH_FULL_SAME)
 		add_prefetcher(needs, (enum uvmp_prefetcher)(policy->prefetch_full - 1u));
+	has_history = needs->block_bytes != 0;
 	for (uint32_t i = 0; i < UVMP_CONTROLLER_COUNT; i++)
 		has_history |= add_controller(needs, policy, uvmpi_controller_at(i));
 	/* [driver: order-by-service]: with quirks, root chunks ignore touches */

@@ -66,9 +66,10 @@ void uvmp_prefetch_state_init(struct uvmp_prefetch_state *state)
 	state->last_proc = UVMP_PROC_NONE;
 	state->faults = 0;
 	state->tree = NULL;
-	state->range = NULL;
 	state->random = NULL;
-	state->pattern = NULL;
+	state->block = NULL;
+	state->range = NULL;
+	state->processor = NULL;
 }
 
 bool uvmp_prefetch_state_is_valid(const struct uvmp_prefetch_state *state)
@@ -131,6 +132,18 @@ static enum uvmp_status check(const struct prefetcher *prefetcher, const struct 
 	return do_masks_fit(facts) && do_regions_fit(facts) ? UVMP_OK : UVMP_ERR_RANGE;
 }
 
+/* Private states that a decision cannot do without. */
+static bool has_states(const struct uvmp_prefetch_traits *traits, const struct uvmp_prefetch_state *state)
+{
+	const uint16_t bytes[] = {traits->range_bytes, traits->processor_bytes};
+	const void *const memory[] = {state->range, state->processor};
+
+	for (uint32_t i = 0; i < sizeof(bytes) / sizeof(bytes[0]); i++)
+		if (bytes[i] != 0 && memory[i] == NULL)
+			return false;
+	return true;
+}
+
 /* What the traits ask for: a tree that covers the block, a random state, a range in which the block lies. */
 static enum uvmp_status check_traits(const struct uvmp_prefetch_traits *traits,
 				     const struct uvmp_prefetch_facts *facts,
@@ -138,7 +151,7 @@ static enum uvmp_status check_traits(const struct uvmp_prefetch_traits *traits,
 {
 	if (!traits->walks_ranges && facts->is_follow)
 		return UVMP_ERR_RANGE;
-	if ((traits->walks_ranges && state->range == NULL) || (traits->has_random && state->random == NULL))
+	if (!has_states(traits, state) || (traits->has_random && state->random == NULL))
 		return UVMP_ERR_ARGUMENT;
 	if (traits->has_tree &&
 	    (state->tree == NULL || state->tree->blocks * UVMP_BASIC_BLOCK_PAGES < facts->block.pages))
@@ -176,6 +189,18 @@ struct uvmp_region uvmp_prefetch_subtree(const struct uvmp_prefetch_hint *hint, 
 		subtree.end = uvmp_mask_next_set(&hint->subtrees, page + 1u);
 	}
 	return subtree;
+}
+
+enum uvmp_status uvmp_prefetch_left(enum uvmp_prefetcher prefetcher, void *block, uint32_t processor,
+				    const uvmp_mask *gone, const uvmp_mask *touched)
+{
+	if (!is_known(prefetcher) || gone == NULL)
+		return UVMP_ERR_ARGUMENT;
+	if (processor >= UVMP_PROCS_MAX)
+		return UVMP_ERR_RANGE;
+	if (table[prefetcher]->left != NULL && block != NULL)
+		table[prefetcher]->left(block, processor, gone, touched);
+	return UVMP_OK;
 }
 
 enum uvmp_status uvmp_prefetch_decide(const struct uvmp_prefetch_params *params,

@@ -24,6 +24,8 @@ struct prefetcher {
 	char name[16]; /* in the policy string */
 	struct uvmp_prefetch_traits traits;
 	uvmpi_prefetch_function *decide;
+	/* uvmp_prefetch_left; NULL: no effect. `block`: the private state of the block. */
+	void (*left)(void *block, uint32_t processor, const uvmp_mask *gone, const uvmp_mask *touched);
 	const struct parameter *parameter; /* [parameters], fields of struct uvmp_prefetch_params */
 	uint32_t parameters;
 	const struct prefetcher *base; /* takes the parameters of this prefetcher too; NULL: none */

@@ -4,6 +4,7 @@
  * What reaches behind the block is asked for block by block through hint->follow; range->reach keeps how far
  * it goes. */
 #include "prefetch_internal.h"
+#include "prefetch_states_internal.h"
 
 /* How far [page, page + locality_pages) of the last faulting page goes, cut at the end of the range. */
 static uint64_t reach_of(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts)
@@ -42,21 +43,22 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 			       const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_state *state,
 			       struct uvmp_prefetch_hint *hint)
 {
+	struct locality_range *range = state->range;
 	uvmp_mask pages, absent;
 	uint64_t end;
 
 	uvmp_mask_zero(&pages);
 	if (facts->is_follow) {
-		carry_on(facts, state->range->reach, &pages);
+		carry_on(facts, range->reach, &pages);
 	} else {
 		spread(params, facts, &pages);
-		state->range->reach = reach_of(params, facts);
+		range->reach = reach_of(params, facts);
 	}
 	uvmpi_prefetch_absent(facts, &absent);
 	uvmp_mask_and(&pages, &pages, &absent);
 	uvmpi_prefetch_hint_set(hint, facts->to, &pages);
 	end = facts->range_first + facts->block.pages;
-	if (state->range->reach > end && end < facts->range_pages)
+	if (range->reach > end && end < facts->range_pages)
 		hint->follow = end;
 	return UVMP_OK;
 }
@@ -68,11 +70,13 @@ static const struct parameter parameters[] = {
 
 /* Zheng et al. [uvmsmart: zheng-prefetchers]: pages [p, p + locality_pages) of each faulting page p, cut at
  * the end of the range, without those resident, pending or faulting. What reaches beyond the block is asked
- * for through hint->follow (see struct uvmp_prefetch_range). UVMP_ERR_RANGE also: range_pages < range_first +
+ * for through hint->follow (see struct uvmp_prefetch_hint). UVMP_ERR_RANGE also: range_pages < range_first +
  * block.pages. */
 const struct prefetcher uvmpi_prefetcher_locality = {
 	.name = "locality",
-	.traits = {.grouping = UVMP_GROUPING_RUN_TO_FAULT, .walks_ranges = true},
+	.traits = {.grouping = UVMP_GROUPING_RUN_TO_FAULT,
+		   .walks_ranges = true,
+		   .range_bytes = sizeof(struct locality_range)},
 	.decide = decide,
 	.parameter = parameters,
 	.parameters = sizeof(parameters) / sizeof(parameters[0]),

@@ -11,6 +11,7 @@
  *  - Pages that bounce, range groups and ranges that prefer to be elsewhere are left alone, as density leaves
  *    them. */
 #include "prefetch_internal.h"
+#include "prefetch_states_internal.h"
 
 /* Is nearly all of the block there, or coming with this decision? */
 static bool is_full(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts,
@@ -26,7 +27,7 @@ static bool is_full(const struct uvmp_prefetch_params *params, const struct uvmp
 }
 
 /* Blocks still to come, with this one. */
-static uint32_t budget_of(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_range *range)
+static uint32_t budget_of(const struct uvmp_prefetch_params *params, const struct next_range *range)
 {
 	return range->budget < params->next_blocks ? (uint32_t)range->budget : params->next_blocks;
 }
@@ -35,13 +36,14 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 			       const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_state *state,
 			       struct uvmp_prefetch_hint *hint)
 {
+	struct next_range *range = state->range;
 	struct uvmp_prefetch_hint chosen;
 	uint32_t budget;
 	uint64_t end;
 	uvmp_mask pages;
 
 	if (facts->is_follow) {
-		budget = budget_of(params, state->range);
+		budget = budget_of(params, range);
 		uvmp_mask_zero(&pages);
 		if (budget != 0) {
 			uvmpi_prefetch_admit(facts, &pages);
@@ -53,7 +55,7 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 		budget = is_full(params, facts, &chosen) ? params->next_blocks : 0;
 	}
 	end = facts->range_first + facts->block.pages;
-	state->range->budget = budget;
+	range->budget = budget;
 	*hint = chosen;
 	if (budget != 0 && end < facts->range_pages)
 		hint->follow = end;
@@ -68,12 +70,13 @@ static const struct parameter parameters[] = {
 
 /* Density in the block that faulted; if `next_percent` of its pages are there, coming or asked for after
  * that, also all of the `next_blocks` blocks behind it, through hint->follow (see struct
- * uvmp_prefetch_range). UVMP_ERR_RANGE also: range_pages < range_first + block.pages. Quirks: as density. */
+ * uvmp_prefetch_hint). UVMP_ERR_RANGE also: range_pages < range_first + block.pages. Quirks: as density. */
 const struct prefetcher uvmpi_prefetcher_next = {
 	.name = "next",
 	.traits = {.grouping = UVMP_GROUPING_BY_CAUSE,
 		   .is_driver = true,
 		   .walks_ranges = true,
+		   .range_bytes = sizeof(struct next_range),
 		   .has_threshold = true},
 	.decide = decide,
 	.parameter = parameters,

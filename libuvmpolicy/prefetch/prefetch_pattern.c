@@ -5,48 +5,66 @@
  * which pages of its victim were touched; when the victim comes back, only those come. The paper's eviction
  * policy, MHPE, is not part of this. Written from the abstract; what follows is assumed:
  *
- *  - The unit is the VABlock, which is what the driver evicts. The host keeps one mask per block,
- *    state->pattern: what was touched during its last stay, as far as the host knows.
- *  - All of the pattern comes at once, however much of the block it is.
+ *  - The unit is the VABlock, which is what the driver evicts. The state of a block is one mask: pages that were
+ *    touched during the last stay on a processor, as far as the host knows (uvmp_prefetch_left).
+ *  - The whole pattern is fetched at once, however much of the block it is.
  *  - The pattern is trusted until a page faults that is not in it; then it is forgotten.
- *  - A block without a pattern is left to the driver's density, parameters and all.
- *  - Pages that bounce, range groups and ranges that prefer to be elsewhere are left alone, as density leaves
+ *  - Without a pattern the driver's density decides, with all of its parameters.
+ *  - Pages that thrash, range groups and ranges with another preferred location are left alone, as density leaves
  *    them.
  */
 #include "prefetch_internal.h"
+#include "prefetch_states_internal.h"
 
 static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 			       const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_state *state,
 			       struct uvmp_prefetch_hint *hint)
 {
-	struct uvmp_region beyond = {0, UVMP_MASK_BITS};
+	struct uvmp_region beyond = {facts->block.pages, UVMP_MASK_BITS};
+	struct pattern_block *block = state->block;
 	uvmp_mask pages;
 
-	if (state->pattern == NULL)
+	if (block == NULL || block->processor != facts->to)
 		return uvmpi_prefetch_density_decide(params, facts, state, hint);
-	beyond.first = facts->block.pages;
-	if (uvmp_mask_region_any(state->pattern, beyond))
+	if (uvmp_mask_region_any(&block->pages, beyond))
 		return UVMP_ERR_RANGE;
-	if (!uvmp_mask_is_subset(facts->faulted, state->pattern)) {
-		uvmp_mask_zero(state->pattern);
+	if (!uvmp_mask_is_subset(facts->faulted, &block->pages)) {
+		uvmp_mask_zero(&block->pages);
 		return uvmpi_prefetch_density_decide(params, facts, state, hint);
 	}
 	uvmpi_prefetch_admit(facts, &pages);
-	uvmp_mask_and(&pages, &pages, state->pattern);
+	uvmp_mask_and(&pages, &pages, &block->pages);
 	uvmpi_prefetch_hint_set(hint, facts->to, &pages);
 	return UVMP_OK;
 }
 
-/* While all that faults lies in state->pattern: the rest of state->pattern. Otherwise the pattern is emptied,
- * and from then on, or without a pattern, density. UVMP_ERR_RANGE also: state->pattern has a page beyond the
- * block. Quirks: as density. */
+static void left(void *state, uint32_t processor, const uvmp_mask *gone, const uvmp_mask *touched)
+{
+	struct pattern_block *block = state;
+	uvmp_mask used;
+
+	if (block->processor != processor)
+		uvmp_mask_zero(&block->pages);
+	block->processor = processor;
+	uvmp_mask_andnot(&block->pages, &block->pages, gone);
+	if (touched == NULL)
+		return;
+	uvmp_mask_and(&used, touched, gone);
+	uvmp_mask_or(&block->pages, &block->pages, &used);
+}
+
+/* If all faulted pages lie in the pattern of the block: the rest of the pattern. Otherwise the pattern is emptied.
+ * From then on, or without a pattern, density. UVMP_ERR_RANGE also: the pattern has a page beyond the block. Quirks:
+ * as density. */
 const struct prefetcher uvmpi_prefetcher_pattern = {
 	.name = "pattern",
 	.traits = {.grouping = UVMP_GROUPING_BY_CAUSE,
 		   .is_driver = true,
 		   .may_repeat = true,
 		   .has_threshold = true,
-		   .has_pattern = true},
+		   .has_touches = true,
+		   .block_bytes = sizeof(struct pattern_block)},
 	.decide = decide,
+	.left = left,
 	.base = &uvmpi_prefetcher_density,
 };

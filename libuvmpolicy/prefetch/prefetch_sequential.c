@@ -5,14 +5,15 @@
  * The cursor is rarely in the block that faulted. A decision sees one block, so it takes what lies in its
  * block and asks, through hint->follow, to be called again for the block that holds the cursor. */
 #include "prefetch_internal.h"
+#include "prefetch_states_internal.h"
 
-static bool has_cursor(const struct uvmp_prefetch_facts *facts, const struct uvmp_prefetch_range *range)
+static bool has_cursor(const struct uvmp_prefetch_facts *facts, const struct sequential_range *range)
 {
 	return range->cursor >= facts->range_first && range->cursor - facts->range_first < facts->block.pages;
 }
 
 /* Takes up to `budget` of the absent pages from the cursor on, which lies in the block. */
-static void take(const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_range *range, uvmp_mask *pages)
+static void take(const struct uvmp_prefetch_facts *facts, struct sequential_range *range, uvmp_mask *pages)
 {
 	uint32_t next = (uint32_t)(range->cursor - facts->range_first);
 	uvmp_mask absent;
@@ -36,10 +37,9 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 			       const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_state *state,
 			       struct uvmp_prefetch_hint *hint)
 {
-	struct uvmp_prefetch_range *range;
+	struct sequential_range *range = state->range;
 	uvmp_mask pages;
 
-	range = state->range;
 	/* The answer could only be the question again, for ever. */
 	if (facts->is_follow && !has_cursor(facts, range))
 		return UVMP_ERR_RANGE;
@@ -62,12 +62,14 @@ static const struct parameter parameters[] = {
 /* Zheng et al. (HPCA'16), made exact in [uvmsmart: zheng-prefetchers]: a cursor walks the range from its
  * first page to its last; each decision takes the next `sequential_pages` pages that are neither resident,
  * pending nor faulting. The cursor also moves past those that are. Where the cursor lies in another block,
- * hint->follow names it (see struct uvmp_prefetch_range). A batch with faults in several blocks is several
+ * hint->follow names that block (see struct uvmp_prefetch_hint). A batch with faults in several blocks is several
  * decisions. UVMP_ERR_RANGE also: range_pages < range_first + block.pages; is_follow for a block that does
  * not hold the cursor. */
 const struct prefetcher uvmpi_prefetcher_sequential = {
 	.name = "sequential",
-	.traits = {.grouping = UVMP_GROUPING_RUN_TO_FAULT, .walks_ranges = true},
+	.traits = {.grouping = UVMP_GROUPING_RUN_TO_FAULT,
+		   .walks_ranges = true,
+		   .range_bytes = sizeof(struct sequential_range)},
 	.decide = decide,
 	.parameter = parameters,
 	.parameters = sizeof(parameters) / sizeof(parameters[0]),

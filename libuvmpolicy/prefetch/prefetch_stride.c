@@ -19,6 +19,7 @@
  *    as the driver's own prefetcher leaves them. */
 #include "../base/bits_internal.h"
 #include "prefetch_internal.h"
+#include "prefetch_states_internal.h"
 
 #define CONFIDENCE_MAX 7u
 
@@ -27,13 +28,13 @@ static uint32_t size_of(int32_t stride)
 	return stride < 0 ? 0u - (uint32_t)stride : (uint32_t)stride;
 }
 
-static bool is_trusted(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_stream *stream)
+static bool is_trusted(const struct uvmp_prefetch_params *params, const struct stride_stream *stream)
 {
 	return stream->confidence >= params->stride_confidence;
 }
 
 /* Does the stream go on with this page? */
-static bool expects(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_stream *stream,
+static bool expects(const struct uvmp_prefetch_params *params, const struct stride_stream *stream,
 		    uint64_t page)
 {
 	/* Wraps, and so is too far, when the page lies on the other side. */
@@ -45,10 +46,10 @@ static bool expects(const struct uvmp_prefetch_params *params, const struct uvmp
 }
 
 /* The stream that a page belongs to; range->streams for none. */
-static uint32_t stream_of(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_range *range,
+static uint32_t stream_of(const struct uvmp_prefetch_params *params, const struct stride_range *range,
 			  uint64_t page)
 {
-	uint64_t nearest = UVMP_PREFETCH_STRIDE_MAX + 1u;
+	uint64_t nearest = STRIDE_MAX + 1u;
 	uint32_t found = range->streams;
 
 	for (uint32_t i = 0; i < range->streams; i++) {
@@ -65,13 +66,13 @@ static uint32_t stream_of(const struct uvmp_prefetch_params *params, const struc
 }
 
 /* Moves the stream at `at` to the front, or makes room there for a new one. */
-static struct uvmp_prefetch_stream *to_front(struct uvmp_prefetch_range *range, uint32_t at, uint64_t page)
+static struct stride_stream *to_front(struct stride_range *range, uint32_t at, uint64_t page)
 {
-	struct uvmp_prefetch_stream first = {page, 0, 0};
+	struct stride_stream first = {page, 0, 0};
 
 	if (at < range->streams)
 		first = range->stream[at];
-	else if (at < UVMP_PREFETCH_STREAMS)
+	else if (at < STRIDE_STREAMS)
 		range->streams++;
 	else
 		at--; /* the oldest makes room */
@@ -81,10 +82,10 @@ static struct uvmp_prefetch_stream *to_front(struct uvmp_prefetch_range *range, 
 	return &range->stream[0];
 }
 
-static const struct uvmp_prefetch_stream *learn(const struct uvmp_prefetch_params *params,
-						struct uvmp_prefetch_range *range, uint64_t page)
+static const struct stride_stream *learn(const struct uvmp_prefetch_params *params,
+					 struct stride_range *range, uint64_t page)
 {
-	struct uvmp_prefetch_stream *stream = to_front(range, stream_of(params, range, page), page);
+	struct stride_stream *stream = to_front(range, stream_of(params, range, page), page);
 
 	if (page == stream->page) /* new, or the same fault once more */
 		return stream;
@@ -123,14 +124,14 @@ static void take(const struct uvmp_prefetch_facts *facts, struct walk *walk, uvm
 
 /* Learns from the faults and takes what they promise; returns the walk that goes on elsewhere, if any. */
 static struct walk take_ahead(const struct uvmp_prefetch_params *params,
-			      const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_range *range,
+			      const struct uvmp_prefetch_facts *facts, struct stride_range *range,
 			      uvmp_mask *pages)
 {
 	struct walk left = {0, 0, 0};
 
 	for (uint32_t p = uvmp_mask_next_set(facts->faulted, 0); p < UVMP_MASK_BITS;
 	     p = uvmp_mask_next_set(facts->faulted, p + 1u)) {
-		const struct uvmp_prefetch_stream *stream = learn(params, range, facts->range_first + p);
+		const struct stride_stream *stream = learn(params, range, facts->range_first + p);
 		struct walk walk = {stream->page, params->stride_depth, stream->stride};
 
 		if (!is_trusted(params, stream))
@@ -147,12 +148,11 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 			       const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_state *state,
 			       struct uvmp_prefetch_hint *hint)
 {
-	struct uvmp_prefetch_range *range;
+	struct stride_range *range = state->range;
 	uvmp_mask pages, admitted;
 	struct walk walk;
 
-	range = state->range;
-	if (range->streams > UVMP_PREFETCH_STREAMS)
+	if (range->streams > STRIDE_STREAMS)
 		return UVMP_ERR_ARGUMENT;
 	uvmp_mask_zero(&pages);
 	if (facts->is_follow) {
@@ -184,16 +184,18 @@ static const struct parameter parameters[] = {
 };
 
 /* Faults of a range at equal distances: the next `stride_depth` pages of a stride that was seen
- * `stride_confidence` times, in this block or, through hint->follow (see struct uvmp_prefetch_range), in
+ * `stride_confidence` times, in this block or, through hint->follow (see struct uvmp_prefetch_hint), in
  * others. Pages at equal distance ahead of the last fault of a stream belong to it, as far as it fetches; any
- * other page joins the stream nearest to it within UVMP_PREFETCH_STRIDE_MAX pages and costs it confidence,
+ * other page joins the stream nearest to it within STRIDE_MAX pages and costs it confidence,
  * or starts a stream of its own. If several streams leave the block in one decision, one of them goes on.
- * UVMP_ERR_ARGUMENT also: more streams than UVMP_PREFETCH_STREAMS. UVMP_ERR_RANGE also: range_pages <
+ * UVMP_ERR_ARGUMENT also: more streams than STRIDE_STREAMS. UVMP_ERR_RANGE also: range_pages <
  * range_first + block.pages; is_follow for a block that does not hold the cursor while there is a budget.
  * Cost: a few operations per fault and stream. */
 const struct prefetcher uvmpi_prefetcher_stride = {
 	.name = "stride",
-	.traits = {.grouping = UVMP_GROUPING_BY_CAUSE, .walks_ranges = true},
+	.traits = {.grouping = UVMP_GROUPING_BY_CAUSE,
+		   .walks_ranges = true,
+		   .range_bytes = sizeof(struct stride_range)},
 	.decide = decide,
 	.parameter = parameters,
 	.parameters = sizeof(parameters) / sizeof(parameters[0]),

@@ -5,12 +5,14 @@
 
 #include "model/naive_density.h"
 #include "model/naive_prefetch.h"
+#include "prefetch/prefetch_states_internal.h"
 
 #define BLOCKS 64u
 #define STEPS  200u
 
 struct block {
-	uvmp_mask resident, faulted, pending, thrashing, pattern;
+	uvmp_mask resident, faulted, pending, thrashing;
+	struct pattern_block pattern;
 	struct uvmp_region group;
 	struct uvmp_prefetch_state state;
 	/* the naive side */
@@ -24,7 +26,7 @@ struct script {
 	struct uvmp_prefetch_params params;
 	uint32_t pages, block_pages, blocks, preferred, utlbs;
 	uint32_t big_pages; /* 16, or 1: pages of 64 KiB */
-	struct uvmp_prefetch_range range;
+	struct stride_range range;
 	struct naive_streams streams;
 	struct block block[BLOCKS];
 	bool wanted[NAIVE_PAGES]; /* by the naive side, in this batch */
@@ -87,7 +89,7 @@ static void open(struct script *s)
 		uvmp_prefetch_state_init(&block->naive_state);
 		block->state.range = &s->range;
 		if ((b + s->params.threshold) % 4 != 0)
-			block->state.pattern = &block->pattern;
+			block->state.block = &block->pattern;
 		block->group.end = 1 + s->params.private_threshold % pages_of(s, b);
 	}
 }
@@ -171,7 +173,7 @@ static void naive_decide(struct script *s, uint32_t b)
 	}
 	if (s->params.prefetcher == UVMP_PREFETCH_SAFE)
 		threshold = naive_safe(&s->params, s->utlbs);
-	if (s->params.prefetcher != UVMP_PREFETCH_PATTERN || block->state.pattern == NULL ||
+	if (s->params.prefetcher != UVMP_PREFETCH_PATTERN || block->state.block == NULL ||
 	    !naive_pattern_holds(&facts, block->naive_pattern, asked))
 		naive_density_of(s, b, threshold, &facts, asked);
 	for (unsigned p = 0; p < pages_of(s, b); p++)
@@ -214,7 +216,7 @@ static bool same_streams(const struct script *s)
 		return false;
 	for (uint32_t i = 0; i < s->range.streams; i++) {
 		const struct naive_stream *naive = &s->streams.stream[s->range.streams - 1 - i];
-		const struct uvmp_prefetch_stream *stream = &s->range.stream[i];
+		const struct stride_stream *stream = &s->range.stream[i];
 
 		if ((long)stream->page != naive->page || stream->stride != naive->stride ||
 		    (long)stream->confidence != naive->confidence)
@@ -228,8 +230,8 @@ static bool same_block(const struct script *s, uint32_t b)
 	const struct block *block = &s->block[b];
 
 	for (unsigned p = 0; p < 512; p++)
-		if (block->state.pattern != NULL &&
-		    uvmp_mask_test(&block->pattern, p) != block->naive_pattern[p])
+		if (block->state.block != NULL &&
+		    uvmp_mask_test(&block->pattern.pages, p) != block->naive_pattern[p])
 			return false;
 	for (unsigned p = 0; p < pages_of(s, b); p++)
 		if (uvmp_mask_test(&block->pending, p) != s->wanted[b * s->block_pages + p])
@@ -284,14 +286,17 @@ static void evict(struct script *s)
 {
 	uint32_t b = byte(s) % s->blocks, step = one_of(s, 1, 9), phase = byte(s);
 	struct block *block = &s->block[b];
+	uvmp_mask all, touched;
 
-	for (uint32_t p = 0; p < 512; p++)
-		if (uvmp_mask_test(&block->resident, p) && (p + phase) % step != 0)
-			uvmp_mask_set(&block->pattern, p);
-		else
-			uvmp_mask_clear(&block->pattern, p);
-	for (uint32_t p = 0; p < 512; p++)
-		block->naive_pattern[p] = uvmp_mask_test(&block->pattern, p);
+	uvmp_mask_zero(&touched);
+	uvmp_mask_zero(&all);
+	uvmp_mask_region_set(&all, (struct uvmp_region){0, UVMP_MASK_BITS});
+	for (uint32_t p = 0; p < 512; p++) {
+		block->naive_pattern[p] = uvmp_mask_test(&block->resident, p) && (p + phase) % step != 0;
+		if (block->naive_pattern[p])
+			uvmp_mask_set(&touched, p);
+	}
+	(void)uvmp_prefetch_left(UVMP_PREFETCH_PATTERN, block->state.block, 1, &all, &touched);
 	uvmp_mask_zero(&block->resident);
 	uvmp_mask_zero(&block->thrashing);
 	if (byte(s) % 4 == 0)

@@ -113,7 +113,7 @@ static void decisions_are_sound(uint64_t *random)
 		struct prefetch_case c;
 		bool is_large = below(random, 4) == 0; /* pages of 64 KiB */
 		uint32_t pages = 1 + below(random, is_large ? 32 : 512);
-		uvmp_mask thrashing, pattern = any_pages(random, pages), beyond = {{0}};
+		uvmp_mask thrashing, beyond = {{0}};
 
 		prefetch_case_init(&c, (enum uvmp_prefetcher)i, pages);
 		if (is_large)
@@ -123,13 +123,14 @@ static void decisions_are_sound(uint64_t *random)
 		c.params.stride_confidence = 1;
 		c.facts.thrashing = &thrashing;
 		c.facts.utlbs = below(random, 4);
-		c.state.pattern = &pattern;
+		c.pattern = (struct pattern_block){any_pages(random, pages), 1};
+		c.state.block = &c.pattern;
 		c.resident = any_pages(random, pages);
 		c.pending = any_pages(random, pages);
 		c.faulted = any_pages(random, pages);
 		uvmp_mask_set(&c.faulted, below(random, pages));
 		if (below(random, 2) == 0)
-			uvmp_mask_or(&pattern, &pattern, &c.faulted);
+			uvmp_mask_or(&c.pattern.pages, &c.pattern.pages, &c.faulted);
 		c.facts.faulted_region = uvmp_mask_hull(&c.faulted);
 		assert_int_equal(uvmp_prefetch_decide(&c.params, &c.facts, &c.state, &c.hint), UVMP_OK);
 		uvmp_mask_region_set(&beyond, (struct uvmp_region){pages, UVMP_MASK_BITS});

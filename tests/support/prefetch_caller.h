@@ -1,5 +1,5 @@
 /* Plays the caller of the prefetchers that cross blocks, over one range cut into blocks of equal size:
- * decides for each block with faults, and goes on wherever hint->follow leads, as struct uvmp_prefetch_range
+ * decides for each block with faults, and goes on wherever hint->follow leads, as struct uvmp_prefetch_hint
  * states. */
 #ifndef PREFETCH_CALLER_H
 #define PREFETCH_CALLER_H
@@ -7,13 +7,14 @@
 #include <string.h>
 
 #include "support/page_text.h"
+#include "support/prefetch_case.h"
 #include "uvmpolicy/prefetch.h"
 
 #define CALLER_PAGES 512u
 
 struct prefetch_caller {
 	struct uvmp_prefetch_params params;
-	struct uvmp_prefetch_range range;
+	union prefetch_range range;
 	uint32_t pages, block_pages; /* of the range, of a block; the last block may be shorter */
 	uvmp_mask resident, faulted; /* pages of the range, which in tests has at most 512 */
 	uvmp_mask fetched;           /* of this batch */

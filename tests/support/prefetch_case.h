@@ -5,8 +5,18 @@
 
 #include <string.h>
 
+#include "prefetch/prefetch_states_internal.h"
 #include "support/page_text.h"
 #include "uvmpolicy/prefetch.h"
+
+/* Private state of a range, of whichever prefetcher decides. */
+union prefetch_range {
+	uint64_t word[UVMP_PREFETCH_STATE_MAX / 8u];
+	struct sequential_range sequential;
+	struct locality_range locality;
+	struct stride_range stride;
+	struct next_range next;
+};
 
 struct prefetch_case {
 	struct uvmp_prefetch_params params;
@@ -15,7 +25,9 @@ struct prefetch_case {
 	struct uvmp_prefetch_hint hint;
 	uvmp_mask faulted, resident, pending;
 	struct uvmp_tree tree;
-	struct uvmp_prefetch_range range;
+	union prefetch_range range;
+	struct pattern_block pattern;
+	uint64_t processor[UVMP_PREFETCH_STATE_MAX / 8u];
 	uint64_t random;
 };
 
@@ -42,6 +54,7 @@ static inline void prefetch_case_init(struct prefetch_case *c, enum uvmp_prefetc
 	c->facts.range_pages = pages;
 	c->state.tree = &c->tree;
 	c->state.range = &c->range;
+	c->state.processor = c->processor;
 	c->state.random = &c->random;
 }
 

@@ -7,8 +7,7 @@
 
 #include <string.h>
 
-#include "support/page_text.h"
-#include "uvmpolicy/prefetch.h"
+#include "support/prefetch_case.h"
 
 /* Prefetchers whose results this file states; a prefetcher that is added later has a test of its own. */
 enum { KNOWN = UVMP_PREFETCH_SAFE + 1 };
@@ -18,10 +17,11 @@ struct call {
 	struct uvmp_prefetch_facts facts;
 	struct uvmp_prefetch_state state;
 	struct uvmp_prefetch_hint hint;
-	struct uvmp_prefetch_range range;
+	union prefetch_range range;
+	struct pattern_block pattern;
 	struct uvmp_tree tree;
 	uint64_t random;
-	uvmp_mask faulted, mask, pattern;
+	uvmp_mask faulted, mask;
 	struct uvmp_region group;
 };
 
@@ -58,10 +58,14 @@ static void prepare(struct call *call, enum uvmp_prefetcher prefetcher)
 	call->state.range = &call->range;
 	call->state.random = &call->random;
 	call->random = 1;
-	call->pattern = page_text("5,8,77");
-	call->state.pattern = &call->pattern;
-	call->range.streams = 1; /* ..., 1, 3: page 5 goes on with it */
-	call->range.stream[0] = (struct uvmp_prefetch_stream){3, 2, 2};
+	if (prefetcher == UVMP_PREFETCH_PATTERN) {
+		call->pattern = (struct pattern_block){page_text("5,8,77"), 1};
+		call->state.block = &call->pattern;
+	}
+	if (prefetcher == UVMP_PREFETCH_STRIDE) {
+		call->range.stride.streams = 1; /* ..., 1, 3: page 5 goes on with it */
+		call->range.stride.stream[0] = (struct stride_stream){3, 2, 2};
+	}
 	call->params.stride_depth = 1;
 	call->facts.utlbs = 2;
 }
@@ -101,11 +105,15 @@ static void test_traits(void **state)
 		traits = uvmp_prefetch_traits_of((enum uvmp_prefetcher)i);
 		assert_int_equal(traits->has_tree, i == UVMP_PREFETCH_TBN || i == UVMP_PREFETCH_SL);
 		/* what has counted faults in its range or tree must not count them twice */
+		assert_in_range(traits->block_bytes, 0, UVMP_PREFETCH_STATE_MAX);
+		assert_in_range(traits->range_bytes, 0, UVMP_PREFETCH_STATE_MAX);
+		assert_in_range(traits->processor_bytes, 0, UVMP_PREFETCH_STATE_MAX);
+		assert_true(!traits->walks_ranges || traits->range_bytes != 0);
 		assert_false(traits->may_repeat && (traits->has_tree || traits->walks_ranges));
 		assert_true(!traits->has_threshold || traits->is_driver);
 	}
 	assert_true(uvmp_prefetch_traits_of(UVMP_PREFETCH_RANDOM)->has_random);
-	assert_true(uvmp_prefetch_traits_of(UVMP_PREFETCH_PATTERN)->has_pattern);
+	assert_true(uvmp_prefetch_traits_of(UVMP_PREFETCH_PATTERN)->has_touches);
 	assert_true(uvmp_prefetch_traits_of(UVMP_PREFETCH_SAFE)->has_utlbs);
 	traits = uvmp_prefetch_traits_of(UVMP_PREFETCH_NEXT);
 	assert_true(traits->is_driver && traits->walks_ranges && traits->has_threshold);
@@ -143,9 +151,10 @@ static void test_defaults(void **state)
 	assert_int_equal(block.last_proc, UVMP_PROC_NONE);
 	assert_int_equal(block.faults, 0);
 	assert_null(block.tree);
-	assert_null(block.range);
 	assert_null(block.random);
-	assert_null(block.pattern);
+	assert_null(block.block);
+	assert_null(block.range);
+	assert_null(block.processor);
 }
 
 static bool is_valid_with(size_t offset, uint32_t value, bool quirks)
@@ -466,9 +475,16 @@ static void decide_with(struct call *call, enum uvmp_prefetcher prefetcher, size
 	call->facts.range_group = &call->group;
 	call->facts.range_groups = 1;
 	call->params.sequential_pages = 20;
-	call->range.cursor = 3;
-	call->range.budget = 20;
-	call->range.reach = 70;
+	if (prefetcher == UVMP_PREFETCH_SEQUENTIAL)
+		call->range.sequential = (struct sequential_range){.cursor = 3, .budget = 20};
+	if (prefetcher == UVMP_PREFETCH_LOCALITY)
+		call->range.locality.reach = 70;
+	if (prefetcher == UVMP_PREFETCH_STRIDE) {
+		call->range.stride.cursor = 3;
+		call->range.stride.budget = 20;
+	}
+	if (prefetcher == UVMP_PREFETCH_NEXT)
+		call->range.next.budget = 20;
 	call->facts.is_follow = (bits & 4u) != 0;
 	memcpy((char *)&call->facts + mask_of_facts[which], &pointer, sizeof(pointer));
 	assert_int_equal(decide(call), UVMP_OK);

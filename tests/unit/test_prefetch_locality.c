@@ -94,10 +94,10 @@ static void test_hint_of_one_block(void **state)
 	assert_memory_equal(&c.hint.pages, &expected, sizeof(expected));
 	assert_int_equal(c.hint.to, 1);
 	assert_true(c.hint.follow == 1536);
-	assert_true(c.range.reach == 1524 + 128);
+	assert_true(c.range.locality.reach == 1524 + 128);
 	c.params.locality_pages = 512;
 	assert_int_equal(prefetch_case_decide(&c, "500"), UVMP_OK);
-	assert_true(c.range.reach == 1524 + 512);
+	assert_true(c.range.locality.reach == 1524 + 512);
 	assert_int_equal(prefetch_case_decide(&c, "0"), UVMP_OK);
 	assert_true(c.hint.follow == UVMP_PAGE_NONE);
 }
@@ -108,12 +108,12 @@ static void follow(struct prefetch_case *c, uint64_t range_first, uint64_t reach
 	uvmp_mask expected = page_text(pages);
 
 	c->facts.range_first = range_first;
-	c->range.reach = reach;
+	c->range.locality.reach = reach;
 	assert_int_equal(prefetch_case_decide(c, "-"), UVMP_OK);
 	assert_memory_equal(&c->hint.pages, &expected, sizeof(expected));
 	assert_int_equal(c->hint.to, uvmp_mask_is_empty(&expected) ? UVMP_PROC_NONE : 1);
 	assert_true(c->hint.follow == next);
-	assert_true(c->range.reach == reach);
+	assert_true(c->range.locality.reach == reach);
 }
 
 static void test_follow(void **state)
@@ -141,14 +141,14 @@ static void test_errors_change_nothing(void **state)
 
 	(void)state;
 	prefetch_case_init(&c, UVMP_PREFETCH_LOCALITY, 64);
-	c.range.reach = 7;
+	c.range.locality.reach = 7;
 	assert_int_equal(prefetch_case_decide(&c, "64"), UVMP_ERR_RANGE);
 	c.facts.range_pages = 63;
 	assert_int_equal(prefetch_case_decide(&c, "0"), UVMP_ERR_RANGE);
 	c.facts.range_pages = 64;
 	c.state.range = NULL;
 	assert_int_equal(prefetch_case_decide(&c, "0"), UVMP_ERR_ARGUMENT);
-	assert_true(c.range.reach == 7);
+	assert_true(c.range.locality.reach == 7);
 }
 
 int main(void)

@@ -36,9 +36,9 @@ static void test_nearly_full(void **state)
 	c.params.threshold = 100; /* density fetches nothing */
 	c.resident = page_text("0-458");
 	decide("459", "-", UVMP_PAGE_NONE);
-	assert_true(c.range.budget == 0);
+	assert_true(c.range.next.budget == 0);
 	decide("459-460", "-", 1536);
-	assert_true(c.range.budget == 2);
+	assert_true(c.range.next.budget == 2);
 	assert_int_equal(c.hint.to, UVMP_PROC_NONE);
 	c.pending = page_text("500"); /* counts too */
 	decide("459", "-", 1536);
@@ -90,21 +90,21 @@ static void test_follow(void **state)
 	prepare();
 	c.facts.is_follow = true;
 	decide("-", "-", UVMP_PAGE_NONE); /* nobody was told to ask */
-	c.range.budget = 2;
+	c.range.next.budget = 2;
 	c.resident = page_text("0-6");
 	c.pending = page_text("8");
 	c.facts.thrashing = &thrashing;
 	decide("10", "7,11-511", 1536);
 	assert_int_equal(c.hint.to, 1);
-	assert_true(c.range.budget == 1);
+	assert_true(c.range.next.budget == 1);
 	decide("10", "7,11-511", UVMP_PAGE_NONE);
-	assert_true(c.range.budget == 0);
-	c.range.budget = UINT64_MAX;
+	assert_true(c.range.next.budget == 0);
+	c.range.next.budget = UINT64_MAX;
 	c.params.next_blocks = 8;
 	c.facts.has_preferred = true;
 	c.facts.preferred = 0;
 	decide("-", "-", 1536);
-	assert_true(c.range.budget == 7);
+	assert_true(c.range.next.budget == 7);
 	assert_int_equal(c.state.last_proc, UVMP_PROC_NONE);
 }
 
@@ -135,7 +135,7 @@ static void test_a_range_of_blocks(void **state)
 
 static void test_errors_change_nothing(void **state)
 {
-	struct uvmp_prefetch_range before;
+	union prefetch_range before;
 
 	(void)state;
 	prepare();

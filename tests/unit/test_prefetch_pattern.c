@@ -9,13 +9,12 @@
 #include "support/prefetch_case.h"
 
 static struct prefetch_case c;
-static uvmp_mask pattern;
 
 static void prepare(const char *touched)
 {
 	prefetch_case_init(&c, UVMP_PREFETCH_PATTERN, 100);
-	pattern = page_text(touched);
-	c.state.pattern = &pattern;
+	c.pattern = (struct pattern_block){page_text(touched), 1};
+	c.state.block = &c.pattern;
 }
 
 static void decide(const char *faulted, const char *pages, const char *left)
@@ -24,7 +23,7 @@ static void decide(const char *faulted, const char *pages, const char *left)
 
 	assert_int_equal(prefetch_case_decide(&c, faulted), UVMP_OK);
 	assert_memory_equal(&c.hint.pages, &expected, sizeof(expected));
-	assert_memory_equal(&pattern, &remembered, sizeof(remembered));
+	assert_memory_equal(&c.pattern.pages, &remembered, sizeof(remembered));
 	assert_int_equal(c.hint.to, uvmp_mask_is_empty(&expected) ? UVMP_PROC_NONE : 1);
 	assert_true(c.hint.follow == UVMP_PAGE_NONE);
 }
@@ -60,7 +59,7 @@ static void test_without_a_pattern(void **state)
 	(void)state;
 	prepare("-");
 	decide("3", "0-2,4-15", "-");
-	c.state.pattern = NULL;
+	c.state.block = NULL;
 	decide("3", "0-2,4-15", "-");
 	assert_int_equal(c.state.faults, 2);
 }
@@ -82,14 +81,60 @@ static void test_not_admitted(void **state)
 	decide("40", "-", "2-3,40-41,50,60");
 }
 
+static void expect_pattern(const char *pages, uint32_t processor)
+{
+	uvmp_mask expected = page_text(pages);
+
+	assert_memory_equal(&c.pattern.pages, &expected, sizeof(expected));
+	assert_int_equal(c.pattern.processor, processor);
+}
+
+/* Evicted pages enter the pattern if they were touched, and leave it if they were not. */
+static void test_eviction(void **state)
+{
+	uvmp_mask gone = page_text("0-15,40"), touched = page_text("3,7,60"), other = page_text("16-31,60");
+
+	(void)state;
+	prepare("5,20");
+	assert_int_equal(uvmp_prefetch_left(UVMP_PREFETCH_PATTERN, &c.pattern, 1, &gone, &touched), UVMP_OK);
+	expect_pattern("3,7,20", 1);
+	assert_int_equal(uvmp_prefetch_left(UVMP_PREFETCH_PATTERN, &c.pattern, 1, &other, NULL), UVMP_OK);
+	expect_pattern("3,7", 1);
+	decide("7", "3", "3,7");
+	/* what was touched on one processor says nothing of another */
+	c.facts.to = 2;
+	assert_int_equal(prefetch_case_decide(&c, "7"), UVMP_OK);
+	assert_int_equal(uvmp_mask_weight(&c.hint.pages), 15);
+	expect_pattern("3,7", 1);
+	assert_int_equal(uvmp_prefetch_left(UVMP_PREFETCH_PATTERN, &c.pattern, 2, &other, &touched), UVMP_OK);
+	expect_pattern("60", 2);
+}
+
+static void test_bad_evictions(void **state)
+{
+	uvmp_mask gone = page_text("0-15");
+
+	(void)state;
+	prepare("5,20");
+	assert_int_equal(uvmp_prefetch_left(UVMP_PREFETCH_COUNT, &c.pattern, 1, &gone, NULL),
+			 UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_prefetch_left(UVMP_PREFETCH_PATTERN, &c.pattern, 1, NULL, &gone),
+			 UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_prefetch_left(UVMP_PREFETCH_PATTERN, &c.pattern, UVMP_PROCS_MAX, &gone, NULL),
+			 UVMP_ERR_RANGE);
+	assert_int_equal(uvmp_prefetch_left(UVMP_PREFETCH_PATTERN, NULL, 1, &gone, &gone), UVMP_OK);
+	assert_int_equal(uvmp_prefetch_left(UVMP_PREFETCH_DENSITY, &c.pattern, 1, &gone, NULL), UVMP_OK);
+	expect_pattern("5,20", 1);
+}
+
 static void test_errors_change_nothing(void **state)
 {
 	struct uvmp_prefetch_hint hint;
-	uvmp_mask before;
+	struct pattern_block before;
 
 	(void)state;
 	prepare("3,100");
-	before = pattern;
+	before = c.pattern;
 	memset(&c.hint, 0x5a, sizeof(c.hint));
 	hint = c.hint;
 	assert_int_equal(prefetch_case_decide(&c, "3"), UVMP_ERR_RANGE);
@@ -98,7 +143,7 @@ static void test_errors_change_nothing(void **state)
 	assert_int_equal(prefetch_case_decide(&c, "3"), UVMP_ERR_RANGE);
 	c.params.threshold = 101;
 	assert_int_equal(prefetch_case_decide(&c, "3"), UVMP_ERR_ARGUMENT);
-	assert_memory_equal(&pattern, &before, sizeof(before));
+	assert_memory_equal(&c.pattern, &before, sizeof(before));
 	assert_memory_equal(&c.hint, &hint, sizeof(hint));
 	assert_int_equal(c.state.faults, 0);
 }
@@ -106,9 +151,13 @@ static void test_errors_change_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_the_pattern_holds),     cmocka_unit_test(test_the_pattern_breaks),
-	        cmocka_unit_test(test_without_a_pattern),     cmocka_unit_test(test_not_admitted),
-	        cmocka_unit_test(test_errors_change_nothing),
+		cmocka_unit_test(test_the_pattern_holds),
+		cmocka_unit_test(test_the_pattern_breaks),
+		cmocka_unit_test(test_without_a_pattern),
+		cmocka_unit_test(test_not_admitted),
+		cmocka_unit_test(test_eviction),
+		cmocka_unit_test(test_bad_evictions),
+		cmocka_unit_test(test_errors_change_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

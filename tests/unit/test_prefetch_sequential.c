@@ -16,7 +16,7 @@ static void decide(struct prefetch_case *c, const char *faulted, const char *pag
 	assert_int_equal(prefetch_case_decide(c, faulted), UVMP_OK);
 	assert_memory_equal(&c->hint.pages, &expected, sizeof(expected));
 	assert_int_equal(c->hint.to, uvmp_mask_is_empty(&expected) ? UVMP_PROC_NONE : 1);
-	assert_true(c->range.cursor == cursor);
+	assert_true(c->range.sequential.cursor == cursor);
 	prefetch_case_arrive(c);
 }
 
@@ -78,7 +78,7 @@ static void test_a_range_of_blocks(void **state)
 	batch(&c, "36", "35,37-39,41-69,73-79", 2);
 	uvmp_mask_clear(&c.resident, 79);
 	batch(&c, "79", "-", 1);
-	assert_true(c.range.cursor == 80);
+	assert_true(c.range.sequential.cursor == 80);
 }
 
 /* A block in which everything is there costs one question more, once. */
@@ -107,7 +107,7 @@ static void test_follow_leaves_out_faults(void **state)
 
 static void assert_refused(struct prefetch_case *c, const char *faulted, enum uvmp_status status)
 {
-	struct uvmp_prefetch_range before = c->range;
+	union prefetch_range before = c->range;
 	struct uvmp_prefetch_hint hint;
 
 	memset(&c->hint, 0x5a, sizeof(c->hint));
@@ -127,18 +127,18 @@ static void test_follow_for_another_block(void **state)
 	c.facts.is_follow = true;
 	c.facts.range_first = 16;
 	c.facts.range_pages = 32;
-	c.range.budget = 1;
+	c.range.sequential.budget = 1;
 	assert_refused(&c, "-", UVMP_ERR_RANGE);
-	c.range.cursor = 15;
+	c.range.sequential.cursor = 15;
 	assert_refused(&c, "-", UVMP_ERR_RANGE);
-	c.range.cursor = 32; /* behind the range: nothing is left to ask */
+	c.range.sequential.cursor = 32; /* behind the range: nothing is left to ask */
 	assert_refused(&c, "-", UVMP_ERR_RANGE);
-	c.range.cursor = UINT64_MAX;
+	c.range.sequential.cursor = UINT64_MAX;
 	assert_refused(&c, "-", UVMP_ERR_RANGE);
-	c.range.cursor = 16;
+	c.range.sequential.cursor = 16;
 	decide(&c, "-", "0", 17);
-	c.range.cursor = 20;
-	c.range.budget = 0;
+	c.range.sequential.cursor = 20;
+	c.range.sequential.budget = 0;
 	decide(&c, "-", "-", 20);
 	assert_true(c.hint.follow == UVMP_PAGE_NONE);
 }
@@ -160,11 +160,11 @@ static void test_errors_change_nothing(void **state)
 	c.facts.range_first = 0;
 	c.state.range = NULL;
 	assert_int_equal(prefetch_case_decide(&c, "0"), UVMP_ERR_ARGUMENT);
-	assert_true(c.range.cursor == 0 && c.range.budget == 0);
+	assert_true(c.range.sequential.cursor == 0 && c.range.sequential.budget == 0);
 	c.state.range = &c.range;
 	c.facts.range_first = UINT64_MAX - 16;
 	c.facts.range_pages = UINT64_MAX;
-	c.range.cursor = UINT64_MAX - 1;
+	c.range.sequential.cursor = UINT64_MAX - 1;
 	decide(&c, "0", "15", UINT64_MAX);
 }
 

@@ -27,10 +27,10 @@ static void decide(const char *faulted, const char *pages)
 /* The stream at `at`: 0 was used last. */
 static void stream(uint32_t at, uint64_t page, int32_t stride, uint32_t confidence)
 {
-	assert_true(at < c.range.streams);
-	assert_true(c.range.stream[at].page == page);
-	assert_int_equal(c.range.stream[at].stride, stride);
-	assert_int_equal(c.range.stream[at].confidence, confidence);
+	assert_true(at < c.range.stride.streams);
+	assert_true(c.range.stride.stream[at].page == page);
+	assert_int_equal(c.range.stride.stream[at].stride, stride);
+	assert_int_equal(c.range.stride.stream[at].confidence, confidence);
 }
 
 /* Three faults show a stride twice; from then on every fifth page of it faults. */
@@ -51,7 +51,7 @@ static void test_one_stream(void **state)
 	uvmp_mask_clear(&c.resident, 112);
 	decide("112", "-");
 	stream(0, 112, 3, 2);
-	assert_int_equal(c.range.streams, 1);
+	assert_int_equal(c.range.stride.streams, 1);
 }
 
 static void test_all_in_one_batch(void **state)
@@ -77,7 +77,7 @@ static void test_downwards(void **state)
 	decide("40", "20,30");
 	decide("10", "0"); /* the next one would lie before the range */
 	stream(0, 10, -10, 3);
-	assert_true(c.range.budget == 0);
+	assert_true(c.range.stride.budget == 0);
 }
 
 /* With a confidence of 1 the second fault is enough; with 7 the eighth. */
@@ -118,7 +118,7 @@ static void test_decay(void **state)
 	stream(0, 140, -10, 1);
 	decide("140", "-"); /* the same page once more says nothing */
 	stream(0, 140, -10, 1);
-	assert_int_equal(c.range.streams, 1);
+	assert_int_equal(c.range.stride.streams, 1);
 }
 
 /* Streams further apart than 512 pages do not disturb one another; a fifth takes the place of the oldest. */
@@ -134,13 +134,13 @@ static void test_streams_side_by_side(void **state)
 			c.facts.range_first = first[i];
 			uvmp_mask_zero(&c.resident);
 			decide(round == 0 ? "1" : "5", "-");
-			assert_int_equal(c.range.streams, round == 0 ? i + 1 : 4);
+			assert_int_equal(c.range.stride.streams, round == 0 ? i + 1 : 4);
 		}
 	for (uint32_t i = 0; i < 4; i++)
 		stream(i, first[3 - i] + 5, 4, 1);
 	c.facts.range_first = first[4];
 	decide("9", "-");
-	assert_int_equal(c.range.streams, 4);
+	assert_int_equal(c.range.stride.streams, 4);
 	stream(0, 4109, 0, 0);
 	stream(3, 1030, 4, 1);
 	c.facts.range_first = first[1]; /* the last comes to the front, the others keep their order */
@@ -160,19 +160,19 @@ static void test_nearest(void **state)
 	decide("0", "-");
 	c.facts.range_first = 512;
 	decide("0", "-");
-	assert_int_equal(c.range.streams, 1);
+	assert_int_equal(c.range.stride.streams, 1);
 	stream(0, 512, 512, 1);
 	c.facts.range_first = 1024;
 	c.params.stride_confidence = 7;
-	c.range.stream[0].stride = 0;
+	c.range.stride.stream[0].stride = 0;
 	decide("1", "-");
-	assert_int_equal(c.range.streams, 2);
+	assert_int_equal(c.range.stride.streams, 2);
 	c.facts.range_first = 600;
 	decide("168", "-"); /* 768: 256 behind 512, 257 before 1025 */
 	stream(0, 768, 256, 1);
 	stream(1, 1025, 0, 0);
-	c.range.stream[0].page = 700;
-	c.range.stream[1].page = 720;
+	c.range.stride.stream[0].page = 700;
+	c.range.stride.stream[1].page = 720;
 	decide("110", "-");
 	stream(0, 710, 10, 1);
 	stream(1, 720, 0, 0);
@@ -203,13 +203,13 @@ static void test_other_blocks(void **state)
 	batch(&caller, "36", "41,46,51,56", 2);
 	batch(&caller, "61", "66,71,76,81", 3);
 	batch(&caller, "86", "91,96", 2); /* the range ends */
-	assert_true(caller.range.budget == 0);
+	assert_true(caller.range.stride.budget == 0);
 	/* a stride of more than a block asks one block for each page, here downwards */
 	prefetch_caller_init(&caller, UVMP_PREFETCH_STRIDE, 100, 16);
 	batch(&caller, "98", "-", 1);
 	batch(&caller, "78", "-", 1);
 	batch(&caller, "58", "18,38", 3);
-	assert_true(caller.range.budget == 0);
+	assert_true(caller.range.stride.budget == 0);
 }
 
 /* Of several streams that leave the block in one decision, the one with the highest page goes on; one that
@@ -220,25 +220,25 @@ static void test_one_goes_on(void **state)
 	prefetch_case_init(&c, UVMP_PREFETCH_STRIDE, 512);
 	c.facts.range_first = 1024;
 	c.facts.range_pages = 4096;
-	c.range.streams = 3;
-	c.range.stream[0] = (struct uvmp_prefetch_stream){1024 + 30, -20, 5};
-	c.range.stream[1] = (struct uvmp_prefetch_stream){1024 + 90, 100, 5};
-	c.range.stream[2] = (struct uvmp_prefetch_stream){1024 + 288, 1, 5};
+	c.range.stride.streams = 3;
+	c.range.stride.stream[0] = (struct stride_stream){1024 + 30, -20, 5};
+	c.range.stride.stream[1] = (struct stride_stream){1024 + 90, 100, 5};
+	c.range.stride.stream[2] = (struct stride_stream){1024 + 288, 1, 5};
 	decide("10,190,289", "290-293,390,490");
 	assert_true(c.hint.follow == 1024 + 590);
-	assert_true(c.range.cursor == 1024 + 590);
-	assert_true(c.range.budget == 1);
-	assert_int_equal(c.range.step, 100);
+	assert_true(c.range.stride.cursor == 1024 + 590);
+	assert_true(c.range.stride.budget == 1);
+	assert_int_equal(c.range.stride.step, 100);
 	prefetch_case_init(&c, UVMP_PREFETCH_STRIDE, 512);
 	c.facts.range_first = 1024;
 	c.facts.range_pages = 4096;
-	c.range.streams = 2;
-	c.range.stream[0] = (struct uvmp_prefetch_stream){1024 + 30, -20, 5};
-	c.range.stream[1] = (struct uvmp_prefetch_stream){1024 + 288, 1, 5};
+	c.range.stride.streams = 2;
+	c.range.stride.stream[0] = (struct stride_stream){1024 + 30, -20, 5};
+	c.range.stride.stream[1] = (struct stride_stream){1024 + 288, 1, 5};
 	decide("10,289", "290-293");
 	assert_true(c.hint.follow == 1024 - 10);
-	assert_true(c.range.budget == 4);
-	assert_int_equal(c.range.step, -20);
+	assert_true(c.range.stride.budget == 4);
+	assert_int_equal(c.range.stride.step, -20);
 }
 
 /* What the driver's own prefetcher would leave alone. */
@@ -269,7 +269,7 @@ static void test_not_admitted(void **state)
 
 static void refused(const char *faulted, enum uvmp_status status)
 {
-	struct uvmp_prefetch_range before = c.range;
+	union prefetch_range before = c.range;
 	struct uvmp_prefetch_hint hint;
 
 	memset(&c.hint, 0x5a, sizeof(c.hint));
@@ -291,9 +291,9 @@ static void test_errors_change_nothing(void **state)
 	c.state.range = NULL;
 	refused("0", UVMP_ERR_ARGUMENT);
 	c.state.range = &c.range;
-	c.range.streams = UVMP_PREFETCH_STREAMS + 1u;
+	c.range.stride.streams = STRIDE_STREAMS + 1u;
 	refused("0", UVMP_ERR_ARGUMENT);
-	c.range.streams = 0;
+	c.range.stride.streams = 0;
 	c.params.stride_depth = 0;
 	refused("0", UVMP_ERR_ARGUMENT);
 }
@@ -307,20 +307,20 @@ static void test_follow(void **state)
 	c.facts.range_first = 16;
 	c.facts.range_pages = 48;
 	decide("-", "-");
-	c.range.budget = 1;
+	c.range.stride.budget = 1;
 	refused("-", UVMP_ERR_RANGE);
-	c.range.cursor = 32;
+	c.range.stride.cursor = 32;
 	refused("-", UVMP_ERR_RANGE);
-	c.range.cursor = 17;
-	c.range.step = 3;
-	c.range.budget = UINT64_MAX;
+	c.range.stride.cursor = 17;
+	c.range.stride.step = 3;
+	c.range.stride.budget = UINT64_MAX;
 	decide("-", "1,4,7,10");
-	assert_true(c.range.budget == 0 && c.hint.follow == UVMP_PAGE_NONE);
-	c.range.cursor = 30;
-	c.range.budget = 3;
+	assert_true(c.range.stride.budget == 0 && c.hint.follow == UVMP_PAGE_NONE);
+	c.range.stride.cursor = 30;
+	c.range.stride.budget = 3;
 	decide("2", "14"); /* 2 faults in the same batch: learnt when it is decided for */
 	assert_true(c.hint.follow == 33);
-	assert_int_equal(c.range.streams, 0);
+	assert_int_equal(c.range.stride.streams, 0);
 }
 
 /* Whatever a caller has written there, a decision ends and stays in bounds. */
@@ -328,9 +328,9 @@ static void test_odd_streams(void **state)
 {
 	(void)state;
 	prefetch_case_init(&c, UVMP_PREFETCH_STRIDE, 16);
-	c.range.streams = 2;
-	c.range.stream[0] = (struct uvmp_prefetch_stream){UINT64_MAX, INT32_MIN, UINT32_MAX};
-	c.range.stream[1] = (struct uvmp_prefetch_stream){3, INT32_MAX, UINT32_MAX};
+	c.range.stride.streams = 2;
+	c.range.stride.stream[0] = (struct stride_stream){UINT64_MAX, INT32_MIN, UINT32_MAX};
+	c.range.stride.stream[1] = (struct stride_stream){3, INT32_MAX, UINT32_MAX};
 	decide("4", "-");
 	stream(0, 4, INT32_MAX, UINT32_MAX - 1u);
 }

@@ -9,6 +9,7 @@
 
 #include "support/engine_internals.h"
 #include "evict/evict_mhpe_internal.h"
+#include "prefetch/prefetch_states_internal.h"
 #include "support/arena.h"
 #include "support/engine_host.h"
 
@@ -77,6 +78,18 @@ static struct block *block(uint32_t i)
 static struct history *history(uint32_t i)
 {
 	return block_history(e.service, block(i));
+}
+
+/* The state of prefetch=pattern. */
+static struct pattern_block *pattern(uint32_t i)
+{
+	return (void *)(history(i) + 1);
+}
+
+/* The state of prefetch=stride. */
+static const struct stride_range *strides(void)
+{
+	return (const void *)e.service->prefetch_states.range;
 }
 
 static void stop(void)
@@ -168,13 +181,13 @@ static void test_pattern(void **state)
 	uvmp_service_touch(e.service, 1, SPACE, at(1, 0));  /* there is no block */
 	fault(1, 1, 0);                                     /* it leaves */
 	assert_int_equal(resident(0), 0);
-	assert_int_equal(uvmp_mask_weight(&history(0)->pattern), 2);
+	assert_int_equal(uvmp_mask_weight(&pattern(0)->pages), 2);
 	assert_true(uvmp_mask_is_empty(&history(0)->touched));
 	fault(1, 0, 3);
 	assert_int_equal(resident(0), 2);
 	assert_true(is_resident(0, 7));
 	fault(1, 0, 9); /* does not fit it */
-	assert_true(uvmp_mask_is_empty(&history(0)->pattern));
+	assert_true(uvmp_mask_is_empty(&pattern(0)->pages));
 	assert_true(resident(0) >= 16);
 	stop();
 }
@@ -190,8 +203,8 @@ static void test_pattern_of_units(void **state)
 	for (uint32_t page = 0; page < 512u; page += 16)
 		fault(1, 1, page);
 	assert_false(is_resident(0, 0));
-	assert_int_equal(uvmp_mask_weight(&history(0)->pattern), 2);
-	assert_true(uvmp_mask_test(&history(0)->pattern, 16));
+	assert_int_equal(uvmp_mask_weight(&pattern(0)->pages), 2);
+	assert_true(uvmp_mask_test(&pattern(0)->pages, 16));
 	stop();
 }
 
@@ -204,7 +217,7 @@ static void test_pattern_of_gpus(void **state)
 	fault(1, 0, 0);
 	assert_int_equal(history(0)->gpu, 1);
 	fault(1, 1, 0); /* evicted from GPU 1 */
-	assert_int_equal(history(0)->pattern_gpu, 1);
+	assert_int_equal(pattern(0)->processor, 1);
 	fault(2, 0, 40);
 	assert_int_equal(history(0)->gpu, 2);
 	assert_int_equal(uvmp_mask_weight(&history(0)->touched), 1);
@@ -213,15 +226,15 @@ static void test_pattern_of_gpus(void **state)
 	uvmp_service_touch(e.service, 1, SPACE, at(0, 41)); /* not the GPU that has it */
 	assert_int_equal(uvmp_mask_weight(&history(0)->touched), 1);
 	fault(2, 2, 0); /* evicted from GPU 2 */
-	assert_int_equal(history(0)->pattern_gpu, 2);
-	assert_true(uvmp_mask_test(&history(0)->pattern, 40));
-	assert_false(uvmp_mask_test(&history(0)->pattern, 0));
+	assert_int_equal(pattern(0)->processor, 2);
+	assert_true(uvmp_mask_test(&pattern(0)->pages, 40));
+	assert_false(uvmp_mask_test(&pattern(0)->pages, 0));
 	/* pages on both GPUs: what the other one's eviction takes was not touched there last */
 	fault(1, 3, 0);
 	fault(2, 3, 100);
 	assert_int_equal(history(3)->gpu, 2);
 	fault(1, 0, 0);
-	assert_true(uvmp_mask_is_empty(&history(3)->pattern));
+	assert_true(uvmp_mask_is_empty(&pattern(3)->pages));
 	/* a duplicate that another GPU's eviction takes along was not evicted there */
 	assert_int_equal(
 	        uvmp_service_advise(e.service, SPACE, BASE, 4 * MIB2, UVMP_ADVISE_READ_DUPLICATE, 0, NULL),
@@ -234,7 +247,7 @@ static void test_pattern_of_gpus(void **state)
 	assert_int_equal(history(1)->gpu, 2);
 	fault(1, 2, 0);
 	assert_int_equal(engine_page(&e, SPACE, at(1, 50)).resident, 1);
-	assert_int_equal(history(1)->pattern_gpu, 1);
+	assert_int_equal(pattern(1)->processor, 1);
 	assert_true(uvmp_mask_is_empty(&history(1)->touched));
 	/* the CPU is no GPU's concern */
 	uvmp_service_touch(e.service, 0, SPACE, at(0, 0));
@@ -272,7 +285,7 @@ static void test_pattern_without_eviction(void **state)
 	                 UVMP_OK);
 	assert_int_equal(engine_run(&e), UVMP_OK);
 	assert_true(uvmp_mask_is_empty(&history(0)->touched));
-	assert_true(uvmp_mask_is_empty(&history(0)->pattern));
+	assert_true(uvmp_mask_is_empty(&pattern(0)->pages));
 	/* a migration touches nothing */
 	assert_int_equal(uvmp_service_migrate(e.service, SPACE, at(1, 0), MIB2, 1, NULL), UVMP_OK);
 	assert_int_equal(engine_run(&e), UVMP_OK);
@@ -957,10 +970,8 @@ static void test_check(void **state)
 	fault(1, 0, 3);
 	h = history(0);
 	spoil(&h->gpu, 1);
-	spoil(&h->pattern_gpu, 1);
 	spoil(&h->evicted, sizeof(h->evicted));
 	spoil(&h->touched, sizeof(h->touched));
-	spoil(&h->pattern, sizeof(h->pattern));
 	spoil(&cold_at(e.service, block(0)->cold)->history, sizeof(handle));
 	spoil(&e.service->adapt.managed_bytes, sizeof(uint64_t));
 	stop();
@@ -980,9 +991,9 @@ static void test_stride_retry(void **state)
 	range(4);
 	for (uint32_t i = 0; i < 4u; i++)
 		fault(1, i, 0); /* each an eviction */
-	assert_int_equal(e.service->range[0].prefetch.streams, 1);
-	assert_int_equal(e.service->range[0].prefetch.stream[0].stride, 512);
-	assert_int_equal(e.service->range[0].prefetch.stream[0].confidence, 3);
+	assert_int_equal(strides()->streams, 1);
+	assert_int_equal(strides()->stream[0].stride, 512);
+	assert_int_equal(strides()->stream[0].confidence, 3);
 	stop();
 	engine_init(&e, 2, 1);
 	assert_true(engine_policy(&e, "prefetch=stride"));
@@ -991,43 +1002,94 @@ static void test_stride_retry(void **state)
 	assert_int_equal(uvmp_service_size(&e.params, 1), 0);
 }
 
+/* The upper part of a range that is split, and the range that takes over the place of another, have no past. */
+static void test_states_of_ranges(void **state)
+{
+	(void)state;
+	start("prefetch=stride", 1, 1, 0);
+	range(4);
+	fault(1, 0, 0);
+	fault(1, 1, 0);
+	assert_int_equal(e.service->prefetch_states.range_bytes, sizeof(struct stride_range));
+	assert_int_equal(strides()[0].streams, 1);
+	assert_int_equal(
+		uvmp_service_advise(e.service, SPACE, at(2, 0), 2 * MIB2, UVMP_ADVISE_PREFERRED, 1, NULL),
+		UVMP_OK);
+	assert_int_equal(engine_run(&e), UVMP_OK);
+	assert_int_equal(e.service->ranges, 2);
+	assert_int_equal(strides()[0].streams, 1);
+	assert_int_equal(strides()[1].streams, 0);
+	fault(1, 2, 7);
+	assert_int_equal(strides()[1].streams, 1);
+	assert_int_equal(uvmp_service_free_part(e.service, SPACE, BASE, 4 * MIB2, NULL), UVMP_OK);
+	assert_int_equal(engine_run(&e), UVMP_OK);
+	assert_int_equal(e.service->ranges, 0);
+	range(1);
+	assert_int_equal(strides()[e.service->range_order[0]].streams, 0);
+	stop();
+}
+
+/* `prefetch` and `prefetch_full` have a state each: the cursor of sequential begins at the first page of the range,
+ * wherever the streams of stride are. */
+static void test_states_of_two(void **state)
+{
+	const struct sequential_range *sequential;
+
+	(void)state;
+	start("prefetch=stride prefetch_full=sequential", 1, 1, 0);
+	range(2);
+	assert_int_equal(e.service->prefetch_states.range_bytes,
+			 sizeof(struct stride_range) + sizeof(struct sequential_range));
+	sequential = (const void *)(strides() + 1);
+	for (uint32_t page = 0; page < 5u; page++)
+		fault(1, 0, 100 + 10 * page);
+	assert_true(strides()->cursor != 0 || strides()->stream[0].confidence != 0);
+	assert_int_equal(sequential->cursor, 0);
+	fault(1, 1, 0); /* memory is full */
+	fault(1, 1, 1);
+	assert_in_range(sequential->cursor, 1, 2);
+	stop();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_utlbs),
-	        cmocka_unit_test(test_utlbs_of_spaces),
-	        cmocka_unit_test(test_pattern),
-	        cmocka_unit_test(test_pattern_of_units),
-	        cmocka_unit_test(test_pattern_of_gpus),
-	        cmocka_unit_test(test_pattern_of_afar),
-	        cmocka_unit_test(test_pattern_without_eviction),
-	        cmocka_unit_test(test_pressure),
-	        cmocka_unit_test(test_pressure_counts),
-	        cmocka_unit_test(test_pressure_off),
-	        cmocka_unit_test(test_pressure_of_cpu),
-	        cmocka_unit_test(test_early),
-	        cmocka_unit_test(test_early_eviction),
-	        cmocka_unit_test(test_early_of_nothing),
-	        cmocka_unit_test(test_early_follow),
-	        cmocka_unit_test(test_no_room),
-	        cmocka_unit_test(test_threads),
-	        cmocka_unit_test(test_threads_in_batch),
-	        cmocka_unit_test(test_lifetimes),
-	        cmocka_unit_test(test_lifetimes_of_roots),
-	        cmocka_unit_test(test_no_sms),
-	        cmocka_unit_test(test_throttle),
-	        cmocka_unit_test(test_both),
-	        cmocka_unit_test(test_runtime_linear),
-	        cmocka_unit_test(test_runtime_verdicts),
-	        cmocka_unit_test(test_runtime_without_kernels),
-	        cmocka_unit_test(test_runtime_events),
-	        cmocka_unit_test(test_runtime_ranges),
-	        cmocka_unit_test(test_runtime_no_room),
-	        cmocka_unit_test(test_mhpe),
-	        cmocka_unit_test(test_arrays),
-	        cmocka_unit_test(test_split),
-	        cmocka_unit_test(test_check),
-	        cmocka_unit_test(test_stride_retry),
+		cmocka_unit_test(test_utlbs),
+		cmocka_unit_test(test_utlbs_of_spaces),
+		cmocka_unit_test(test_pattern),
+		cmocka_unit_test(test_pattern_of_units),
+		cmocka_unit_test(test_pattern_of_gpus),
+		cmocka_unit_test(test_pattern_of_afar),
+		cmocka_unit_test(test_pattern_without_eviction),
+		cmocka_unit_test(test_pressure),
+		cmocka_unit_test(test_pressure_counts),
+		cmocka_unit_test(test_pressure_off),
+		cmocka_unit_test(test_pressure_of_cpu),
+		cmocka_unit_test(test_early),
+		cmocka_unit_test(test_early_eviction),
+		cmocka_unit_test(test_early_of_nothing),
+		cmocka_unit_test(test_early_follow),
+		cmocka_unit_test(test_no_room),
+		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_threads_in_batch),
+		cmocka_unit_test(test_lifetimes),
+		cmocka_unit_test(test_lifetimes_of_roots),
+		cmocka_unit_test(test_no_sms),
+		cmocka_unit_test(test_throttle),
+		cmocka_unit_test(test_both),
+		cmocka_unit_test(test_runtime_linear),
+		cmocka_unit_test(test_runtime_verdicts),
+		cmocka_unit_test(test_runtime_without_kernels),
+		cmocka_unit_test(test_runtime_events),
+		cmocka_unit_test(test_runtime_ranges),
+		cmocka_unit_test(test_runtime_no_room),
+		cmocka_unit_test(test_mhpe),
+		cmocka_unit_test(test_arrays),
+		cmocka_unit_test(test_split),
+		cmocka_unit_test(test_check),
+		cmocka_unit_test(test_stride_retry),
+		cmocka_unit_test(test_states_of_ranges),
+		cmocka_unit_test(test_states_of_two),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

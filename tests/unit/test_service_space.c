@@ -601,7 +601,6 @@ static void test_split_between_blocks(void **state)
 	assert_int_equal(add(1, BASE, 3u * WINDOW), UVMP_OK);
 	for (uint32_t i = 0; i < 3; i++)
 		h[i] = block(1, BASE + i * WINDOW);
-	s->range[slot_of(1, BASE)].prefetch.cursor = 9;
 	s->range[slot_of(1, BASE)].preferred = 1;
 	assert_int_equal(split(1, BASE), UVMP_OK); /* nothing to do */
 	assert_int_equal(s->ranges, 1);
@@ -615,8 +614,6 @@ static void test_split_between_blocks(void **state)
 	assert_int_equal(s->range[upper].end, BASE + 3u * WINDOW - 1u);
 	assert_int_equal(s->range[upper].origin, BASE);
 	assert_int_equal(s->range[upper].preferred, 1);
-	assert_int_equal(s->range[upper].prefetch.cursor, 0);
-	assert_int_equal(s->range[lower].prefetch.cursor, 9);
 	assert_int_equal(s->space[0].users, 2);
 	assert_int_equal(block_at(s, h[0])->range, lower);
 	assert_int_equal(block_at(s, h[1])->range, upper);

@@ -1,0 +1,70 @@
+/* Private states of the prefetchers `prefetch` and `prefetch_full`. Each has its own, also of the same block, range or
+ * processor. The traits say how many bytes; this file names no prefetcher. */
+#include "prefetch_states_internal.h"
+#include "cold_internal.h"
+
+#define ALIGNMENT 8u
+
+/* Adds a state of `bytes` to `total`; returns its offset. */
+static uint32_t add(uint32_t *total, uint32_t bytes)
+{
+	uint32_t offset = *total;
+
+	*total += (bytes + ALIGNMENT - 1u) / ALIGNMENT * ALIGNMENT;
+	return offset;
+}
+
+static void add_prefetcher(struct prefetch_states *states, enum uvmp_prefetcher prefetcher)
+{
+	const struct uvmp_prefetch_traits *traits = uvmp_prefetch_traits_of(prefetcher);
+
+	states->of[states->count++] =
+		(struct prefetch_offsets){.prefetcher = prefetcher,
+					  .block = add(&states->block_bytes, traits->block_bytes),
+					  .range = add(&states->range_bytes, traits->range_bytes),
+					  .processor = add(&states->processor_bytes, traits->processor_bytes)};
+}
+
+void uvmpi_prefetch_states_init(const struct uvmp_policy *policy, struct prefetch_states *states)
+{
+	*states = (struct prefetch_states){.count = 0};
+	add_prefetcher(states, policy->prefetch.prefetcher);
+	if (policy->prefetch_full != UVMP_PREFETCH_FULL_SAME)
+		add_prefetcher(states, (enum uvmp_prefetcher)(policy->prefetch_full - 1u));
+}
+
+static void *of_block(const struct prefetch_offsets *of, struct history *history)
+{
+	return history != NULL ? (uint8_t *)(history + 1) + of->block : NULL;
+}
+
+void uvmpi_prefetch_states_give(struct uvmp_service *s, struct block *b, uint32_t slot, uint32_t processor,
+				struct uvmp_prefetch_state *state)
+{
+	const struct prefetch_states *states = &s->prefetch_states;
+	const struct prefetch_offsets *of = &states->of[states->present];
+
+	state->range = states->range + (size_t)slot * states->range_bytes + of->range;
+	state->processor = states->processor + (size_t)processor * states->processor_bytes + of->processor;
+	if (states->block_bytes != 0)
+		state->block = of_block(of, uvmpi_history_make(s, b));
+}
+
+void uvmpi_prefetch_states_clear(struct uvmp_service *s, uint32_t slot)
+{
+	const struct prefetch_states *states = &s->prefetch_states;
+	uint8_t *state = states->range + (size_t)slot * states->range_bytes;
+
+	for (uint32_t i = 0; i < states->range_bytes; i++)
+		state[i] = 0;
+}
+
+void uvmpi_prefetch_states_left(const struct uvmp_service *s, struct history *history, uint32_t processor,
+				const uvmp_mask *gone)
+{
+	const uvmp_mask *touched = history->gpu == processor ? &history->touched : NULL;
+
+	for (uint32_t i = 0; i < s->prefetch_states.count; i++)
+		(void)uvmp_prefetch_left(s->prefetch_states.of[i].prefetcher,
+					 of_block(&s->prefetch_states.of[i], history), processor, gone, touched);
+}
