@@ -609,9 +609,9 @@ static void test_split_between_blocks(void **state)
 	lower = slot_of(1, BASE);
 	upper = slot_of(1, BASE + WINDOW);
 	assert_int_not_equal(lower, upper);
-	assert_int_equal(s->range[lower].end, BASE + WINDOW - 1u);
+	assert_int_equal(s->range[lower].last, BASE + WINDOW - 1u);
 	assert_int_equal(s->range[upper].start, BASE + WINDOW);
-	assert_int_equal(s->range[upper].end, BASE + 3u * WINDOW - 1u);
+	assert_int_equal(s->range[upper].last, BASE + 3u * WINDOW - 1u);
 	assert_int_equal(s->range[upper].origin, BASE);
 	assert_int_equal(s->range[upper].preferred, 1);
 	assert_int_equal(s->space[0].users, 2);
@@ -897,9 +897,9 @@ static void test_check_ranges(void **state)
 	DAMAGE(s->range[lower].space, 2);
 	DAMAGE(s->range[lower].space, NO_INDEX);
 	DAMAGE(s->range[lower].start, BASE + 1u);
-	DAMAGE(s->range[lower].end, BASE + WINDOW);
-	DAMAGE(s->range[lower].end, BASE + WINDOW + PAGE - 1u);
-	DAMAGE(s->range[other].end, BASE - 1u);
+	DAMAGE(s->range[lower].last, BASE + WINDOW);
+	DAMAGE(s->range[lower].last, BASE + WINDOW + PAGE - 1u);
+	DAMAGE(s->range[other].last, BASE - 1u);
 	DAMAGE(s->free_range, NO_INDEX);
 	DAMAGE(s->free_range, RANGES);
 	DAMAGE(s->range[unused].next_free, unused);
@@ -1201,14 +1201,14 @@ static void naive_compare(const struct naive *n)
 		while (end < PROP_PAGES && !n->is_cut[end])
 			end++;
 		assert_int_equal(s->range[s->range_order[index]].start, BASE + (uint64_t)first * PAGE);
-		assert_int_equal(s->range[s->range_order[index]].end, BASE + (uint64_t)end * PAGE - 1u);
+		assert_int_equal(s->range[s->range_order[index]].last, BASE + (uint64_t)end * PAGE - 1u);
 	}
 }
 
 static void naive_remove(struct naive *n, uint32_t slot)
 {
 	uint32_t first = (uint32_t)((s->range[slot].start - BASE) / PAGE);
-	uint32_t end = (uint32_t)((s->range[slot].end + 1u - BASE) / PAGE);
+	uint32_t end = (uint32_t)((s->range[slot].last + 1u - BASE) / PAGE);
 
 	while (s->range[slot].block != 0)
 		uvmpi_block_remove(s, s->range[slot].block);
