@@ -1,9 +1,10 @@
 #!/bin/sh
-# Fails if object files need each other: cycles.sh OBJECT..., with CC in the environment.
+# Fails if object files need each other: cycles.sh OBJECT|SOURCE.c..., with CC in the environment.
 #
 # An object needs another one if it refers to a symbol that the other one defines, by nm. Names that libc exports do not
 # count: the preload library defines malloc and read, and every other object uses them. Prints each cycle with its files and the
 # symbols of the shortest way around, and each reference from a lower folder to a higher one. Exit status 1: found something.
+# A SOURCE.c stands for its object: its symbols are read from the text (source_symbols.awk).
 set -u
 export LC_ALL=C
 here=$(cd "$(dirname "$0")" && pwd)
@@ -11,11 +12,19 @@ here=$(cd "$(dirname "$0")" && pwd)
 libc=$(${CC:-cc} -print-file-name=libc.so.6 2>/dev/null)
 [ -e "$libc" ] || libc=/lib/libc.so.6
 
+objects=
 found=$(
 	{
 		[ ! -e "$libc" ] || nm -D --defined-only "$libc" | awk '{sub(/@.*/, "", $NF); print "ignored", $NF}'
+		for file in "$@"; do
+			case $file in
+			*.c) awk -v file="${file#"$PWD"/}" -f "$here/source_symbols.awk" "$file" ;;
+			*) objects="$objects $file" ;;
+			esac
+		done
 		# The name of an object is that of its source: build/rel/a/b.o is a/b.c.
-		nm -A "$@" | awk '
+		# shellcheck disable=SC2086 # a list
+		[ -z "$objects" ] || nm -A $objects | awk '
 			{
 				object = $0
 				sub(/:.*/, "", object)
