@@ -29,7 +29,7 @@ core  := $(wildcard libuvmpolicy/*/*.c)
 common := $(wildcard adapters/common/*.c)
 sim   := $(common) $(wildcard $(addprefix adapters/simulator/,*.c explain/*.c import/*.c report/*.c timed/*.c vectors/*.c vectors/reference/*.c workloads/*.c))
 fast  := $(core) $(filter $(addprefix adapters/simulator/,agents% belady% bound% host% space% untimed% timed/% workloads/%),$(sim))
-pager := $(filter-out $(addprefix adapters/userspace/,run%.c preload%.c),$(wildcard adapters/userspace/*.c))
+pager := adapters/common/packer.c $(filter-out $(addprefix adapters/userspace/,run%.c preload%.c),$(wildcard adapters/userspace/*.c))
 runner := $(wildcard adapters/userspace/run*.c) $(addprefix adapters/common/,nearest.c number.c options.c quote.c say.c)
 simlib:= $(filter-out adapters/simulator/main.c,$(sim))
 obj    = $(patsubst %.c,$(BUILD)/$(1)/%.o,$(2))
@@ -60,7 +60,7 @@ clean: ; rm -rf $(BUILD)
 # installed or removed, and the search for the preload library when the path from BINDIR to LIBDIR changes. A change of
 # LDFLAGS rebuilds one object that every program links.
 kinds := rel fast san tsan cov fuzzed
-zstd_users := $(shell grep -l HAVE_ZSTD $(sim) $(pager) $(tests))
+zstd_users := $(sort $(shell grep -l HAVE_ZSTD $(sim) $(pager) $(tests)))
 lib_users  := $(shell grep -l UVMP_LIBDIR $(runner))
 flags      := $(CC) $(CPPFLAGS) $(CFLAGS) $(CORE) $(NOFPU) $(filter-out -I$(BUILD),$(HOST)) $(SAN) $(TSAN) $(COV) $(FUZZ) $(MSAN)
 zstd_flags := $(if $(HAVE_ZSTD),-DHAVE_ZSTD)

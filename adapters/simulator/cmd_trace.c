@@ -7,6 +7,7 @@
 #include "cli.h"
 #include "cli_source.h"
 #include "interrupt.h"
+#include "packer.h"
 #include "progress.h"
 #include "trace_write.h"
 
@@ -46,7 +47,6 @@ static bool is_source(const struct cli_source *source, const struct stat *output
 static int open_output(struct output *output, const struct cli_source *source)
 {
 	struct stat info;
-	size_t length;
 
 	output->file = stdout;
 	if (output->path && strcmp(output->path, "-") == 0)
@@ -55,9 +55,8 @@ static int open_output(struct output *output, const struct cli_source *source)
 		return CLI_DONE;
 	if (stat(output->path, &info) == 0 && is_source(source, &info))
 		return say_error("--output %s: is the trace that is read", output->path);
-	length = strlen(output->path);
-	output->is_packed = length >= 4 && strcmp(output->path + length - 4, ".zst") == 0;
-	if (output->is_packed && !trace_write_can_pack())
+	output->is_packed = packer_is_wanted(output->path);
+	if (output->is_packed && !packer_is_available())
 		return say_error("--output %s: cannot be compressed, this program was built without zstd",
 				 output->path);
 	output->file = fopen(output->path, "wb");

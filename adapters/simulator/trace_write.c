@@ -7,10 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifdef HAVE_ZSTD
-#include <zstd.h>
-#endif
-
+#include "packer.h"
 #include "trace_row.h"
 
 #define BUFFER_BYTES  65536u
@@ -24,10 +21,7 @@ struct trace_writer {
 	const char *name;
 	size_t length; /* bytes in the buffer */
 	char buffer[BUFFER_BYTES];
-#ifdef HAVE_ZSTD
-	ZSTD_CCtx *zstd; /* NULL: plain text */
-	char packed[BUFFER_BYTES];
-#endif
+	struct packer *packer; /* NULL: plain text */
 };
 
 __attribute__((format(printf, 3, 4))) static bool fail(const struct trace_writer *writer,
@@ -55,36 +49,36 @@ static bool put_out(struct trace_writer *writer, const void *bytes, size_t lengt
 	return fail(writer, error, "%s", errno != 0 ? strerror(errno) : "write error");
 }
 
-#ifdef HAVE_ZSTD
+/* Where compressed bytes go. */
+struct target {
+	struct trace_writer *writer;
+	char *error;
+};
+
+static bool put_piece(void *to, const void *bytes, size_t length)
+{
+	const struct target *target = to;
+
+	return put_out(target->writer, bytes, length, target->error);
+}
+
 static bool put_packed(struct trace_writer *writer, bool is_last, char error[SOURCE_ERROR_MAX])
 {
-	ZSTD_inBuffer in = {writer->buffer, writer->length, 0};
-	size_t rest;
+	struct target target = {writer, error};
 
-	do {
-		ZSTD_outBuffer out = {writer->packed, sizeof(writer->packed), 0};
-
-		rest = ZSTD_compressStream2(writer->zstd, &out, &in, is_last ? ZSTD_e_end : ZSTD_e_continue);
-		if (ZSTD_isError(rest))
-			return fail(writer, error, "cannot be compressed: %s", ZSTD_getErrorName(rest));
-		if (!put_out(writer, writer->packed, out.pos, error))
-			return false;
-	} while (is_last ? rest != 0 : in.pos < in.size);
-	return true;
+	if (packer_write(writer->packer, writer->buffer, writer->length, is_last, put_piece, &target))
+		return true;
+	if (packer_problem(writer->packer))
+		fail(writer, error, "cannot be compressed: %s", packer_problem(writer->packer));
+	return false;
 }
-#endif
 
 /* Empties the buffer. */
 static bool put_buffer(struct trace_writer *writer, bool is_last, char error[SOURCE_ERROR_MAX])
 {
-	bool is_good;
+	bool is_good = writer->packer ? put_packed(writer, is_last, error)
+				      : put_out(writer, writer->buffer, writer->length, error);
 
-#ifdef HAVE_ZSTD
-	if (writer->zstd)
-		is_good = put_packed(writer, is_last, error);
-	else
-#endif
-		is_good = put_out(writer, writer->buffer, writer->length, error);
 	writer->length = 0;
 	if (!is_good || !is_last)
 		return is_good;
@@ -235,27 +229,6 @@ bool trace_write_row(struct trace_writer *writer, const struct source_row *row, 
 
 /* -- the whole -- */
 
-bool trace_write_can_pack(void)
-{
-#ifdef HAVE_ZSTD
-	return true;
-#else
-	return false;
-#endif
-}
-
-static bool start_packing(struct trace_writer *writer)
-{
-#ifdef HAVE_ZSTD
-	writer->zstd = ZSTD_createCCtx();
-	/* the check sum tells a damaged trace from a strange one */
-	return writer->zstd && !ZSTD_isError(ZSTD_CCtx_setParameter(writer->zstd, ZSTD_c_checksumFlag, 1));
-#else
-	(void)writer;
-	return false;
-#endif
-}
-
 struct trace_writer *trace_write_open(FILE *out, const char *name, bool is_packed, const char *comment,
 				      char error[SOURCE_ERROR_MAX])
 {
@@ -268,10 +241,10 @@ struct trace_writer *trace_write_open(FILE *out, const char *name, bool is_packe
 	}
 	writer->out = out;
 	writer->name = name;
-	if (is_packed && !start_packing(writer)) {
+	if (is_packed && !(writer->packer = packer_open())) {
 		fail(writer, error,
-		     trace_write_can_pack() ? "out of memory"
-					    : "cannot be compressed: this program was built without zstd");
+		     packer_is_available() ? "out of memory"
+					   : "cannot be compressed: this program was built without zstd");
 		trace_write_abandon(writer);
 		return NULL;
 	}
@@ -292,8 +265,6 @@ bool trace_write_close(struct trace_writer *writer, char error[SOURCE_ERROR_MAX]
 
 void trace_write_abandon(struct trace_writer *writer)
 {
-#ifdef HAVE_ZSTD
-	ZSTD_freeCCtx(writer->zstd);
-#endif
+	packer_close(writer->packer);
 	free(writer);
 }

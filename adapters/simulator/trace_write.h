@@ -19,7 +19,5 @@ bool trace_write_row(struct trace_writer *writer, const struct source_row *row, 
 bool trace_write_close(struct trace_writer *writer, char error[SOURCE_ERROR_MAX]);
 /* Gives up in the middle. */
 void trace_write_abandon(struct trace_writer *writer);
-/* Was this program built with zstd? */
-bool trace_write_can_pack(void);
 
 #endif

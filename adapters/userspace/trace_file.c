@@ -13,6 +13,7 @@
  * each write first checks that it is the same file. */
 #include "trace_file.h"
 #include "high_fd.h"
+#include "packer.h"
 #include "store_internal.h"
 #include "trace_row.h"
 
@@ -24,10 +25,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#ifdef HAVE_ZSTD
-#include <zstd.h>
-#endif
 
 #define BUFFER_BYTES ((size_t)256 << 10)
 #define NO_THREAD    UINT32_MAX
@@ -43,11 +40,8 @@ struct trace_file {
 	uint32_t last;	  /* thread of the last of them */
 	bool is_batch_over;
 	char *buffer;
-#ifdef HAVE_ZSTD
-	ZSTD_CCtx *zstd; /* NULL: plain text */
-	size_t packed_capacity;
-	char *packed;
-#endif
+	uint64_t end; /* of the file, with the part of the present piece that is written */
+	struct packer *packer; /* NULL: plain text */
 };
 
 /* -- pieces -- */
@@ -74,44 +68,40 @@ static int put_all(const struct trace_file *t, const char *bytes, size_t left)
 	return 0;
 }
 
-static int put_out(const struct trace_file *t, const char *bytes, size_t left)
+static bool put_out(void *to, const void *bytes, size_t length)
 {
+	struct trace_file *t = to;
 	sigset_t before;
-	int error;
 
 	hold_too_large(&before);
-	error = put_all(t, bytes, left);
-	release_too_large(&before, error == -EFBIG);
-	return error;
+	t->error = put_all(t, bytes, length);
+	release_too_large(&before, t->error == -EFBIG);
+	t->end += length;
+	return t->error == 0;
+}
+
+static void put_piece(struct trace_file *t)
+{
+	if (!is_ours(t))
+		t->error = -EBADF;
+	else if (!t->packer)
+		(void)put_out(t, t->buffer, t->length);
+	else if (!packer_write(t->packer, t->buffer, t->length, true, put_out, t) && t->error == 0)
+		t->error = -ENOMEM;
 }
 
 void trace_file_flush(struct trace_file *t)
 {
-	const char *bytes;
-	size_t length;
-
 	if (!t || t->length == 0)
 		return;
-	bytes = t->buffer;
-	length = t->length;
-	t->length = 0;
-	if (t->error != 0)
-		return;
-#ifdef HAVE_ZSTD
-	if (t->zstd) {
-		length = ZSTD_compress2(t->zstd, t->packed, t->packed_capacity, t->buffer, length);
-		if (ZSTD_isError(length)) {
-			t->error = -ENOMEM;
-			return;
-		}
-		bytes = t->packed;
+	if (t->error == 0) {
+		put_piece(t);
+		if (t->error == 0)
+			t->written = t->end;
+		else if (is_ours(t)) /* a partial piece is worse than none; only files can be truncated */
+			(void)!ftruncate(t->fd, (off_t)t->written);
 	}
-#endif
-	t->error = is_ours(t) ? put_out(t, bytes, length) : -EBADF;
-	if (t->error == 0)
-		t->written += length;
-	else if (is_ours(t)) /* a partial piece is worse than none; only files can be truncated */
-		(void)!ftruncate(t->fd, (off_t)t->written);
+	t->length = 0;
 }
 
 bool trace_file_waits(const struct trace_file *t)
@@ -235,37 +225,15 @@ void trace_file_comment(struct trace_file *t, const char *format, ...)
 
 /* -- the whole -- */
 
-static bool is_packed_name(const char *path)
-{
-	size_t length = strlen(path);
-
-	return length > 4 && strcmp(path + length - 4, ".zst") == 0;
-}
-
-static int start_packing(struct trace_file *t)
-{
-#ifdef HAVE_ZSTD
-	t->packed_capacity = ZSTD_compressBound(BUFFER_BYTES);
-	t->packed = malloc(t->packed_capacity);
-	t->zstd = ZSTD_createCCtx();
-	if (!t->packed || !t->zstd || ZSTD_isError(ZSTD_CCtx_setParameter(t->zstd, ZSTD_c_checksumFlag, 1)) ||
-	    ZSTD_isError(ZSTD_CCtx_setParameter(t->zstd, ZSTD_c_compressionLevel, 3)))
-		return -ENOMEM;
-	return 0;
-#else
-	(void)t;
-	return -ENOTSUP;
-#endif
-}
-
 static int open_file(struct trace_file *t, const char *path)
 {
 	struct stat info;
-	int error = is_packed_name(path) ? start_packing(t) : 0;
 
+	if (packer_is_wanted(path) && !(t->packer = packer_open()))
+		return packer_is_available() ? -ENOMEM : -ENOTSUP;
 	t->buffer = malloc(BUFFER_BYTES);
-	if (error != 0 || !t->buffer)
-		return error != 0 ? error : -ENOMEM;
+	if (!t->buffer)
+		return -ENOMEM;
 	t->fd = high_fd(open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
 	if (t->fd < 0 || fstat(t->fd, &info) != 0)
 		return -errno;
@@ -296,10 +264,7 @@ void trace_file_leave(struct trace_file *t)
 		return;
 	if (t->fd >= 0 && is_ours(t))
 		close(t->fd);
-#ifdef HAVE_ZSTD
-	ZSTD_freeCCtx(t->zstd);
-	free(t->packed);
-#endif
+	packer_close(t->packer);
 	free(t->buffer);
 	free(t);
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "packer.h"
 #include "source.h"
 #include "support/seed.h"
 #include "trace_row.h"
@@ -129,7 +130,7 @@ static void workloads_come_back(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
 		check_workload(specs[i], false);
-		if (trace_write_can_pack())
+		if (packer_is_available())
 			check_workload(specs[i], true);
 	}
 }
@@ -316,7 +317,7 @@ static void any_rows_come_back(void **state)
 		uint64_t seed = i == 0 ? 1 : test_seed();
 
 		check_rows(seed, false);
-		if (trace_write_can_pack())
+		if (packer_is_available())
 			check_rows(seed, true);
 	}
 }
@@ -460,7 +461,7 @@ static void full_disk(void **state)
 	struct source_row row = {.kind = SOURCE_SYNC};
 
 	(void)state;
-	for (int is_packed = 0; is_packed <= trace_write_can_pack(); is_packed++) {
+	for (int is_packed = 0; is_packed <= packer_is_available(); is_packed++) {
 		FILE *file = fopen("/dev/full", "wb");
 		struct trace_writer *writer;
 
@@ -497,7 +498,7 @@ static void full_disk_early(void **state)
 static void without_zstd(void **state)
 {
 	(void)state;
-	if (trace_write_can_pack())
+	if (packer_is_available())
 		skip();
 	assert_null(trace_write_open(stdout, "t.zst", true, NULL, error));
 	assert_string_equal(error, "t.zst: cannot be compressed: this program was built without zstd");
