@@ -90,7 +90,7 @@ static void take_action(struct input *input, struct uvmp_action *action)
 	action->throttles = (uint32_t)take_number(input, 4);
 	for (unsigned word = 0; word < UVMP_MASK_WORDS; word++)
 		action->pages.word[word] = take_number(input, 8);
-	action->run = uvmp_mask_hull(&action->pages);
+	action->run = uvmp_mask_bounds(&action->pages);
 	for (unsigned i = 0; i < UVMP_ACTION_SUBTREES; i++) {
 		action->subtree[i].first = (uint32_t)take_number(input, 2) % 600;
 		action->subtree[i].end = (uint32_t)take_number(input, 2) % 600;

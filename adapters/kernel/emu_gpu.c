@@ -93,7 +93,7 @@ static int do_access(struct emu_gpu *gpu, struct emu_warp *warp, struct uvmp_emu
 	enum uvmp_access kind = access_of(access->kind);
 	u32 on;
 
-	if (right < uvmp_access_prot(kind))
+	if (right < uvmp_access_right(kind))
 		return miss(gpu, warp, access->address, kind, right);
 	if (kind == UVMP_ACCESS_PREFETCH)
 		return 0;

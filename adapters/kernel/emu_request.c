@@ -263,12 +263,12 @@ static int check_cpu_fault(struct emu_bottom *b, const struct emu_request *reque
 
 	if (page == NULL)
 		return -EFAULT;
-	if (page->right[UVMP_CPU] >= (u8)uvmp_access_prot(request->access))
+	if (page->right[UVMP_CPU] >= (u8)uvmp_access_right(request->access))
 		return 0; /* another fault has mapped the page */
 	if (page->right[UVMP_CPU] != UVMP_RIGHT_NONE)
 		return 1;
 	right = right_of_unused(b, request, range);
-	if (right < uvmp_access_prot(request->access))
+	if (right < uvmp_access_right(request->access))
 		return 1;
 	return emu_perform_first_use(b, request->space, request->address, right);
 }

@@ -23,7 +23,7 @@ const struct emu_page *emu_stalled_page(struct emu_bottom *b, u64 id, u64 addres
 
 bool emu_stalled_may(const struct emu_page *page, u32 gpu, u8 access)
 {
-	return page != NULL && page->right[gpu] >= (u8)uvmp_access_prot((enum uvmp_access)access);
+	return page != NULL && page->right[gpu] >= (u8)uvmp_access_right((enum uvmp_access)access);
 }
 
 static bool report(void *host, const struct stalled *w)

@@ -114,7 +114,7 @@ EXPORT_SYMBOL(uvmp_fault_order_by_instance);
 EXPORT_SYMBOL(uvmp_fault_order);
 EXPORT_SYMBOL(uvmp_fault_is_same_page);
 EXPORT_SYMBOL(uvmp_fault_bin_next);
-EXPORT_SYMBOL(uvmp_access_prot);
+EXPORT_SYMBOL(uvmp_access_right);
 EXPORT_SYMBOL(uvmp_fault_classify);
 
 /* geometry.h */
@@ -151,7 +151,7 @@ EXPORT_SYMBOL(uvmp_mask_region_all);
 EXPORT_SYMBOL(uvmp_mask_region_and);
 EXPORT_SYMBOL(uvmp_mask_next_set);
 EXPORT_SYMBOL(uvmp_mask_next_clear);
-EXPORT_SYMBOL(uvmp_mask_hull);
+EXPORT_SYMBOL(uvmp_mask_bounds);
 EXPORT_SYMBOL(uvmp_mask_next_run);
 
 /* plan.h */

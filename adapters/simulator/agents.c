@@ -166,7 +166,7 @@ static void sort(struct agent_turn *turn, uint32_t count)
 
 static bool can_go_on(const struct agent *agent)
 {
-	return right_on(agent->block, HOST_GPU, agent->page) >= (uint32_t)uvmp_access_prot(agent->access);
+	return right_on(agent->block, HOST_GPU, agent->page) >= (uint32_t)uvmp_access_right(agent->access);
 }
 
 static void end_stall(struct agents *a, uint32_t index)

@@ -185,7 +185,7 @@ static bool take_copy(struct parse *parse, char *rest)
 	copy.end = copy.first + pages;
 	if (!uvmp_mask_region_all(&parse->resident[1 - fault->proc], copy))
 		return bad(parse, "not all of these pages are where they are copied from");
-	if (uvmp_mask_hull(&fault->moved).end > copy.first)
+	if (uvmp_mask_bounds(&fault->moved).end > copy.first)
 		return bad(parse, "copies of one fault must ascend");
 	uvmp_mask_region_set(&fault->moved, copy);
 	uvmp_mask_set(&fault->starts, copy.first);

@@ -229,7 +229,7 @@ static bool access_cpu(struct untimed *d, const struct source_row *row)
 	block = space_find(&d->host.space, row->address, &page);
 	if (!block)
 		return host_fail(&d->host, "an access lies outside every range");
-	while (right_on(block, UVMP_CPU, page) < (uint32_t)uvmp_access_prot(row->access)) {
+	while (right_on(block, UVMP_CPU, page) < (uint32_t)uvmp_access_right(row->access)) {
 		enum uvmp_access access =
 			row->access <= UVMP_ACCESS_READ ? UVMP_ACCESS_READ : UVMP_ACCESS_WRITE;
 
@@ -292,7 +292,7 @@ static bool access_row(struct untimed *d, const struct source_row *row)
 	block = space_find(&d->host.space, row->address, &page);
 	if (!block)
 		return host_fail(&d->host, "an access lies outside every range");
-	if (right_on(block, HOST_GPU, page) >= (uint32_t)uvmp_access_prot(row->access))
+	if (right_on(block, HOST_GPU, page) >= (uint32_t)uvmp_access_right(row->access))
 		access_page(d, block, page, row->access);
 	else
 		agents_stall(&d->agents, d->host.service, row->agent, block, page, row->access);

@@ -33,7 +33,7 @@ static int read_part(void *context, struct uvmp_region part)
 static int read_dirty(struct uvmp_pager *p, const struct area *area, const struct block *block,
 		      const uvmp_mask *dirty)
 {
-	struct uvmp_region hull = uvmp_mask_hull(dirty), run;
+	struct uvmp_region bounds = uvmp_mask_bounds(dirty), run;
 	int error = 0;
 
 	for (run = uvmp_mask_next_run(dirty, 0); run.end != 0 && error == 0;
@@ -41,8 +41,8 @@ static int read_dirty(struct uvmp_pager *p, const struct area *area, const struc
 		error = safe_read_prepare(&p->uffd, pages_address(p, area, block, run.first),
 					  pages_bytes(p, run));
 	if (error == 0)
-		error = uffd_protect(&p->uffd, pages_address(p, area, block, hull.first),
-				     pages_bytes(p, hull), true);
+		error = uffd_protect(&p->uffd, pages_address(p, area, block, bounds.first),
+				     pages_bytes(p, bounds), true);
 	for (run = uvmp_mask_next_run(dirty, 0); run.end != 0 && error == 0;
 	     run = uvmp_mask_next_run(dirty, run.end)) {
 		struct copy copy = {p, area, block, run, NULL};
@@ -192,7 +192,7 @@ static void find_dropped(const struct uvmp_pager *p, const struct area *area, st
 	uvmp_mask_andnot(&clean, &clean, &block->dirty);
 	if (uvmp_mask_is_empty(&clean))
 		return;
-	pages_find_present(p, area, block, uvmp_mask_hull(&clean), &present, &in_part);
+	pages_find_present(p, area, block, uvmp_mask_bounds(&clean), &present, &in_part);
 	uvmp_mask_andnot(&clean, &clean, &present);
 	uvmp_mask_or(&block->dirty, &block->dirty, &clean);
 }

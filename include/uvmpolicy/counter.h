@@ -113,9 +113,9 @@ struct uvmp_counter_block {
 	const uvmp_mask *throttled; /* pages with the hint THROTTLE; NULL: none */
 };
 
-/* to = the pages of src that may move and need a destination. to may be src, but no mask of `block`.
+/* to = the pages of `from` that may move and need a destination. to may be from, but no mask of `block`.
  * UVMP_ERR_ARGUMENT: NULL, unless the field allows it. */
-UVMP_API enum uvmp_status uvmp_counter_filter(uvmp_mask *to, const uvmp_mask *src,
+UVMP_API enum uvmp_status uvmp_counter_filter(uvmp_mask *to, const uvmp_mask *from,
 					      const struct uvmp_counter_block *block);
 
 /* After the choice of destinations: removes the pages of resident[p] from each to[p], p < count. Stores the

@@ -193,7 +193,7 @@ UVMP_API enum uvmp_status uvmp_fault_bin_next(const struct uvmp_fault *entry, co
 
 /* The right that an access needs: PREFETCH and READ need READ, WRITE and ATOMIC_WEAK need READ_WRITE,
  * ATOMIC_STRONG needs READ_WRITE_ATOMIC, NONE nothing. */
-UVMP_API enum uvmp_right uvmp_access_prot(enum uvmp_access access);
+UVMP_API enum uvmp_right uvmp_access_right(enum uvmp_access access);
 
 /* Result for one entry of a walk; the next entry of the same page uses it. */
 struct uvmp_fault_verdict {

@@ -48,7 +48,7 @@ static inline void uvmp_mask_clear(uvmp_mask *mask, uint32_t page)
 
 /* -- whole sets -- */
 UVMP_API void uvmp_mask_zero(uvmp_mask *mask);
-UVMP_API void uvmp_mask_copy(uvmp_mask *to, const uvmp_mask *src);
+UVMP_API void uvmp_mask_copy(uvmp_mask *to, const uvmp_mask *from);
 UVMP_API bool uvmp_mask_is_empty(const uvmp_mask *mask);
 UVMP_API bool uvmp_mask_equal(const uvmp_mask *a, const uvmp_mask *b);
 UVMP_API bool uvmp_mask_intersects(const uvmp_mask *a, const uvmp_mask *b);
@@ -60,10 +60,10 @@ UVMP_API uint32_t uvmp_mask_weight(const uvmp_mask *mask);
 UVMP_API void uvmp_mask_or(uvmp_mask *to, const uvmp_mask *a, const uvmp_mask *b);
 UVMP_API void uvmp_mask_and(uvmp_mask *to, const uvmp_mask *a, const uvmp_mask *b);
 UVMP_API void uvmp_mask_andnot(uvmp_mask *to, const uvmp_mask *a, const uvmp_mask *b);
-/* Page p of src becomes page p + pages (shift_up) or p - pages (shift_down) of *to; bits outside 0..511 are
- * dropped. */
-UVMP_API void uvmp_mask_shift_up(uvmp_mask *to, const uvmp_mask *src, uint32_t pages);
-UVMP_API void uvmp_mask_shift_down(uvmp_mask *to, const uvmp_mask *src, uint32_t pages);
+/* Page p of `from` becomes page p + pages (shift_up) or p - pages (shift_down) of *to; bits outside 0..511
+ * are dropped. */
+UVMP_API void uvmp_mask_shift_up(uvmp_mask *to, const uvmp_mask *from, uint32_t pages);
+UVMP_API void uvmp_mask_shift_down(uvmp_mask *to, const uvmp_mask *from, uint32_t pages);
 
 /* -- regions -- */
 static inline bool uvmp_region_is_empty(struct uvmp_region region)
@@ -86,15 +86,15 @@ UVMP_API uint32_t uvmp_mask_region_weight(const uvmp_mask *mask, struct uvmp_reg
 /* Is any page of the region in the set? / Are all of them? (An empty region: no / yes.) */
 UVMP_API bool uvmp_mask_region_any(const uvmp_mask *mask, struct uvmp_region region);
 UVMP_API bool uvmp_mask_region_all(const uvmp_mask *mask, struct uvmp_region region);
-/* to = pages of src inside the region. */
-UVMP_API void uvmp_mask_region_and(uvmp_mask *to, const uvmp_mask *src, struct uvmp_region region);
+/* to = pages of `from` inside the region. */
+UVMP_API void uvmp_mask_region_and(uvmp_mask *to, const uvmp_mask *from, struct uvmp_region region);
 
 /* -- walking -- */
 /* First page >= from that is (is not) in the set; 512 when there is none. */
 UVMP_API uint32_t uvmp_mask_next_set(const uvmp_mask *mask, uint32_t from);
 UVMP_API uint32_t uvmp_mask_next_clear(const uvmp_mask *mask, uint32_t from);
 /* Smallest region that holds the whole set; (0,0) for the empty set. */
-UVMP_API struct uvmp_region uvmp_mask_hull(const uvmp_mask *mask);
+UVMP_API struct uvmp_region uvmp_mask_bounds(const uvmp_mask *mask);
 /* First maximal run of pages at or after `from`, cut at `from`; (0,0) when there is none. Walk all
  * runs with
  *   for (r = uvmp_mask_next_run(m, 0); r.end; r = uvmp_mask_next_run(m, r.end)) */

@@ -121,7 +121,7 @@ UVMP_API bool uvmp_prefetch_params_is_valid(const struct uvmp_prefetch_params *p
 struct uvmp_prefetch_facts {
 	struct uvmp_block block;
 	const uvmp_mask *faulted;	   /* pages about to move to `to` because they faulted; required */
-	struct uvmp_region faulted_region; /* the service region; normally the hull of faulted */
+	struct uvmp_region faulted_region; /* the service region; normally uvmp_mask_bounds of faulted */
 	const uvmp_mask *resident;	   /* on `to`; NULL also if `to` has no state in this block */
 	const uvmp_mask *pending;	   /* on their way to `to` (simulators; the driver has none) */
 	uint32_t to;			   /* destination processor, 0..63 */

@@ -38,11 +38,12 @@ UVMP_API bool uvmp_processors_is_valid(const struct uvmp_processors *processors)
  * beside the check. */
 UVMP_API uint64_t uvmp_accessible_from(const struct uvmp_processors *processors, uint32_t processor);
 
-/* The candidate closest to src, in this order: src itself, an SMC sibling, a fast-link neighbour, a processor
- * whose memory src can map, any other processor. Among equals the lowest GPU precedes the CPU; in the last
- * group the CPU comes first. Candidates that do not exist are ignored. UVMP_PROC_NONE if there is no
- * candidate, processors is NULL or not valid, or src does not exist. O(1), plus the check. */
-UVMP_API uint32_t uvmp_closest_processor(const struct uvmp_processors *processors, uint32_t src,
+/* The candidate closest to `processor`, in this order: `processor` itself, an SMC sibling, a fast-link
+ * neighbour, a processor whose memory it can map, any other processor. Among equals the lowest GPU precedes
+ * the CPU; in the last group the CPU comes first. Candidates that do not exist are ignored. UVMP_PROC_NONE if
+ * there is no candidate, processors is NULL or not valid, or `processor` does not exist. O(1), plus the
+ * check. */
+UVMP_API uint32_t uvmp_closest_processor(const struct uvmp_processors *processors, uint32_t processor,
 					 uint64_t candidates);
 
 #ifdef __cplusplus

@@ -169,7 +169,7 @@ struct uvmp_service_memory {
 	uint64_t bytes;		   /* of all segments */
 	uint64_t used;		   /* by live state, and by freed state on the free lists */
 	uint32_t blocks;	   /* VABlocks with state */
-	uint32_t places;	   /* pairs of block and processor with state */
+	uint32_t residencies;	   /* pairs of block and processor with state */
 	uint32_t thrashing_blocks; /* with an array of pages for the thrashing detector */
 };
 UVMP_API void uvmp_service_memory_used(const struct uvmp_service *service,

@@ -37,9 +37,9 @@ void uvmp_mask_zero(uvmp_mask *mask)
 		mask->word[i] = 0;
 }
 
-void uvmp_mask_copy(uvmp_mask *to, const uvmp_mask *src)
+void uvmp_mask_copy(uvmp_mask *to, const uvmp_mask *from)
 {
-	*to = *src;
+	*to = *from;
 }
 
 bool uvmp_mask_is_empty(const uvmp_mask *mask)
@@ -105,27 +105,27 @@ void uvmp_mask_andnot(uvmp_mask *to, const uvmp_mask *a, const uvmp_mask *b)
 		to->word[i] = a->word[i] & ~b->word[i];
 }
 
-void uvmp_mask_shift_up(uvmp_mask *to, const uvmp_mask *src, uint32_t pages)
+void uvmp_mask_shift_up(uvmp_mask *to, const uvmp_mask *from, uint32_t pages)
 {
 	uint32_t words = pages / 64u, bits = pages % 64u;
 
 	for (uint32_t i = UVMP_MASK_WORDS; i-- > 0;) {
-		uint64_t high = i >= words ? src->word[i - words] << bits : 0;
-		uint64_t low = bits != 0 && i > words ? src->word[i - words - 1u] >> (64u - bits) : 0;
+		uint64_t high = i >= words ? from->word[i - words] << bits : 0;
+		uint64_t low = bits != 0 && i > words ? from->word[i - words - 1u] >> (64u - bits) : 0;
 
 		to->word[i] = high | low;
 	}
 }
 
-void uvmp_mask_shift_down(uvmp_mask *to, const uvmp_mask *src, uint32_t pages)
+void uvmp_mask_shift_down(uvmp_mask *to, const uvmp_mask *from, uint32_t pages)
 {
 	uint32_t words = pages / 64u, bits = pages % 64u;
 
 	for (uint32_t i = 0; i < UVMP_MASK_WORDS; i++) {
-		uint32_t from = words < UVMP_MASK_WORDS ? i + words : UVMP_MASK_WORDS;
-		uint64_t low = from < UVMP_MASK_WORDS ? src->word[from] >> bits : 0;
+		uint32_t word = words < UVMP_MASK_WORDS ? i + words : UVMP_MASK_WORDS;
+		uint64_t low = word < UVMP_MASK_WORDS ? from->word[word] >> bits : 0;
 		uint64_t high =
-		        bits != 0 && from + 1u < UVMP_MASK_WORDS ? src->word[from + 1u] << (64u - bits) : 0;
+		        bits != 0 && word + 1u < UVMP_MASK_WORDS ? from->word[word + 1u] << (64u - bits) : 0;
 
 		to->word[i] = low | high;
 	}
@@ -179,10 +179,10 @@ bool uvmp_mask_region_all(const uvmp_mask *mask, struct uvmp_region region)
 	return missing == 0;
 }
 
-void uvmp_mask_region_and(uvmp_mask *to, const uvmp_mask *src, struct uvmp_region region)
+void uvmp_mask_region_and(uvmp_mask *to, const uvmp_mask *from, struct uvmp_region region)
 {
 	for (uint32_t i = 0; i < UVMP_MASK_WORDS; i++)
-		to->word[i] = src->word[i] & region_word(region, i);
+		to->word[i] = from->word[i] & region_word(region, i);
 }
 
 /* First page >= from whose bit differs from `flip`'s: flip 0 looks for set bits, all ones for clear ones. */
@@ -212,22 +212,22 @@ uint32_t uvmp_mask_next_clear(const uvmp_mask *mask, uint32_t from)
 	return next_bit(mask, from, ALL_ONES);
 }
 
-struct uvmp_region uvmp_mask_hull(const uvmp_mask *mask)
+struct uvmp_region uvmp_mask_bounds(const uvmp_mask *mask)
 {
-	struct uvmp_region hull = {0, 0};
+	struct uvmp_region bounds = {0, 0};
 	uint32_t i = UVMP_MASK_WORDS;
 	uint64_t word;
 
 	if (uvmp_mask_is_empty(mask))
-		return hull;
-	hull.first = next_bit(mask, 0, 0);
+		return bounds;
+	bounds.first = next_bit(mask, 0, 0);
 	while (mask->word[i - 1u] == 0)
 		i--;
 	word = mask->word[i - 1u];
 	for (uint32_t shift = 1; shift < 64u; shift *= 2u)
 		word |= word >> shift; /* smear the highest bit down */
-	hull.end = (i - 1u) * 64u + popcount(word);
-	return hull;
+	bounds.end = (i - 1u) * 64u + popcount(word);
+	return bounds;
 }
 
 struct uvmp_region uvmp_mask_next_run(const uvmp_mask *mask, uint32_t from)

@@ -48,18 +48,18 @@ static uint32_t gpu_first(uint64_t set)
 	return lowest_bit(gpus != 0 ? gpus : set);
 }
 
-uint32_t uvmp_closest_processor(const struct uvmp_processors *processors, uint32_t src, uint64_t candidates)
+uint32_t uvmp_closest_processor(const struct uvmp_processors *processors, uint32_t processor, uint64_t candidates)
 {
-	if (!uvmp_processors_is_valid(processors) || src >= processors->count)
+	if (!uvmp_processors_is_valid(processors) || processor >= processors->count)
 		return UVMP_PROC_NONE;
 	candidates &= ~(uint64_t)0 >> (UVMP_PROCS_MAX - processors->count);
-	if ((candidates & BIT(src)) != 0)
-		return src;
-	if ((candidates & processors->smc[src]) != 0)
-		return lowest_bit(candidates & processors->smc[src]);
-	if ((candidates & processors->fast_link[src]) != 0)
-		return gpu_first(candidates & processors->fast_link[src]);
-	if ((candidates & processors->can_access[src]) != 0)
-		return gpu_first(candidates & processors->can_access[src]);
+	if ((candidates & BIT(processor)) != 0)
+		return processor;
+	if ((candidates & processors->smc[processor]) != 0)
+		return lowest_bit(candidates & processors->smc[processor]);
+	if ((candidates & processors->fast_link[processor]) != 0)
+		return gpu_first(candidates & processors->fast_link[processor]);
+	if ((candidates & processors->can_access[processor]) != 0)
+		return gpu_first(candidates & processors->can_access[processor]);
 	return lowest_bit(candidates);
 }

@@ -128,16 +128,16 @@ enum uvmp_status uvmp_counter_expand(const struct uvmp_processors *processors,
 	return UVMP_OK;
 }
 
-enum uvmp_status uvmp_counter_filter(uvmp_mask *to, const uvmp_mask *src,
+enum uvmp_status uvmp_counter_filter(uvmp_mask *to, const uvmp_mask *from,
                                      const struct uvmp_counter_block *block)
 {
-	if (to == NULL || src == NULL || block == NULL || block->resident == NULL)
+	if (to == NULL || from == NULL || block == NULL || block->resident == NULL)
 		return UVMP_ERR_ARGUMENT;
 	if (!block->is_mapped) {
 		uvmp_mask_zero(to);
 		return UVMP_OK;
 	}
-	uvmp_mask_andnot(to, src, block->resident);
+	uvmp_mask_andnot(to, from, block->resident);
 	if (block->fixed != NULL)
 		uvmp_mask_andnot(to, to, block->fixed);
 	if (block->throttled != NULL)
@@ -161,7 +161,7 @@ enum uvmp_status uvmp_counter_settle(uvmp_mask *to, const uvmp_mask *resident, u
 		uvmp_mask_or(&moved, &moved, &to[p]);
 		*processors |= (uint64_t)!uvmp_mask_is_empty(&to[p]) << p;
 	}
-	*region = uvmp_mask_hull(&moved);
+	*region = uvmp_mask_bounds(&moved);
 	return UVMP_OK;
 }
 

@@ -9,7 +9,7 @@
 
 #define ACCESS_MASK_ALL ((1u << UVMP_ACCESS_NONE) - 1u)
 
-enum uvmp_right uvmp_access_prot(enum uvmp_access access)
+enum uvmp_right uvmp_access_right(enum uvmp_access access)
 {
 	switch (access) {
 	case UVMP_ACCESS_PREFETCH:
@@ -38,10 +38,10 @@ static enum uvmp_access check_permission(const struct uvmp_fault *fault, const s
                                          struct uvmp_fault_verdict *verdict)
 {
 	enum uvmp_access access = (enum uvmp_access)fault->access;
-	enum uvmp_right logical = facts->is_unmapped ? UVMP_RIGHT_NONE : facts->right;
+	enum uvmp_right right = facts->is_unmapped ? UVMP_RIGHT_NONE : facts->right;
 	bool has_read = (fault->access_mask & 1u << UVMP_ACCESS_READ) != 0;
 
-	if (uvmp_access_prot(access) <= logical)
+	if (uvmp_access_right(access) <= right)
 		return access;
 	if (access == UVMP_ACCESS_PREFETCH) {
 		if (!facts->is_retry) {
@@ -51,7 +51,7 @@ static enum uvmp_access check_permission(const struct uvmp_fault *fault, const s
 		return UVMP_ACCESS_NONE;
 	}
 	/* A page that may not even be read refuses reads and all that came merged with them. */
-	if (facts->is_unmapped || (has_read && logical < UVMP_RIGHT_READ)) {
+	if (facts->is_unmapped || (has_read && right < UVMP_RIGHT_READ)) {
 		refuse(verdict, UVMP_CANCEL_ALL);
 		return UVMP_ACCESS_NONE;
 	}
@@ -66,7 +66,7 @@ static void judge(const struct uvmp_fault *fault, const struct uvmp_fault_facts 
 
 	if (access == UVMP_ACCESS_NONE)
 		return;
-	if (uvmp_access_prot(access) <= facts->mapped) {
+	if (uvmp_access_right(access) <= facts->mapped) {
 		verdict->is_already_mapped = true;
 		return;
 	}

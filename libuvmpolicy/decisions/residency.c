@@ -160,7 +160,7 @@ static enum uvmp_right right_of_requester(const struct uvmp_processors *processo
                                          const struct uvmp_map_facts *facts)
 {
 	uint64_t native = processors->native_atomics[facts->to];
-	enum uvmp_right right = uvmp_access_prot((enum uvmp_access)facts->access);
+	enum uvmp_right right = uvmp_access_right((enum uvmp_access)facts->access);
 	bool may_duplicate =
 	        !facts->is_hmm && uvmp_residency_can_duplicate((enum uvmp_read_duplication)facts->duplication,
 	                                                       facts->is_duplicated, false);
@@ -238,7 +238,7 @@ enum uvmp_status uvmp_residency_map(const struct uvmp_processors *processors,
 		return UVMP_ERR_ARGUMENT;
 	if (!map_facts_in_range(processors, facts))
 		return UVMP_ERR_RANGE;
-	if (uvmp_access_prot((enum uvmp_access)facts->access) > (enum uvmp_right)facts->right)
+	if (uvmp_access_right((enum uvmp_access)facts->access) > (enum uvmp_right)facts->right)
 		return UVMP_ERR_CONFLICT;
 	map->right = (uint8_t)right_of_requester(processors, facts);
 	map->leaves_discarded = map->right >= UVMP_RIGHT_READ_WRITE;

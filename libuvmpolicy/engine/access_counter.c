@@ -220,7 +220,7 @@ static void start_step(struct uvmp_service *s)
 	struct counter_run *run = &s->counter;
 	struct job *job = &run->servicing->job;
 	const struct block *b = block_at(s, run->block);
-	struct uvmp_region hull;
+	struct uvmp_region bounds;
 	uvmp_mask pages;
 
 	name_pages(s, b, &pages);
@@ -233,7 +233,7 @@ static void start_step(struct uvmp_service *s)
 	for (uint32_t page = uvmp_mask_next_set(&pages, 0); page < b->pages;
 	     page = uvmp_mask_next_set(&pages, page + 1u))
 		(void)uvmpi_job_add_fault(s, job, page, UVMP_ACCESS_PREFETCH, 1u << UVMP_ACCESS_PREFETCH);
-	uvmp_counter_settle(job->arrive, s->holders, s->processors.count, &job->destinations, &hull);
+	uvmp_counter_settle(job->arrive, s->holders, s->processors.count, &job->destinations, &bounds);
 	run->phase = COUNTER_STEP;
 	uvmpi_servicing_start(s, run->servicing);
 }

@@ -117,7 +117,7 @@ void uvmp_service_memory_used(const struct uvmp_service *service, struct uvmp_se
 		m.used += (uint64_t)(segment->unused - segment->first) * UNIT_BYTES;
 	}
 	m.blocks = service->live[SLAB_BLOCK];
-	m.places = service->live[SLAB_RESIDENCY];
+	m.residencies = service->live[SLAB_RESIDENCY];
 	m.thrashing_blocks = service->live[SLAB_THRASH];
 	*memory = m;
 }

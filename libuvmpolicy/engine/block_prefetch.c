@@ -64,19 +64,19 @@ static uint32_t counted_faults(const struct job *job)
 	return job->is_retry || job->is_follow ? NO_INDEX : uvmp_mask_weight(&job->faulted);
 }
 
-/* What else should arrive on dst? The answer is in job->hint. */
-static void ask_prefetcher(struct uvmp_service *s, struct job *job, uint32_t dst)
+/* What else should arrive on to? The answer is in job->hint. */
+static void ask_prefetcher(struct uvmp_service *s, struct job *job, uint32_t to)
 {
 	struct block *b = block_at(s, job->block);
 	struct range *range = range_of(s, b);
-	const struct residency *residency = uvmpi_residency_find(s, b, dst);
+	const struct residency *residency = uvmpi_residency_find(s, b, to);
 	struct uvmp_prefetch_params params = s->tuned.prefetch;
 	uvmp_mask faulted = job->faulted, mapped;
 	struct uvmp_prefetch_state state = {
 		.last_proc = b->last_proc, .faults = b->faults, .random = &s->random};
 	struct uvmp_prefetch_facts facts = {.faulted = &faulted,
 					    .resident = residency ? &residency->resident : NULL,
-					    .to = dst,
+					    .to = to,
 					    .has_preferred = range->preferred != UVMP_PROC_NONE,
 					    .preferred = range->preferred,
 					    .is_first_touch = !is_resident_anywhere(s, b),
@@ -94,18 +94,18 @@ static void ask_prefetcher(struct uvmp_service *s, struct job *job, uint32_t dst
 		uvmp_mask_andnot(&faulted, &faulted, &residency->resident);
 	if (!job->is_follow && uvmp_mask_is_empty(&faulted))
 		return;
-	facts.faulted_region = uvmp_mask_hull(&faulted);
+	facts.faulted_region = uvmp_mask_bounds(&faulted);
 	uvmpi_block_shape(s, b, &facts.block);
 	if (b->thrash != 0 && !uvmp_mask_is_empty(&thrash_at(s, b->thrash)->block.thrashing))
 		facts.thrashing = &thrash_at(s, b->thrash)->block.thrashing;
-	if (dst == UVMP_CPU && residency) {
+	if (to == UVMP_CPU && residency) {
 		residency_mapped(residency, &mapped);
 		facts.cpu_read_mapped = &mapped;
 	}
 	if (uvmpi_prefetch_has_tree(s))
 		state.tree = tree_of(s, b);
-	uvmpi_prefetch_states_give(s, b, b->range, dst, &state);
-	if (s->adapt.is_on && !uvmpi_adapt_tune(s, job->block, dst, counted_faults(job), &params))
+	uvmpi_prefetch_states_give(s, b, b->range, to, &state);
+	if (s->adapt.is_on && !uvmpi_adapt_tune(s, job->block, to, counted_faults(job), &params))
 		return;
 	if (uvmp_prefetch_decide(&params, &facts, &state, &job->hint) != UVMP_OK)
 		job->hint = (struct uvmp_prefetch_hint){.to = UVMP_PROC_NONE, .follow = UVMP_PAGE_NONE};
@@ -114,18 +114,18 @@ static void ask_prefetcher(struct uvmp_service *s, struct job *job, uint32_t dst
 	b->faults = state.faults;
 }
 
-static void add_prefetched(struct uvmp_service *s, struct job *job, uint32_t dst)
+static void add_prefetched(struct uvmp_service *s, struct job *job, uint32_t to)
 {
 	const struct block *b = block_at(s, job->block);
-	const struct residency *residency = uvmpi_residency_find(s, b, dst);
+	const struct residency *residency = uvmpi_residency_find(s, b, to);
 
 	uvmp_mask_andnot(&s->prefetched, &job->hint.pages, &job->faulted);
 	if (job->hint.to == UVMP_PROC_NONE)
 		return;
 	/* a page-wise order evicts until all pages fit: own pages that it evicts must not return */
-	if (residency && dst != UVMP_CPU && !uvmpi_memory_repeats(s, dst))
+	if (residency && to != UVMP_CPU && !uvmpi_memory_repeats(s, to))
 		uvmp_mask_andnot(&s->prefetched, &s->prefetched, &residency->resident);
-	uvmpi_job_add_prefetched(s, job, &s->prefetched, dst, range_of(s, b)->duplication);
+	uvmpi_job_add_prefetched(s, job, &s->prefetched, to, range_of(s, b)->duplication);
 }
 
 /* All but the driver's know nothing of the CPU; those that have counted the faults in their state are not
@@ -133,14 +133,14 @@ static void add_prefetched(struct uvmp_service *s, struct job *job, uint32_t dst
 void uvmpi_block_prefetch(struct uvmp_service *s, struct job *job)
 {
 	const struct uvmp_prefetch_traits *traits = uvmpi_prefetch_traits(s);
-	uint32_t dst = lowest_bit(job->destinations);
+	uint32_t to = lowest_bit(job->destinations);
 
-	uvmp_mask_copy(&job->faulted, &job->arrive[dst]);
+	uvmp_mask_copy(&job->faulted, &job->arrive[to]);
 	if (!job->is_prefetching || (job->destinations & (job->destinations - 1u)) != 0 ||
-	    (dst == UVMP_CPU && !traits->is_driver)) {
+	    (to == UVMP_CPU && !traits->is_driver)) {
 		job->hint.to = UVMP_PROC_NONE;
 		job->hint.follow = UVMP_PAGE_NONE;
-		for (uint32_t proc = dst + 1u; proc < s->processors.count; proc++)
+		for (uint32_t proc = to + 1u; proc < s->processors.count; proc++)
 			uvmp_mask_or(&job->faulted, &job->faulted, &job->arrive[proc]);
 		if (!s->policy.quirks || !job->is_prefetching) /* [driver: stale-prefetch-mask] */
 			uvmp_mask_zero(&s->prefetched);
@@ -148,9 +148,9 @@ void uvmpi_block_prefetch(struct uvmp_service *s, struct job *job)
 	}
 	if (!job->is_retry || traits->may_repeat) {
 		job->hint = (struct uvmp_prefetch_hint){.to = UVMP_PROC_NONE, .follow = UVMP_PAGE_NONE};
-		ask_prefetcher(s, job, dst);
+		ask_prefetcher(s, job, to);
 	}
-	add_prefetched(s, job, dst);
+	add_prefetched(s, job, to);
 }
 
 /* Zheng's distances are in pages of 4 KiB, decisions in the host's. */

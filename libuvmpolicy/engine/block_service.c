@@ -171,20 +171,20 @@ static struct block_need copy(struct uvmp_service *s, struct job *job)
 {
 	struct block_need need = {NEED_NOTHING, UVMP_CHUNK_2M};
 	const struct block *b = block_at(s, job->block);
-	const struct residency *dst = uvmpi_residency_find(s, b, job->to);
+	const struct residency *residency = uvmpi_residency_find(s, b, job->to);
 	uvmp_mask arriving, some;
 
 	if (job->error != UVMP_OK) {
 		uvmpi_block_end(job, job->error);
 		return need;
 	}
-	uvmp_mask_andnot(&arriving, &job->arrive[job->to], &dst->resident);
+	uvmp_mask_andnot(&arriving, &job->arrive[job->to], &residency->resident);
 	uvmp_mask_and(&some, &arriving, &job->duplicate);
 	prepare_duplicates(s, job, &some);
 	uvmp_mask_andnot(&some, &arriving, &job->duplicate);
 	uvmpi_mapping_unmap(s, job->block, &some, 0, because(job->cause));
 	/* pages that were duplicated and are wanted here alone */
-	uvmp_mask_and(&some, &job->arrive[job->to], &dst->resident);
+	uvmp_mask_and(&some, &job->arrive[job->to], &residency->resident);
 	uvmp_mask_andnot(&some, &some, &job->duplicate);
 	if (b->cold != 0) {
 		uvmp_mask_and(&some, &some, &cold_at(s, b->cold)->duplicated);
@@ -238,8 +238,8 @@ static void tell_migrations(struct uvmp_service *s, const struct job *job, const
 						  .now_ns = s->now_ns};
 	uvmp_mask prefetched, other;
 
-	for (uint32_t src = 0; src < s->processors.count; src++) {
-		uvmp_mask_and(&other, &job->arrived_from[src], pages);
+	for (uint32_t from = 0; from < s->processors.count; from++) {
+		uvmp_mask_and(&other, &job->arrived_from[from], pages);
 		if (uvmp_mask_is_empty(&other))
 			continue;
 		uvmp_mask_and(&prefetched, &other, &s->prefetched);
@@ -275,10 +275,10 @@ static void report_arrival(struct uvmp_service *s, const struct job *job, const 
 static void settle_residency(struct uvmp_service *s, const struct job *job, const uvmp_mask *arrived)
 {
 	struct block *b = block_at(s, job->block);
-	struct residency *dst = uvmpi_residency_find(s, b, job->to);
+	struct residency *residency = uvmpi_residency_find(s, b, job->to);
 	uvmp_mask moved;
 
-	uvmp_mask_or(&dst->resident, &dst->resident, arrived);
+	uvmp_mask_or(&residency->resident, &residency->resident, arrived);
 	uvmp_mask_andnot(&moved, arrived, &job->duplicate);
 	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
 		if (residency_at(s, at)->proc != job->to)
@@ -296,12 +296,12 @@ static void settle_residency(struct uvmp_service *s, const struct job *job, cons
 
 static void commit(struct uvmp_service *s, struct job *job)
 {
-	const struct residency *dst = uvmpi_residency_find(s, block_at(s, job->block), job->to);
+	const struct residency *residency = uvmpi_residency_find(s, block_at(s, job->block), job->to);
 	uvmp_mask arrived, some;
 
 	/* an eviction ahead may have taken older pages of this block away */
 	uvmp_mask_andnot(&job->migrated, &job->migrated, &job->failed);
-	uvmp_mask_and(&arrived, &job->arrive[job->to], &dst->resident);
+	uvmp_mask_and(&arrived, &job->arrive[job->to], &residency->resident);
 	uvmp_mask_or(&arrived, &arrived, &job->migrated);
 	uvmp_mask_and(&some, &arrived, &job->duplicate);
 	tell_migrations(s, job, &some, true);

@@ -357,14 +357,14 @@ static void *of_block(const struct uvmp_service *s, struct history *history)
 	return history != NULL ? (uint8_t *)(history + 1) + s->prefetch_states.block_bytes : NULL;
 }
 
-bool uvmpi_adapt_tune(struct uvmp_service *s, handle h, uint32_t dst, uint32_t faults,
+bool uvmpi_adapt_tune(struct uvmp_service *s, handle h, uint32_t to, uint32_t faults,
 		      struct uvmp_prefetch_params *params)
 {
 	const struct uvmp_prefetch_traits *traits = uvmp_prefetch_traits_of(params->prefetcher);
-	struct controls *c = &s->gpu[dst].controls;
+	struct controls *c = &s->gpu[to].controls;
 	const struct controller *tuner;
 
-	if (s->adapt.tuner == UVMP_CONTROLLER_COUNT || dst == UVMP_CPU || !traits->has_threshold)
+	if (s->adapt.tuner == UVMP_CONTROLLER_COUNT || to == UVMP_CPU || !traits->has_threshold)
 		return true;
 	tuner = uvmpi_controller_at(s->adapt.tuner);
 	if (tuner->faulted != NULL && faults != NO_INDEX) {

@@ -29,7 +29,7 @@ void uvmpi_adapt_left(struct uvmp_service *s, uint32_t gpu, handle block, const 
 void uvmpi_adapt_touch(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page);
 /* Parameters for a prefetch decision after so many faults, NO_INDEX: they have been counted before; false: prefetch
  * nothing. */
-bool uvmpi_adapt_tune(struct uvmp_service *s, handle block, uint32_t dst, uint32_t faults,
+bool uvmpi_adapt_tune(struct uvmp_service *s, handle block, uint32_t to, uint32_t faults,
 		      struct uvmp_prefetch_params *params);
 
 #endif

@@ -32,29 +32,29 @@ void uvmpi_job_clear(const struct uvmp_service *s, struct job *job, handle block
 	job->status = job->error = UVMP_OK;
 }
 
-void uvmpi_job_add(struct job *job, uint32_t page, uint32_t dst, enum uvmp_access access, bool is_duplicate)
+void uvmpi_job_add(struct job *job, uint32_t page, uint32_t to, enum uvmp_access access, bool is_duplicate)
 {
 	for (uint32_t bit = 0; bit < 3u; bit++) {
 		uvmp_mask_clear(&job->access[bit], page);
 		job->access[bit].word[page / 64u] |= (uint64_t)((uint32_t)access >> bit & 1u) << (page % 64u);
 	}
-	job->destinations |= BIT(dst);
-	uvmp_mask_set(&job->arrive[dst], page);
+	job->destinations |= BIT(to);
+	uvmp_mask_set(&job->arrive[to], page);
 	uvmp_mask_clear(&job->duplicate, page); /* of two verdicts the last: what is written has one home */
 	if (is_duplicate)
 		uvmp_mask_set(&job->duplicate, page);
 }
 
 void uvmpi_job_add_prefetched(const struct uvmp_service *s, struct job *job, const uvmp_mask *pages,
-			      uint32_t dst, uint8_t duplication)
+			      uint32_t to, uint8_t duplication)
 {
 	const struct block *b = block_at(s, job->block);
 	uvmp_mask some;
 
 	for (uint32_t bit = 0; bit < 3u; bit++) /* UVMP_ACCESS_PREFETCH is 0 */
 		uvmp_mask_andnot(&job->access[bit], &job->access[bit], pages);
-	job->destinations |= BIT(dst);
-	uvmp_mask_or(&job->arrive[dst], &job->arrive[dst], pages);
+	job->destinations |= BIT(to);
+	uvmp_mask_or(&job->arrive[to], &job->arrive[to], pages);
 	uvmp_mask_andnot(&job->duplicate, &job->duplicate, pages);
 	if (duplication == UVMP_DUPLICATION_ENABLED) {
 		uvmp_mask_or(&job->duplicate, &job->duplicate, pages);

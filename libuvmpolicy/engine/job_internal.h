@@ -16,11 +16,11 @@ static inline uint8_t job_throttles(const struct job *job, const uvmp_mask *page
 /* An empty job for the block: no destinations, no pages; `hint` stays. */
 void uvmpi_job_clear(const struct uvmp_service *s, struct job *job, handle block, uint32_t requester);
 /* Page to a destination. */
-void uvmpi_job_add(struct job *job, uint32_t page, uint32_t dst, enum uvmp_access access, bool is_duplicate);
+void uvmpi_job_add(struct job *job, uint32_t page, uint32_t to, enum uvmp_access access, bool is_duplicate);
 /* Pages of the job's block to a destination as prefetched ones. Read duplication follows `duplication`, a policy
  * of the range. */
 void uvmpi_job_add_prefetched(const struct uvmp_service *s, struct job *job, const uvmp_mask *pages,
-			      uint32_t dst, uint8_t duplication);
+			      uint32_t to, uint8_t duplication);
 /* Asks for the hint of one faulting page, and adds the page with its destination to the job. False: the page is throttled. The
  * job stays as it is, and a THROTTLE action is queued. */
 bool uvmpi_job_add_fault(struct uvmp_service *s, struct job *job, uint32_t page, enum uvmp_access access,

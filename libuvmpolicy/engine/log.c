@@ -576,6 +576,6 @@ enum uvmp_status uvmp_action_parse(const char *text, size_t length, struct uvmp_
 	action->kind = (uint8_t)kind;
 	store(fields.value, action);
 	action->pages = fields.pages;
-	action->run = uvmp_mask_hull(&fields.pages);
+	action->run = uvmp_mask_bounds(&fields.pages);
 	return UVMP_OK;
 }

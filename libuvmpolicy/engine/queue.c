@@ -46,7 +46,7 @@ struct uvmp_action *uvmpi_queue(struct uvmp_service *s, enum uvmp_action_kind ki
 	}
 	if (pages) {
 		a->pages = *pages;
-		a->run = uvmp_mask_hull(pages);
+		a->run = uvmp_mask_bounds(pages);
 	}
 	return a;
 }

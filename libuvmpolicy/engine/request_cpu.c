@@ -45,7 +45,7 @@ static bool is_let_pass(struct uvmp_service *s, handle h, enum uvmp_access acces
 		       s->latch_page == request->base;
 
 	if (place == NULL || residency_right(place, block_page(s, b, request->base)) <
-				     (uint8_t)uvmp_access_prot(access))
+				     (uint8_t)uvmp_access_right(access))
 		return false;
 	if (s->has_latch) {
 		s->has_latch = !is_same && s->now_ns - s->latch_ns <= LATCH_NS;
@@ -72,7 +72,7 @@ void uvmpi_request_begin_cpu_fault(struct uvmp_service *s)
 		return;
 	}
 	access = cpu_access(&run->request, &s->range[slot]);
-	if ((uint8_t)uvmp_access_prot(access) > s->range[slot].right) {
+	if ((uint8_t)uvmp_access_right(access) > s->range[slot].right) {
 		refuse(s, uvmpi_block_find(s, space, run->request.base), UVMP_CANCEL_WRITE_AND_ATOMIC,
 		       UVMP_ERR_CONFLICT);
 		return;

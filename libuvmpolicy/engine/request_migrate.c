@@ -8,16 +8,16 @@ static void migrate_block(struct uvmp_service *s, handle h)
 {
 	const struct block *b = block_at(s, h);
 	struct job *job = &s->run.servicing->job;
-	uint32_t dst = s->run.request.processor;
+	uint32_t to = s->run.request.processor;
 	bool is_duplicate = range_of(s, b)->duplication == UVMP_DUPLICATION_ENABLED;
 	uvmp_mask pages;
 
-	uvmpi_job_clear(s, job, h, dst);
+	uvmpi_job_clear(s, job, h, to);
 	job->cause = UVMP_CAUSE_MIGRATE;
 	job->migrate = UVMP_MIGRATE_API_MIGRATE;
 	uvmp_mask_zero(&pages);
 	uvmp_mask_region_set(&pages, uvmpi_request_part_of(s, b));
-	uvmpi_job_add_prefetched(s, job, &pages, dst,
+	uvmpi_job_add_prefetched(s, job, &pages, to,
 				 is_duplicate ? UVMP_DUPLICATION_ENABLED : UVMP_DUPLICATION_DISABLED);
 	uvmpi_request_serve(s);
 }

@@ -9,7 +9,7 @@
 /* How far [page, page + locality_pages) of the last faulting page goes, cut at the end of the range. */
 static uint64_t reach_of(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts)
 {
-	uint64_t end = (uint64_t)uvmp_mask_hull(facts->faulted).end - 1u + params->locality_pages;
+	uint64_t end = (uint64_t)uvmp_mask_bounds(facts->faulted).end - 1u + params->locality_pages;
 	uint64_t left = facts->range_pages - facts->range_first;
 
 	return facts->range_first + (end < left ? end : left);

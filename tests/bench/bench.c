@@ -58,7 +58,7 @@ static void prefetch(enum uvmp_prefetcher prefetcher, uint32_t faults, unsigned 
 				uvmp_mask_set(&faulted,
 				              page < 512u ? page : uvmp_mask_next_clear(&resident, 0));
 			}
-			facts.faulted_region = uvmp_mask_hull(&faulted);
+			facts.faulted_region = uvmp_mask_bounds(&faulted);
 			if (uvmp_prefetch_decide(&params, &facts, &state, &hint) != UVMP_OK)
 				exit(1);
 			uvmp_mask_or(&resident, &resident, &faulted);
@@ -94,7 +94,7 @@ static void prefetch_once(uint32_t stride, uint32_t faults, uint32_t resident_pa
 			uvmp_mask_set(&resident, draw(512));
 			uvmp_mask_andnot(&resident, &resident, &faulted);
 		}
-		facts.faulted_region = uvmp_mask_hull(&faulted);
+		facts.faulted_region = uvmp_mask_bounds(&faulted);
 		if (uvmp_prefetch_decide(&params, &facts, &state, &hint) != UVMP_OK)
 			exit(1);
 	}

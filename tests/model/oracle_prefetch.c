@@ -71,7 +71,7 @@ static void draw_masks(struct oracle *oracle, struct uvmp_region window, struct 
 	uint32_t pages = c->facts.block.pages;
 
 	oracle_fill_not_empty(oracle, window.first, window.end, &c->faulted);
-	*region = uvmp_mask_hull(&c->faulted);
+	*region = uvmp_mask_bounds(&c->faulted);
 	if (oracle_one_in(oracle, 4)) {
 		region->first = window.first + oracle_below(oracle, window.end - window.first);
 		region->end = region->first + 1u + oracle_below(oracle, window.end - region->first);

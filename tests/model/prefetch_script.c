@@ -99,7 +99,7 @@ static struct uvmp_prefetch_facts facts_of(const struct script *s, uint32_t b, b
 	const struct block *block = &s->block[b];
 	struct uvmp_prefetch_facts facts = {
 	        .faulted = &block->faulted,
-	        .faulted_region = uvmp_mask_hull(&block->faulted),
+	        .faulted_region = uvmp_mask_bounds(&block->faulted),
 	        .resident = &block->resident,
 	        .pending = &block->pending,
 	        .thrashing = uvmp_mask_is_empty(&block->thrashing) ? NULL : &block->thrashing,

@@ -35,7 +35,7 @@ static bool decide(struct tbn_case *c)
 	struct uvmp_prefetch_facts facts = {
 	        .block = c->block,
 	        .faulted = &c->batch,
-	        .faulted_region = uvmp_mask_hull(&c->batch),
+	        .faulted_region = uvmp_mask_bounds(&c->batch),
 	        .resident = &c->resident,
 	        .pending = &c->pending,
 	        .to = 3,

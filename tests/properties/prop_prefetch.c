@@ -131,7 +131,7 @@ static void decisions_are_sound(uint64_t *random)
 		uvmp_mask_set(&c.faulted, below(random, pages));
 		if (below(random, 2) == 0)
 			uvmp_mask_or(&c.pattern.pages, &c.pattern.pages, &c.faulted);
-		c.facts.faulted_region = uvmp_mask_hull(&c.faulted);
+		c.facts.faulted_region = uvmp_mask_bounds(&c.faulted);
 		assert_int_equal(uvmp_prefetch_decide(&c.params, &c.facts, &c.state, &c.hint), UVMP_OK);
 		uvmp_mask_region_set(&beyond, (struct uvmp_region){pages, UVMP_MASK_BITS});
 		assert_false(uvmp_mask_intersects(&c.hint.pages, &beyond));

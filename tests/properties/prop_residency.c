@@ -64,7 +64,7 @@ static void check_map(struct residency_source *source, const struct uvmp_process
 	assert_int_equal(map.others, naive.others);
 	assert_int_equal(map.others_right, naive.others_right);
 
-	assert_true(map.right >= uvmp_access_prot((enum uvmp_access)facts.access) || facts.is_discarded);
+	assert_true(map.right >= uvmp_access_right((enum uvmp_access)facts.access) || facts.is_discarded);
 	assert_true(map.right <= facts.right);
 	assert_false(in(map.victims | map.others | map.others_atomic, facts.requester));
 	assert_int_equal(map.victims & ~(map.left == UVMP_RIGHT_READ ? facts.write : facts.atomic), 0);

@@ -47,7 +47,7 @@ static void pick_pages(uint64_t *random, struct uvmp_action *action)
 		uvmp_mask_region_set(&action->pages,
 		                     (struct uvmp_region){first, first + 1 + (uint32_t)below(random, 20)});
 	}
-	action->run = uvmp_mask_hull(&action->pages);
+	action->run = uvmp_mask_bounds(&action->pages);
 }
 
 /* None, one or two. */

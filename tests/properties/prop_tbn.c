@@ -257,7 +257,7 @@ static void random_takes_what_is_absent(uint64_t *random)
 	uvmp_mask_set(&c.faulted, below(random, c.facts.block.pages));
 	uvmp_mask_andnot(&c.resident, &c.resident, &c.faulted);
 	uvmp_mask_andnot(&c.pending, &c.pending, &c.faulted);
-	c.facts.faulted_region = uvmp_mask_hull(&c.faulted);
+	c.facts.faulted_region = uvmp_mask_bounds(&c.faulted);
 	c.random = draws = uvmp_random_next(random);
 	assert_int_equal(uvmp_prefetch_decide(&c.params, &c.facts, &c.state, &c.hint), UVMP_OK);
 	assert_false(uvmp_mask_intersects(&c.hint.pages, &c.resident));

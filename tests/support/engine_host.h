@@ -317,7 +317,7 @@ static inline bool engine_is_satisfied(struct engine *e, const struct engine_wai
 	uvmp_addr page = w->fault.address & ~(uvmp_addr)(ENGINE_PAGE - 1u);
 
 	return *engine_right(e, w->gpu, w->space, page) >=
-	       (uint8_t)uvmp_access_prot((enum uvmp_access)w->fault.access);
+	       (uint8_t)uvmp_access_right((enum uvmp_access)w->fault.access);
 }
 
 /* Satisfied faults are forgotten, the others reported again. */

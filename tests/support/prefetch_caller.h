@@ -61,7 +61,7 @@ static inline enum uvmp_status prefetch_caller_ask(struct prefetch_caller *c, ui
 	if (!is_follow && uvmp_mask_is_empty(&faulted))
 		return UVMP_OK;
 	c->asked++;
-	facts.faulted_region = uvmp_mask_hull(&faulted);
+	facts.faulted_region = uvmp_mask_bounds(&faulted);
 	(void)uvmp_block_from_shape(own.end, 0, 16, &facts.block);
 	uvmp_prefetch_state_init(&state);
 	state.range = &c->range;

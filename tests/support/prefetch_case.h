@@ -61,7 +61,7 @@ static inline void prefetch_case_init(struct prefetch_case *c, enum uvmp_prefetc
 static inline enum uvmp_status prefetch_case_decide(struct prefetch_case *c, const char *faulted)
 {
 	c->faulted = page_text(faulted);
-	c->facts.faulted_region = uvmp_mask_hull(&c->faulted);
+	c->facts.faulted_region = uvmp_mask_bounds(&c->faulted);
 	return uvmp_prefetch_decide(&c->params, &c->facts, &c->state, &c->hint);
 }
 

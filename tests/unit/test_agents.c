@@ -90,7 +90,7 @@ static void open_world(struct world *w, uint64_t seed)
 
 static bool can_go_on(const struct naive *a)
 {
-	return right_on(a->block, HOST_GPU, a->page) >= (uint32_t)uvmp_access_prot(a->access);
+	return right_on(a->block, HOST_GPU, a->page) >= (uint32_t)uvmp_access_right(a->access);
 }
 
 static bool naive_write(struct world *w, uint32_t index)

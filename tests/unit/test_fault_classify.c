@@ -66,13 +66,13 @@ static void assert_skipped(struct uvmp_fault_verdict v)
 static void test_access_prot(void **state)
 {
 	(void)state;
-	assert_int_equal(uvmp_access_prot(UVMP_ACCESS_PREFETCH), UVMP_RIGHT_READ);
-	assert_int_equal(uvmp_access_prot(UVMP_ACCESS_READ), UVMP_RIGHT_READ);
-	assert_int_equal(uvmp_access_prot(UVMP_ACCESS_WRITE), UVMP_RIGHT_READ_WRITE);
-	assert_int_equal(uvmp_access_prot(UVMP_ACCESS_ATOMIC_WEAK), UVMP_RIGHT_READ_WRITE);
-	assert_int_equal(uvmp_access_prot(UVMP_ACCESS_ATOMIC_STRONG), UVMP_RIGHT_READ_WRITE_ATOMIC);
-	assert_int_equal(uvmp_access_prot(UVMP_ACCESS_NONE), UVMP_RIGHT_NONE);
-	assert_int_equal(uvmp_access_prot((enum uvmp_access)77), UVMP_RIGHT_NONE);
+	assert_int_equal(uvmp_access_right(UVMP_ACCESS_PREFETCH), UVMP_RIGHT_READ);
+	assert_int_equal(uvmp_access_right(UVMP_ACCESS_READ), UVMP_RIGHT_READ);
+	assert_int_equal(uvmp_access_right(UVMP_ACCESS_WRITE), UVMP_RIGHT_READ_WRITE);
+	assert_int_equal(uvmp_access_right(UVMP_ACCESS_ATOMIC_WEAK), UVMP_RIGHT_READ_WRITE);
+	assert_int_equal(uvmp_access_right(UVMP_ACCESS_ATOMIC_STRONG), UVMP_RIGHT_READ_WRITE_ATOMIC);
+	assert_int_equal(uvmp_access_right(UVMP_ACCESS_NONE), UVMP_RIGHT_NONE);
+	assert_int_equal(uvmp_access_right((enum uvmp_access)77), UVMP_RIGHT_NONE);
 }
 
 /* 3, worked example 1 */

@@ -168,7 +168,7 @@ static void test_same_as_the_library(void **state)
 			continue;
 		assert_int_equal(uvmp_block_from_shape(512, 0, 16, &facts.block), UVMP_OK);
 		facts.faulted = &our_faulted;
-		facts.faulted_region = uvmp_mask_hull(&our_faulted);
+		facts.faulted_region = uvmp_mask_bounds(&our_faulted);
 		facts.resident = i % 3 == 0 ? NULL : &our_resident;
 		facts.thrashing = i % 5 == 0 ? &our_thrashing : NULL;
 		params.threshold = (uint32_t)uvmp_random_below(&seed, 101);

@@ -98,9 +98,9 @@ static void test_set_algebra(void **state)
 	assert_true(uvmp_mask_is_subset(&a, &m));
 	assert_false(uvmp_mask_is_subset(&m, &a));
 	uvmp_mask_and(&m, &a, &b);
-	assert_region(uvmp_mask_hull(&m), 100, 200);
+	assert_region(uvmp_mask_bounds(&m), 100, 200);
 	uvmp_mask_andnot(&m, &a, &b);
-	assert_region(uvmp_mask_hull(&m), 10, 100);
+	assert_region(uvmp_mask_bounds(&m), 10, 100);
 	assert_true(uvmp_mask_intersects(&a, &b));
 	assert_false(uvmp_mask_intersects(&m, &b));
 	/* in place */
@@ -191,7 +191,7 @@ static void test_regions_at_every_edge(void **state)
 			uvmp_mask m = of_region(r.first, r.end), rest = of_region(0, 512);
 
 			assert_int_equal(uvmp_mask_weight(&m), uvmp_region_pages(r));
-			assert_region(uvmp_mask_hull(&m), r.first, r.end);
+			assert_region(uvmp_mask_bounds(&m), r.first, r.end);
 			assert_true(uvmp_mask_region_all(&m, r));
 			uvmp_mask_region_clear(&rest, r);
 			assert_false(uvmp_mask_intersects(&m, &rest));
@@ -208,12 +208,12 @@ static void test_regions_beyond_the_set_are_cut(void **state)
 	uvmp_mask m = of_region(500, 10000), n = of_region(0, UINT32_MAX);
 
 	(void)state;
-	assert_region(uvmp_mask_hull(&m), 500, 512);
+	assert_region(uvmp_mask_bounds(&m), 500, 512);
 	assert_int_equal(uvmp_mask_weight(&n), 512);
 	assert_true(uvmp_mask_region_all(&m, REGION(500, UINT32_MAX)));
 	assert_int_equal(uvmp_mask_region_weight(&n, REGION(510, 600)), 2);
 	uvmp_mask_region_and(&n, &n, REGION(64, 1000));
-	assert_region(uvmp_mask_hull(&n), 64, 512);
+	assert_region(uvmp_mask_bounds(&n), 64, 512);
 }
 
 static void test_next_page(void **state)
@@ -240,15 +240,15 @@ static void test_hull(void **state)
 
 	(void)state;
 	uvmp_mask_zero(&m);
-	assert_region(uvmp_mask_hull(&m), 0, 0);
+	assert_region(uvmp_mask_bounds(&m), 0, 0);
 	uvmp_mask_set(&m, 130);
-	assert_region(uvmp_mask_hull(&m), 130, 131);
+	assert_region(uvmp_mask_bounds(&m), 130, 131);
 	uvmp_mask_set(&m, 63);
 	uvmp_mask_set(&m, 511);
-	assert_region(uvmp_mask_hull(&m), 63, 512);
+	assert_region(uvmp_mask_bounds(&m), 63, 512);
 	uvmp_mask_clear(&m, 511);
 	uvmp_mask_set(&m, 0);
-	assert_region(uvmp_mask_hull(&m), 0, 131);
+	assert_region(uvmp_mask_bounds(&m), 0, 131);
 }
 
 static void test_walk_over_runs(void **state)

@@ -357,7 +357,7 @@ static void test_zeroed_facts(void **state)
 			uvmp_mask_zero(&call.faulted);
 			uvmp_mask_set(&call.faulted, 5);
 			call.facts.faulted = &call.faulted;
-			call.facts.faulted_region = uvmp_mask_hull(&call.faulted);
+			call.facts.faulted_region = uvmp_mask_bounds(&call.faulted);
 			call.facts.to = dst;
 			call.facts.is_first_touch = first_touch != 0;
 			assert_int_equal(decide(&call), UVMP_OK);

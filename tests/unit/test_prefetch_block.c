@@ -25,7 +25,7 @@ static int prepare(void **state)
 	uvmp_prefetch_state_init(&block_state);
 	faulted = page_text("5,7");
 	facts.faulted = &faulted;
-	facts.faulted_region = uvmp_mask_hull(&faulted);
+	facts.faulted_region = uvmp_mask_bounds(&faulted);
 	facts.to = 2;
 	facts.has_preferred = false;
 	facts.preferred = UVMP_PROC_NONE;
@@ -68,7 +68,7 @@ static void test_none_counts_in_the_tree(void **state)
 		params.quirks = quirks;
 		block_state.tree = &tree;
 		faulted = page_text("5,7,16");
-		facts.faulted_region = uvmp_mask_hull(&faulted);
+		facts.faulted_region = uvmp_mask_bounds(&faulted);
 		assert_int_equal(decide(UVMP_PREFETCH_NONE), UVMP_OK);
 		assert_hint("-", UVMP_PROC_NONE);
 		assert_int_equal(uvmp_tree_leaf(&tree, 0), 2);

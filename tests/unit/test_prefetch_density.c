@@ -28,7 +28,7 @@ static void set_faults(const char *pages)
 {
 	faulted = page_text(pages);
 	facts.faulted = &faulted;
-	facts.faulted_region = uvmp_mask_hull(&faulted);
+	facts.faulted_region = uvmp_mask_bounds(&faulted);
 }
 
 static void set_mask(const uvmp_mask **fact, uvmp_mask *mask, const char *pages)
@@ -565,7 +565,7 @@ static void replay(const uint32_t *block, const uint32_t *moved_kib, size_t coun
 	for (size_t i = 0; i < count; i++) {
 		uvmp_mask_zero(&faulted);
 		uvmp_mask_set(&faulted, 16u * block[i]);
-		facts.faulted_region = uvmp_mask_hull(&faulted);
+		facts.faulted_region = uvmp_mask_bounds(&faulted);
 		decide();
 		/* The hint may name pages that are there already. */
 		uvmp_mask_or(&fetched, &hint.pages, &faulted);

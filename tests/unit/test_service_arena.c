@@ -143,7 +143,7 @@ static void test_full_then_grown(void **state)
 	assert_int_not_equal(uvmpi_arena_take(s, SLAB_BLOCK), 0);
 
 	uvmp_service_memory_used(s, &used);
-	assert_int_equal(used.places, live);
+	assert_int_equal(used.residencies, live);
 	assert_int_equal(uvmp_service_grow(s, more, 2u * PIECE_BYTES), UVMP_OK);
 	assert_int_equal(fill(SLAB_RESIDENCY, &last), 2u * PIECE_BYTES / sizeof(struct residency));
 	assert_ptr_equal(uvmpi_arena_at(s, last),
@@ -236,7 +236,7 @@ static void test_memory_used(void **state)
 	assert_true(used.bytes >= PIECE_BYTES && used.bytes <= PIECE_BYTES + UNIT_BYTES);
 	assert_true(used.used <= UNIT_BYTES);
 	assert_int_equal(used.blocks, 0);
-	assert_int_equal(used.places, 0);
+	assert_int_equal(used.residencies, 0);
 	assert_int_equal(used.thrashing_blocks, 0);
 }
 

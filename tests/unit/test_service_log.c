@@ -30,7 +30,7 @@ static struct uvmp_action action_of(enum uvmp_action_kind kind)
 static void add_pages(struct uvmp_action *action, uint32_t first, uint32_t end)
 {
 	uvmp_mask_region_set(&action->pages, (struct uvmp_region){first, end});
-	action->run = uvmp_mask_hull(&action->pages);
+	action->run = uvmp_mask_bounds(&action->pages);
 }
 
 static void assert_same(const struct uvmp_action *a, const struct uvmp_action *b)

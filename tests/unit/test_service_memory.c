@@ -968,7 +968,7 @@ static struct uvmp_region leave_once(void)
 	assert_int_equal(evict_start(1, UVMP_CHUNK_2M, false), UVMP_OK);
 	forget();
 	assert_int_equal(evict(), UVMP_OK);
-	return uvmp_mask_hull(&last[UVMP_ACTION_EVICT].pages);
+	return uvmp_mask_bounds(&last[UVMP_ACTION_EVICT].pages);
 }
 
 #define ASSERT_LEAVES(block, blocks)                                                                         \

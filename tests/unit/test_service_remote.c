@@ -938,7 +938,7 @@ static void do_anything(void)
 		break;
 	default:
 		/* what the GPU may do only */
-		if (*engine_right(&host, 1, SPACE, at) >= (uint8_t)uvmp_access_prot(access))
+		if (*engine_right(&host, 1, SPACE, at) >= (uint8_t)uvmp_access_right(access))
 			assert_int_equal(uvmp_service_access(host.service, 1, SPACE, at, access), UVMP_OK);
 		break;
 	}

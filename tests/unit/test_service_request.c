@@ -306,7 +306,7 @@ static void test_free_range(void **state)
 	assert_true(has_line("from=2 detail=2097152"));
 	uvmp_service_memory_used(host.service, &memory);
 	assert_int_equal(memory.blocks, 0);
-	assert_int_equal(memory.places, 0);
+	assert_int_equal(memory.residencies, 0);
 	assert_int_equal(release(BASE), UVMP_ERR_UNKNOWN);
 	assert_int_equal(release(BASE + 2 * MIB2), UVMP_OK);
 	/* the space is gone with its last range */

@@ -58,7 +58,7 @@ void explain_free_mirror(struct block *block)
 /* The last `detail` pages of the run faulted. */
 static void add_faulted(struct block *block, const struct uvmp_action *action, uint64_t step)
 {
-	struct uvmp_region run = uvmp_mask_hull(&action->pages);
+	struct uvmp_region run = uvmp_mask_bounds(&action->pages);
 
 	if (block->step != step)
 		uvmp_mask_zero(&block->faulted);
@@ -126,7 +126,7 @@ static bool is_on_gpus(const struct block *block)
 /* The program has freed pages. If the block keeps some, it ends where the freed pages begin. */
 static void forget_pages(struct block *block, const uvmp_mask *pages)
 {
-	uint32_t first = uvmp_mask_hull(pages).first;
+	uint32_t first = uvmp_mask_bounds(pages).first;
 
 	if (first < block->extent)
 		block->extent = first;
@@ -180,7 +180,7 @@ static void apply(struct block *block, struct residency *from, struct residency 
 bool explain_mirror(struct explanation *explanation, const struct uvmp_action *action)
 {
 	struct block *block = explain_find_block(explanation, action->space, action->address);
-	uint32_t end = uvmp_mask_hull(&action->pages).end;
+	uint32_t end = uvmp_mask_bounds(&action->pages).end;
 	struct residency *from = NULL, *to = NULL;
 
 	if (block == NULL)

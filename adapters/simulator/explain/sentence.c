@@ -40,15 +40,15 @@ static void tell_bytes(FILE *out, uint64_t bytes)
 /* `page 5 of block 0x7f0000000000`. */
 static void tell_pages(FILE *out, const uvmp_mask *pages, uint64_t address)
 {
-	struct uvmp_region hull = uvmp_mask_hull(pages);
-	uint32_t weight = uvmp_mask_weight(pages), last = hull.end - 1;
+	struct uvmp_region bounds = uvmp_mask_bounds(pages);
+	uint32_t weight = uvmp_mask_weight(pages), last = bounds.end - 1;
 
 	if (weight == 1)
 		fprintf(out, "page %u", (unsigned)last);
-	else if (weight == uvmp_region_pages(hull))
-		fprintf(out, "pages %u-%u", (unsigned)hull.first, (unsigned)last);
+	else if (weight == uvmp_region_pages(bounds))
+		fprintf(out, "pages %u-%u", (unsigned)bounds.first, (unsigned)last);
 	else
-		fprintf(out, "%u pages of %u-%u", (unsigned)weight, (unsigned)hull.first, (unsigned)last);
+		fprintf(out, "%u pages of %u-%u", (unsigned)weight, (unsigned)bounds.first, (unsigned)last);
 	fprintf(out, " of block 0x%" PRIx64, address);
 }
 

@@ -92,7 +92,7 @@ static uint32_t count_faulted(const struct facts *facts, struct uvmp_region page
 bool explain_find_subtree(const struct explanation *explanation, const struct uvmp_action *action,
 			  const uvmp_mask *pages, struct subtree *subtree)
 {
-	struct uvmp_region hull = uvmp_mask_hull(pages), subtrees = action->subtree[0];
+	struct uvmp_region bounds = uvmp_mask_bounds(pages), subtrees = action->subtree[0];
 	struct facts facts;
 	bool is_full = true;
 
@@ -103,7 +103,7 @@ bool explain_find_subtree(const struct explanation *explanation, const struct uv
 		struct uvmp_region region = action->subtree[i];
 		struct node node;
 
-		if (hull.first >= region.end || hull.end <= region.first)
+		if (bounds.first >= region.end || bounds.end <= region.first)
 			continue;
 		node = count_node(&facts, region);
 		if (node.set == 0) /* the faulted pages are not known */
@@ -113,6 +113,6 @@ bool explain_find_subtree(const struct explanation *explanation, const struct uv
 		subtrees.end = region.end;
 	}
 	if (is_full)
-		subtree->own = count_faulted(&facts, hull, subtrees);
+		subtree->own = count_faulted(&facts, bounds, subtrees);
 	return subtree->nodes > 0;
 }

@@ -150,7 +150,7 @@ static bool begin_step(struct gpu *gpu, struct warp *w)
 		return false;
 	w->has_step = true;
 	w->at = w->slot.at;
-	w->needs = (uint8_t)uvmp_access_prot(w->slot.access);
+	w->needs = (uint8_t)uvmp_access_right(w->slot.access);
 	if (w->slot.at_once)
 		list_wants(gpu, w);
 	return true;

@@ -348,7 +348,7 @@ static bool step_walk(struct timed *m)
 
 		if (!block)
 			return fail(m, "an access of the CPU lies outside every range");
-		if (right_on(block, UVMP_CPU, page) < (uint32_t)uvmp_access_prot(m->op.access))
+		if (right_on(block, UVMP_CPU, page) < (uint32_t)uvmp_access_right(m->op.access))
 			return fault_on_cpu(m, m->cpu_at);
 		m->cpu_accesses++;
 		m->cpu_at = (m->cpu_at / m->system.model->page_bytes + 1u) * m->system.model->page_bytes;

@@ -199,7 +199,7 @@ static enum uvmp_status decide(const struct heap *heap, struct heap_part *part, 
 {
 	struct uvmp_prefetch_facts facts = {
 	        .faulted = faulted,
-	        .faulted_region = uvmp_mask_hull(faulted),
+	        .faulted_region = uvmp_mask_bounds(faulted),
 	        .resident = part->resident,
 	        .pending = &part->pending,
 	        .to = 1,
