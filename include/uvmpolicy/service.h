@@ -64,7 +64,7 @@
  *   block with thrashing state (thrash.h)          about 37 KiB
  *   chunk map of a block below 2 MiB               4.2 KiB
  *   remote, runtime: block that a GPU has used     0.5 KiB
- *   controllers, prefetch=pattern: block with an   368
+ *   controllers, prefetch=pattern: block with an   288 to 352
  *     arrival, a fault or an eviction
  *   runtime: each 64 KiB of ranges                 4 to 8
  *   threads: each unit of a GPU's memory           8
