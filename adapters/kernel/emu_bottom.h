@@ -4,6 +4,7 @@
 #define EMU_BOTTOM_H
 
 #include "emu.h"
+#include "engine_setup.h"
 #include "stalled.h"
 
 #include <linux/idr.h>
@@ -11,7 +12,7 @@
 #define EMU_TRACED_SPACE 1u
 #define EMU_TRACED_GPU	 1u
 #define EMU_SEGMENTS	 8u  /* arena segments that an engine accepts */
-#define EMU_UTLBS_MAX	 64u /* as in the simulator */
+#define EMU_UTLBS_MAX	 SETUP_UTLBS
 #define EMU_DEPARTING	 64u
 #define EMU_NO_ROOT	 U64_MAX
 #define EMU_REQUESTS	 32u /* taken in a round, and at most in the engine at a time */

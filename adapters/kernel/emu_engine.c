@@ -1,7 +1,7 @@
 /* The engine: set-up, arena, and what the GPUs must report to it.
  *
- * Parameters that influence decisions are those of the simulator (adapters/simulator/host.c), so that both
- * take the same decisions. */
+ * Parameters that influence decisions are those of the simulator (adapters/common/engine_setup.h), so that
+ * both take the same decisions. */
 #include "emu_bottom.h"
 
 #include <linux/mm.h>
@@ -9,60 +9,25 @@
 
 #define SPACES	     1024u
 #define RANGES	     65536u
-#define SPLITS_SPARE 4096u
-#define BUFFER_LEAST 1024u
-#define BUFFER_MOST  65536u
 #define BLOCKS_FIRST 256u	      /* for which the first arena segment is made */
 #define SHORT_BYTES  ((u64)512 << 10) /* no action needs more arena */
 
 /* -- building -- */
 
-/* A batch fits into the buffer. */
-static u32 buffer_entries(const struct uvmp_policy *policy)
-{
-	u32 batch = policy->replay.max_batch;
-
-	if (batch < BUFFER_LEAST)
-		return BUFFER_LEAST;
-	return batch < BUFFER_MOST ? batch + 1u : BUFFER_MOST;
-}
-
-/* A root is split for a block smaller than a root: at most one split per block. */
-static u32 splits(const struct emu_params *params, const struct uvmp_policy *policy)
-{
-	u64 held = uvmp_etc_capacity(UVMP_ETC_COMPRESSION, (u64)params->memory_mib << 20,
-				     policy->memory_ratio, PAGE_SIZE);
-	u64 most = min_t(u64, params->blocks + SPLITS_SPARE, UVMP_SPLITS_MAX);
-
-	return (u32)min(most, held / UVMP_ROOT_CHUNK_BYTES);
-}
-
 static void set_gpus(const struct emu_bottom *b, const struct uvmp_policy *policy,
 		     struct uvmp_service_gpu *gpu)
 {
 	const struct emu_params *params = &b->driver->params;
+	u64 bytes = (u64)params->memory_mib << 20;
+	u32 splits = setup_splits(params->blocks, setup_capacity_bytes(policy, bytes, PAGE_SIZE));
 
 	for (u32 i = 0; i < params->gpus; i++)
-		gpu[i] = (struct uvmp_service_gpu){.memory_bytes = (u64)params->memory_mib << 20,
-						   .splits = splits(params, policy),
-						   .fault_entries = buffer_entries(policy),
+		gpu[i] = (struct uvmp_service_gpu){.memory_bytes = bytes,
+						   .splits = splits,
+						   .fault_entries = setup_fault_entries(policy),
 						   .utlbs = params->utlbs,
 						   .notes = params->counter_entries,
 						   .sms = EMU_SMS};
-}
-
-/* GPUs access all memory, and memory of other GPUs as fast as their own; the CPU accesses its own. */
-static void set_processors(u32 gpus, struct uvmp_processors *processors)
-{
-	u64 all = ((u64)2 << gpus) - 1u, peers = all & ~(u64)1;
-
-	processors->count = gpus + 1u;
-	processors->can_access[UVMP_CPU] = processors->native_atomics[UVMP_CPU] = 1;
-	for (u32 gpu = 1; gpu <= gpus; gpu++) {
-		processors->can_access[gpu] = all;
-		processors->native_atomics[gpu] = peers;
-		processors->fast_link[gpu] = peers & ~((u64)1 << gpu);
-	}
 }
 
 /* Writes to the kernel log why there is no engine with this policy. */
@@ -143,9 +108,9 @@ int emu_engine_make(struct emu_bottom *b, const struct uvmp_policy *policy, stru
 	memset(engine, 0, sizeof(*engine));
 	if (processors == NULL)
 		return emu_engine_refuse(-ENOMEM, "no memory");
-	set_processors(b->driver->params.gpus, processors);
+	setup_processors(b->driver->params.gpus, processors);
 	set_gpus(b, policy, gpu);
-	engine->fault_capacity = buffer_entries(policy) - 1u;
+	engine->fault_capacity = setup_fault_entries(policy) - 1u;
 	engine->stalled = kvcalloc(engine->fault_capacity, sizeof(*engine->stalled), GFP_KERNEL);
 	engine->fetched = kvcalloc(engine->fault_capacity, sizeof(*engine->fetched), GFP_KERNEL);
 	if (engine->stalled != NULL && engine->fetched != NULL)
@@ -188,21 +153,10 @@ void emu_engine_grow(struct emu_bottom *b)
 
 /* -- an engine in force -- */
 
-static u32 counter_threshold(const struct uvmp_policy *policy)
-{
-	s32 parameter = policy->counters == UVMP_COUNTERS_ON	? 1
-			: policy->counters == UVMP_COUNTERS_OFF ? 0
-								: -1;
-
-	if (!uvmp_counter_is_enabled(parameter, false))
-		return 0;
-	if (policy->counters != UVMP_COUNTERS_ON && !uvmp_counter_is_serviced(PAGE_SIZE, policy->quirks))
-		return 0;
-	return uvmp_counter_threshold(policy->counter_threshold);
-}
-
 void emu_engine_take(struct emu_bottom *b, const struct uvmp_policy *policy, const struct emu_engine *engine)
 {
+	bool is_counting = setup_counts_accesses(policy, PAGE_SIZE);
+	u32 threshold = is_counting ? uvmp_counter_threshold(policy->counter_threshold) : 0;
 	struct uvmp_needs needs;
 
 	b->engine = *engine;
@@ -216,7 +170,7 @@ void emu_engine_take(struct emu_bottom *b, const struct uvmp_policy *policy, con
 	b->now_ns = b->throttled_ns = b->paused_until_ns = b->retry_ns = 0;
 	b->ended_ticket = 0;
 	for (u32 i = 0; i < b->driver->params.gpus; i++) {
-		emu_counter_set(&b->driver->gpu[i], counter_threshold(policy), b->wants_touches);
+		emu_counter_set(&b->driver->gpu[i], threshold, b->wants_touches);
 		emu_gpu_toggle(&b->driver->gpu[i], true);
 		emu_gpu_limit(&b->driver->gpu[i], 0);
 	}

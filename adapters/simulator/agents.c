@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "array.h"
+#include "engine_setup.h"
 #include "host.h"
 
 /* -- room -- */
@@ -97,7 +98,7 @@ static bool write_fault(struct agents *a, struct uvmp_service *service, uint32_t
 	uint32_t right = right_on(agent->block, HOST_GPU, agent->page);
 	struct uvmp_fault fault = {.address = agent->block->shape.start + (uint64_t)agent->page * PAGE_BYTES,
 				   .aperture = UVMP_APERTURE_VID,
-				   .utlb = index % AGENTS_UTLBS,
+				   .utlb = index % SETUP_UTLBS,
 				   .type = right == UVMP_RIGHT_NONE   ? UVMP_FAULT_INVALID_PTE
 					   : right == UVMP_RIGHT_READ ? UVMP_FAULT_WRITE
 								     : UVMP_FAULT_ATOMIC,

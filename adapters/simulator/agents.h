@@ -11,7 +11,6 @@
 
 #include "space.h"
 
-#define AGENTS_UTLBS 64u /* agents share uTLBs: agent modulo this */
 
 struct agent {
 	struct sim_block *block;

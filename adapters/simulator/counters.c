@@ -2,16 +2,6 @@
 
 #define SUB_BYTES 65536u
 
-bool counters_are_on(const struct uvmp_policy *policy, uint32_t page_bytes)
-{
-	int32_t parameter = policy->counters == UVMP_COUNTERS_ON    ? 1
-			    : policy->counters == UVMP_COUNTERS_OFF ? 0
-								    : -1;
-
-	return uvmp_counter_is_enabled(parameter, false) &&
-	       (policy->counters == UVMP_COUNTERS_ON || uvmp_counter_is_serviced(page_bytes, policy->quirks));
-}
-
 bool counters_use(struct host *host, struct sim_block *block, uint32_t page)
 {
 	struct sim_counter *counter = &block->counter;

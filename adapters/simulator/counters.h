@@ -10,8 +10,6 @@
 #define COUNTERS_NOTES                                                                                       \
 	256u /* entries of the notification buffer; what does not fit is lost and notifies later */
 
-/* Will the engine act on notifications, so that counting is worth while? */
-bool counters_are_on(const struct uvmp_policy *policy, uint32_t page_bytes);
 /* The GPU has used a page of the block that lies on the CPU. True: the engine has been notified. */
 bool counters_use(struct host *host, struct sim_block *block, uint32_t page);
 /* The action CLEAR. */

@@ -2,16 +2,13 @@
 #include "host.h"
 
 #include "counters.h"
-#include "uvmpolicy/adapt.h"
-#include "uvmpolicy/pmm.h"
+#include "engine_setup.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define RANGES_MOST  65536u
-#define ENTRIES_MOST 65536u /* of a fault buffer, one of which stays free */
 #define BLOCKS_SPARE 1024u  /* for ranges that are announced later */
-#define SPLITS_SPARE 4096u  /* the same */
 
 bool host_fail(struct host *h, const char *text)
 {
@@ -112,22 +109,11 @@ static bool check_policy(struct host *h)
 		         h->space.page_bytes / 1024u, evictors);
 		return host_fail(h, text);
 	}
-	if (policy->replay.max_batch < ENTRIES_MOST)
+	if (policy->replay.max_batch < SETUP_ENTRIES_MOST)
 		return true;
 	snprintf(text, sizeof(text), "batch=%u: a fault buffer holds no more than %u",
-		 policy->replay.max_batch, ENTRIES_MOST - 1u);
+		 policy->replay.max_batch, SETUP_ENTRIES_MOST - 1u);
 	return host_fail(h, text);
-}
-
-/* A root is split for a block that is smaller, hence no more of them than blocks, with some for later ranges.
- */
-static uint32_t splits(uint32_t blocks, uint64_t roots)
-{
-	uint64_t most = blocks + SPLITS_SPARE;
-
-	if (most > UVMP_SPLITS_MAX)
-		most = UVMP_SPLITS_MAX;
-	return (uint32_t)(most < roots ? most : roots);
 }
 
 static bool open_engine(struct host *h, const struct uvmp_service_params *params, uint64_t roots)
@@ -156,13 +142,12 @@ static bool open_engine(struct host *h, const struct uvmp_service_params *params
 
 uint64_t host_capacity_bytes(const struct host *h)
 {
-	return uvmp_etc_capacity(UVMP_ETC_COMPRESSION, h->result->memory_bytes,
-				 h->params.run.policy->memory_ratio, h->space.page_bytes);
+	return setup_capacity_bytes(h->params.run.policy, h->result->memory_bytes, h->space.page_bytes);
 }
 
 bool host_open(struct host *h)
 {
-	struct uvmp_processors processors = {.count = 2, .can_access = {1u, 3u}, .native_atomics = {1u, 2u}};
+	struct uvmp_processors processors = {0};
 	struct uvmp_service_gpu gpu = {.utlbs = h->params.utlbs,
 				       .fault_entries = h->params.fault_entries,
 				       .notes = COUNTERS_NOTES,
@@ -180,11 +165,12 @@ bool host_open(struct host *h)
 	uint64_t roots = 0;
 
 	h->result->footprint_bytes = h->space.footprint_bytes;
+	setup_processors(1, &processors);
 	uvmp_policy_needs(h->params.run.policy, &h->needs);
 	if (!choose_memory(h, &roots) || !check_policy(h))
 		return false;
 	gpu.memory_bytes = h->result->memory_bytes;
-	gpu.splits = splits(params.blocks, host_capacity_bytes(h) / ROOT_BYTES);
+	gpu.splits = setup_splits(params.blocks, host_capacity_bytes(h));
 	if (!open_engine(h, &params, roots))
 		return false;
 	uvmp_service_bind(h->service, HOST_GPU, UVMP_APERTURE_VID, 0, 0, HOST_SPACE);

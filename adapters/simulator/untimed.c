@@ -7,15 +7,12 @@
 
 #include "agents.h"
 #include "counters.h"
+#include "engine_setup.h"
 #include "interrupt.h"
 #include "progress.h"
 #include "host.h"
+#include "stalled.h"
 #include "uvmpolicy/uvmpolicy.h"
-
-#define IDLE_MOST    1000u /* bottom halves in a row that serve faults and resume no agent */
-#define BUFFER_LEAST 1024u /* entries of the fault buffer, more if a batch is larger: */
-#define BUFFER_MOST  65536u
-#define REPLAY_NS    1000u /* the clock advances by this much at each replay */
 
 struct untimed {
 	struct host host;
@@ -69,7 +66,7 @@ static void replay(struct untimed *d)
 	const struct agent_turn *went;
 	uint32_t count = agents_release(&d->agents, d->host.needs.touches, &went);
 
-	d->now_ns += REPLAY_NS;
+	d->now_ns += STALLED_REPLAY_NS;
 	d->released += count;
 	for (uint32_t i = 0; i < count; i++) {
 		const struct agent *agent = &d->agents.agent[went[i].agent];
@@ -168,7 +165,7 @@ static bool bottom_half(struct untimed *d)
 	else if (d->host.result->far_faults !=
 		 far_faults) /* stale faults do not count: many may follow each other */
 		d->idle++;
-	if (d->idle == IDLE_MOST)
+	if (d->idle == STALLED_IDLE_MOST)
 		return host_fail(&d->host, HOST_NEVER_RESUMED);
 	return true;
 }
@@ -401,23 +398,13 @@ static bool rows(struct untimed *d)
 	}
 }
 
-/* A batch fits into the buffer. */
-static uint32_t buffer_entries(const struct uvmp_policy *policy)
-{
-	uint32_t batch = policy->replay.max_batch;
-
-	if (batch < BUFFER_LEAST)
-		return BUFFER_LEAST;
-	return batch < BUFFER_MOST ? batch + 1u : BUFFER_MOST;
-}
-
 bool untimed_run(struct source *source, const struct sim_run *run, struct sim_result *result,
 		 char error[SOURCE_ERROR_MAX])
 {
 	struct host_params params = {.run = *run,
 				     .page_bytes = PAGE_BYTES,
-				     .utlbs = AGENTS_UTLBS,
-				     .fault_entries = buffer_entries(run->policy)};
+				     .utlbs = SETUP_UTLBS,
+				     .fault_entries = setup_fault_entries(run->policy)};
 	struct untimed *d = calloc(1, sizeof(*d));
 	bool is_done;
 
@@ -426,7 +413,7 @@ bool untimed_run(struct source *source, const struct sim_run *run, struct sim_re
 		snprintf(error, SOURCE_ERROR_MAX, "out of memory");
 		return false;
 	}
-	d->has_counters = counters_are_on(run->policy, PAGE_BYTES);
+	d->has_counters = setup_counts_accesses(run->policy, PAGE_BYTES);
 	is_done = host_init(&d->host, &params, source, result, error) && rows(d);
 	host_close(&d->host, is_done);
 	agents_close(&d->agents);

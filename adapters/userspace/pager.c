@@ -1,18 +1,17 @@
 /* Creation and destruction of a pager. */
+#include "engine_setup.h"
 #include "pager_internal.h"
+#include "store_internal.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#define ENTRIES_LEAST 1024u
-#define ENTRIES_MOST  65536u
-#define CUTS_MOST     2048u /* of memory by advice; each adds a range and a block to the engine */
-#define AREAS_MOST    8192u /* at a time */
-#define LARGE_PAGE    65536u
-#define TIMES_BUDGET  64u /* default of managed memory */
+#define CUTS_MOST    2048u /* of memory by advice; each adds a range and a block to the engine */
+#define AREAS_MOST   8192u /* at a time */
+#define LARGE_PAGE   65536u
+#define TIMES_BUDGET 64u /* default of managed memory */
 /* The engine's limit of managed memory (service.h), less the blocks that ranges may need. */
 #define BLOCKS_MOST ((1u << 24) - CUTS_MOST - AREAS_MOST)
 #define SEED	    1u	  /* as in uvmsim */
@@ -26,50 +25,35 @@ void uvmp_pager_config_init(struct uvmp_pager_config *config)
 	*config = (struct uvmp_pager_config){.page_bytes = 4096, .batch_threads = 1};
 }
 
-struct error {
-	char *text;
-	size_t bytes;
-};
-
-static int refuse(struct error error, int number, const char *format, ...)
-{
-	va_list arguments;
-
-	if (error.bytes == 0)
-		return number;
-	va_start(arguments, format);
-	vsnprintf(error.text, error.bytes, format, arguments);
-	va_end(arguments);
-	return number;
-}
-
-static int check(const struct uvmp_pager_config *c, struct error error)
+static int check(const struct uvmp_pager_config *c, struct text error)
 {
 	uint64_t most = (uint64_t)1 << 46;
 
 	if (c->budget_bytes < UVMP_PAGER_BUDGET_LEAST)
-		return refuse(error, -EINVAL,
-			      "budget: %llu bytes are not accepted; 8 MiB and more: one instruction may need "
-			      "four VABlocks at once",
-			      (unsigned long long)c->budget_bytes);
+		return text_refuse(
+			error, -EINVAL,
+			"budget: %llu bytes are not accepted; 8 MiB and more: one instruction may need "
+			"four VABlocks at once",
+			(unsigned long long)c->budget_bytes);
 	if (c->budget_bytes > most)
-		return refuse(error, -EINVAL, "budget: %llu bytes are not accepted; 64 TiB at most",
-			      (unsigned long long)c->budget_bytes);
+		return text_refuse(error, -EINVAL, "budget: %llu bytes are not accepted; 64 TiB at most",
+				   (unsigned long long)c->budget_bytes);
 	if (c->managed_bytes != 0 && (c->managed_bytes < BLOCK_BYTES || c->managed_bytes > most))
-		return refuse(error, -EINVAL, "managed memory: %llu bytes are not accepted; 2 MiB and more",
-			      (unsigned long long)c->managed_bytes);
+		return text_refuse(error, -EINVAL,
+				   "managed memory: %llu bytes are not accepted; 2 MiB and more",
+				   (unsigned long long)c->managed_bytes);
 	if (c->page_bytes != 4096 && c->page_bytes != 65536)
-		return refuse(error, -EINVAL, "pages of %u bytes are not accepted; 4096 65536",
-			      c->page_bytes);
+		return text_refuse(error, -EINVAL, "pages of %u bytes are not accepted; 4096 65536",
+				   c->page_bytes);
 	if (c->sample_pages > SAMPLE_MOST)
-		return refuse(error, -EINVAL, "a sample of %u pages is not accepted; 0..%u", c->sample_pages,
-			      SAMPLE_MOST);
+		return text_refuse(error, -EINVAL, "a sample of %u pages is not accepted; 0..%u",
+				   c->sample_pages, SAMPLE_MOST);
 	if (c->batch_threads < 1 || c->batch_threads > 16)
-		return refuse(error, -EINVAL, "%u threads are not accepted; 1..16", c->batch_threads);
+		return text_refuse(error, -EINVAL, "%u threads are not accepted; 1..16", c->batch_threads);
 	return 0;
 }
 
-static int take_policy(struct uvmp_pager *p, const struct uvmp_pager_config *c, struct error error)
+static int take_policy(struct uvmp_pager *p, const struct uvmp_pager_config *c, struct text error)
 {
 	const char *text = c->policy ? c->policy : getenv("UVMP_POLICY");
 	char evictors[UVMP_POLICY_EVICTORS_MAX];
@@ -80,26 +64,17 @@ static int take_policy(struct uvmp_pager *p, const struct uvmp_pager_config *c, 
 		text = UVMP_PAGER_POLICY;
 	uvmp_policy_init(&p->policy);
 	if (uvmp_policy_parse(text, strlen(text), &p->policy, &what) != UVMP_OK)
-		return refuse(error, -EINVAL, "policy: %s", what.text);
+		return text_refuse(error, -EINVAL, "policy: %s", what.text);
 	uvmp_policy_needs(&p->policy, &needs);
 	p->wants_touches = needs.touches;
 	if ((needs.page_bytes & c->page_bytes) == 0) {
 		uvmp_policy_evictors(c->page_bytes, evictors, sizeof(evictors));
-		return refuse(error, -EINVAL, "policy: with pages of %u bytes only evict=%s work",
-			      c->page_bytes, evictors);
+		return text_refuse(error, -EINVAL, "policy: with pages of %u bytes only evict=%s work",
+				   c->page_bytes, evictors);
 	}
 	if (p->policy.replay.max_batches == 0 && p->policy.quirks)
-		return refuse(error, -EINVAL, "policy: max_batches=0 services nothing");
+		return text_refuse(error, -EINVAL, "policy: max_batches=0 services nothing");
 	return 0;
-}
-
-static uint32_t entries(const struct uvmp_policy *policy)
-{
-	uint32_t batch = policy->replay.max_batch;
-
-	if (batch < ENTRIES_LEAST)
-		return ENTRIES_LEAST;
-	return batch < ENTRIES_MOST ? batch + 1u : ENTRIES_MOST;
 }
 
 /* A policy may assume compressed memory, which holds more than its size. Here the budget is what the
@@ -111,12 +86,12 @@ static uint64_t memory_for(const struct uvmp_policy *policy, uint64_t budget)
 	return bytes < BLOCK_BYTES ? BLOCK_BYTES : bytes;
 }
 
-static int open_engine(struct uvmp_pager *p, uint64_t budget, uint64_t managed, struct error error)
+static int open_engine(struct uvmp_pager *p, uint64_t budget, uint64_t managed, struct text error)
 {
 	uint64_t held = memory_for(&p->policy, budget);
 	struct uvmp_processors processors = {.count = 2, .can_access = {1u, 2u}, .native_atomics = {1u, 2u}};
 	struct uvmp_service_gpu gpu = {
-		.memory_bytes = held, .fault_entries = entries(&p->policy), .utlbs = UTLBS};
+		.memory_bytes = held, .fault_entries = setup_fault_entries(&p->policy), .utlbs = SETUP_UTLBS};
 	struct uvmp_service_params params = {.policy = &p->policy,
 					     .processors = &processors,
 					     .gpu = &gpu,
@@ -138,24 +113,24 @@ static int open_engine(struct uvmp_pager *p, uint64_t budget, uint64_t managed, 
 		gpu.splits = (uint32_t)(held / BLOCK_BYTES);
 	size = uvmp_service_size(&params, params.blocks);
 	if (uvmp_service_params_check(&params, &wrong) != UVMP_OK)
-		return refuse(error, -EINVAL, "budget or managed memory is too large for this policy: %s",
-			      wrong.text);
+		return text_refuse(error, -EINVAL,
+				   "budget or managed memory is too large for this policy: %s", wrong.text);
 	if (size == 0)
-		return refuse(error, -EINVAL, "budget or managed memory is too large for this policy");
+		return text_refuse(error, -EINVAL, "budget or managed memory is too large for this policy");
 	p->arena_bytes = size + (size_t)params.blocks * EACH_BYTES;
 	p->arena = mmap(NULL, p->arena_bytes, PROT_READ | PROT_WRITE,
 			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (p->arena == MAP_FAILED) {
 		p->arena = NULL;
-		return refuse(error, -ENOMEM, "no address space for the engine");
+		return text_refuse(error, -ENOMEM, "no address space for the engine");
 	}
 	if (uvmp_service_init(&params, p->arena, p->arena_bytes, &p->service) != UVMP_OK)
-		return refuse(error, -EINVAL, "the policy does not work with this memory");
+		return text_refuse(error, -EINVAL, "the policy does not work with this memory");
 	uvmp_service_bind(p->service, GPU, UVMP_APERTURE_VID, 0, 0, SPACE);
 	return 0;
 }
 
-static int open_trace(struct uvmp_pager *p, const struct uvmp_pager_config *c, struct error error)
+static int open_trace(struct uvmp_pager *p, const struct uvmp_pager_config *c, struct text error)
 {
 	char policy[UVMP_POLICY_TEXT_MAX];
 	int status;
@@ -164,9 +139,9 @@ static int open_trace(struct uvmp_pager *p, const struct uvmp_pager_config *c, s
 		return 0;
 	p->trace = trace_file_open(c->trace, &status);
 	if (status == -ENOTSUP)
-		return refuse(error, status, "%s cannot be compressed: built without zstd", c->trace);
+		return text_refuse(error, status, "%s cannot be compressed: built without zstd", c->trace);
 	if (!p->trace)
-		return refuse(error, status, "%s: %s", c->trace, strerror(-status));
+		return text_refuse(error, status, "%s: %s", c->trace, strerror(-status));
 	uvmp_pager_policy(p, policy, sizeof(policy));
 	trace_file_comment(p->trace, "recorded by the pager of libuvmpolicy from %s",
 			   program_invocation_short_name);
@@ -211,24 +186,24 @@ static uint64_t managed_for(const struct uvmp_pager *p, const struct uvmp_pager_
 	return (bytes < most ? bytes : most) / BLOCK_BYTES * BLOCK_BYTES;
 }
 
-static int open_all(struct uvmp_pager *p, const struct uvmp_pager_config *c, struct error error)
+static int open_all(struct uvmp_pager *p, const struct uvmp_pager_config *c, struct text error)
 {
 	char text[256] = "";
 	int status = take_policy(p, c, error);
 	uint64_t managed = status == 0 ? managed_for(p, c) : 0;
 
 	if (status == 0 && c->managed_bytes > managed_most(&p->policy))
-		return refuse(
+		return text_refuse(
 			error, -EINVAL,
 			"managed memory (managed_bytes, --managed): %llu bytes are not accepted; %llu at "
 			"most with evict=%s",
 			(unsigned long long)c->managed_bytes, (unsigned long long)managed_most(&p->policy),
 			uvmp_evict_name(p->policy.evict));
 	if (status == 0 && c->budget_bytes > managed_most(&p->policy))
-		return refuse(error, -EINVAL,
-			      "budget: %llu bytes are not accepted; %llu at most with evict=%s",
-			      (unsigned long long)c->budget_bytes,
-			      (unsigned long long)managed_most(&p->policy), uvmp_evict_name(p->policy.evict));
+		return text_refuse(
+			error, -EINVAL, "budget: %llu bytes are not accepted; %llu at most with evict=%s",
+			(unsigned long long)c->budget_bytes, (unsigned long long)managed_most(&p->policy),
+			uvmp_evict_name(p->policy.evict));
 	if (status == 0)
 		status = open_engine(p, c->budget_bytes, managed, error);
 	if (status != 0)
@@ -237,26 +212,26 @@ static int open_all(struct uvmp_pager *p, const struct uvmp_pager_config *c, str
 		p->store = uvmp_store_open(c->store ? c->store : "mem", managed / UVMP_STORE_PAGE_BYTES,
 					   &status, text, sizeof(text));
 	if (!p->store)
-		return refuse(error, status, "%s", text);
+		return text_refuse(error, status, "%s", text);
 	p->areas.most = managed;
 	p->areas.page_bytes = p->page_bytes;
 	p->bounce = mmap(NULL, BLOCK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (p->bounce == MAP_FAILED) {
 		p->bounce = NULL;
-		return refuse(error, -ENOMEM, "out of memory");
+		return text_refuse(error, -ENOMEM, "out of memory");
 	}
 	status = uffd_open(&p->uffd, c->is_user_mode, p->store->is_mapped);
 	if (status != 0)
-		return refuse(error, status, "userfaultfd: %s", why_no_userfaultfd(p, status));
+		return text_refuse(error, status, "userfaultfd: %s", why_no_userfaultfd(p, status));
 	p->start_ns = pager_now_ns();
 	status = sample_open(&p->sample, p->uffd.is_mapped ? 0 : c->sample_pages, p->page_bytes);
 	if (status != 0)
-		return refuse(error, status, "out of memory");
+		return text_refuse(error, status, "out of memory");
 	status = open_trace(p, c, error);
 	if (status != 0)
 		return status;
 	status = pager_start(p, c->batch_threads);
-	return status == 0 ? 0 : refuse(error, status, "no thread: %s", strerror(-status));
+	return status == 0 ? 0 : text_refuse(error, status, "no thread: %s", strerror(-status));
 }
 
 static void close_all(struct uvmp_pager *p)
@@ -288,16 +263,16 @@ static void close_all(struct uvmp_pager *p)
 
 static int create(const struct uvmp_pager_config *c, struct uvmp_pager **pager, char *text, size_t text_bytes)
 {
-	struct error error = {text, text ? text_bytes : 0};
+	struct text error = {text, text ? text_bytes : 0};
 	struct uvmp_pager *p = c && pager ? calloc(1, sizeof(*p)) : NULL;
 	int status;
 
 	if (!p && c && c->own_store)
 		c->own_store->close(c->own_store);
 	if (!c || !pager)
-		return refuse(error, -EINVAL, "no configuration");
+		return text_refuse(error, -EINVAL, "no configuration");
 	if (!p)
-		return refuse(error, -ENOMEM, "out of memory");
+		return text_refuse(error, -ENOMEM, "out of memory");
 	pthread_mutex_init(&p->lock, NULL);
 	p->uffd.fd = -1;
 	p->store = c->own_store;

@@ -43,7 +43,6 @@
 
 #define GPU	      1u
 #define SPACE	      1u
-#define UTLBS	      64u /* threads share them by number */
 #define BLOCK_BYTES   UVMP_PAGER_BLOCK_BYTES
 #define KERNEL_PAGE   ((uint64_t)UVMP_STORE_PAGE_BYTES)
 #define SEGMENTS_MORE 7u /* arena segments beside the first: as many as the engine accepts */

@@ -42,7 +42,7 @@ struct text {
 };
 
 /* Writes the text, and returns `error`. */
-__attribute__((format(printf, 3, 4))) int store_refuse(struct text text, int error, const char *format, ...);
+__attribute__((format(printf, 3, 4))) int text_refuse(struct text text, int error, const char *format, ...);
 
 struct place {
 	int fd; /* without a name if it is a file */

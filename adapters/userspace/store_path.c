@@ -29,7 +29,7 @@
 
 static const char mark[] = "uvmp-store 1\n";
 
-int store_refuse(struct text text, int error, const char *format, ...)
+int text_refuse(struct text text, int error, const char *format, ...)
 {
 	va_list arguments;
 
@@ -129,7 +129,7 @@ static int take_directory(struct place *place, const char *path, struct text tex
 		return -errno;
 	fd = open_in(place->directory);
 	if (fd < 0)
-		return store_refuse(text, fd, "%.200s: no file can be made there: %s", path, strerror(-fd));
+		return text_refuse(text, fd, "%.200s: no file can be made there: %s", path, strerror(-fd));
 	place->fd = fd;
 	return 0;
 }
@@ -143,12 +143,12 @@ static int take_file(struct place *place, const char *path, struct text text)
 	if (fstat(place->fd, &stat) != 0 || !realpath(path, place->directory))
 		return -errno;
 	if (!S_ISREG(stat.st_mode) || stat.st_size != 0)
-		return store_refuse(text, -EEXIST, "%.200s: holds %lld bytes; only an empty file is taken",
+		return text_refuse(text, -EEXIST, "%.200s: holds %lld bytes; only an empty file is taken",
 				    path, (long long)stat.st_size);
 	if (unlink(place->directory) != 0) {
 		int error = -errno;
 
-		return store_refuse(text, error, "%.200s: cannot be removed again: %s", path,
+		return text_refuse(text, error, "%.200s: cannot be removed again: %s", path,
 				    strerror(-error));
 	}
 	slash = strrchr(place->directory, '/');
@@ -171,7 +171,7 @@ static int mark_device(int fd, uint8_t *head, const char *path, struct text text
 	if (done != (ssize_t)HEAD_BYTES)
 		return done < 0 ? -errno : -EIO;
 	if (memcmp(head, mark, sizeof(mark)) != 0 && !is_empty(head))
-		return store_refuse(text, -EEXIST,
+		return text_refuse(text, -EEXIST,
 				    "%.200s: its first MiB is not empty (a file system, a partition table?); "
 				    "only a device whose first MiB holds zeros is taken",
 				    path);
@@ -194,7 +194,7 @@ static int take_device(struct place *place, const char *path, struct text text)
 	if (ioctl(place->fd, BLKGETSIZE64, &bytes) != 0)
 		return -errno;
 	if (bytes < HEAD_BYTES + BLOCK_BYTES)
-		return store_refuse(text, -ENOSPC, "%.200s: the device has %llu bytes; 3 MiB and more", path,
+		return text_refuse(text, -ENOSPC, "%.200s: the device has %llu bytes; 3 MiB and more", path,
 				    (unsigned long long)bytes);
 	go_direct(place->fd);
 	head = mmap(NULL, HEAD_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -220,14 +220,14 @@ static int take_path(struct place *place, const char *path, struct text text)
 	if (is_there && S_ISDIR(stat_of_path.st_mode))
 		return take_directory(place, path, text);
 	if (is_there && !is_device && !S_ISREG(stat_of_path.st_mode))
-		return store_refuse(text, -EINVAL, "%.200s: not a file, directory or block device", path);
+		return text_refuse(text, -EINVAL, "%.200s: not a file, directory or block device", path);
 	if (is_device)
 		flags = O_EXCL; /* exclusive */
 	place->fd = open(path, O_RDWR | O_CLOEXEC | flags, 0600);
 	if (place->fd < 0 && errno == EBUSY)
-		return store_refuse(text, -EBUSY, "%.200s: in use: mounted, or part of something", path);
+		return text_refuse(text, -EBUSY, "%.200s: in use: mounted, or part of something", path);
 	if (place->fd < 0 && errno == EEXIST)
-		return store_refuse(text, -EEXIST, "%.200s: a link to nowhere", path);
+		return text_refuse(text, -EEXIST, "%.200s: a link to nowhere", path);
 	if (place->fd < 0)
 		return -errno;
 	return is_device ? take_device(place, path, text) : take_file(place, path, text);
@@ -248,6 +248,6 @@ int place_open(struct place *place, const char *path, uint64_t pages, struct tex
 	if (place->fd >= 0)
 		close(place->fd);
 	if (text.bytes != 0 && text.to[0] == '\0')
-		store_refuse(text, error, "%.200s: %s", path, strerror(-error));
+		text_refuse(text, error, "%.200s: %s", path, strerror(-error));
 	return error;
 }

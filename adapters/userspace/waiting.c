@@ -5,6 +5,7 @@
 #include "pager_internal.h"
 
 #include "array.h"
+#include "engine_setup.h"
 
 /* Pages whose threads are to be woken; end 0: none. */
 struct waking {
@@ -18,7 +19,7 @@ static bool report(void *host, const struct stalled *fault)
 	struct uvmp_pager *p = host;
 	struct uvmp_fault reported = {.address = fault->address,
 				      .aperture = UVMP_APERTURE_VID,
-				      .utlb = fault->agent % UTLBS,
+				      .utlb = fault->agent % SETUP_UTLBS,
 				      .type = UVMP_FAULT_INVALID_PTE,
 				      .access = fault->access};
 

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "agents.h"
+#include "engine_setup.h"
 #include "host.h"
 #include "uvmpolicy/uvmpolicy.h"
 
@@ -54,7 +55,7 @@ static void open_world(struct world *w, uint64_t seed)
 {
 	struct uvmp_processors processors = {.count = 2, .can_access = {1u, 3u}, .native_atomics = {1u, 2u}};
 	struct uvmp_service_gpu gpu = {
-	        .memory_bytes = 64u * ROOT_BYTES, .utlbs = AGENTS_UTLBS, .fault_entries = ENTRIES + 1u};
+	        .memory_bytes = 64u * ROOT_BYTES, .utlbs = SETUP_UTLBS, .fault_entries = ENTRIES + 1u};
 	struct uvmp_policy policy;
 	struct uvmp_service_params params = {.policy = &policy,
 	                                     .processors = &processors,

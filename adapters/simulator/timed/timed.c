@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "array.h"
+#include "engine_setup.h"
 #include "../counters.h"
 #include "../interrupt.h"
 #include "../progress.h"
@@ -686,7 +687,7 @@ static bool open_timed(struct timed *m, struct source *source)
 	if (!open_program(m, source) || !host_open(&system->host))
 		return false;
 	m->counts_accesses = system->host.needs.accesses;
-	m->has_counters = counters_are_on(system->host.params.run.policy, system->model->page_bytes);
+	m->has_counters = setup_counts_accesses(system->host.params.run.policy, system->model->page_bytes);
 	is_watching = m->counts_accesses || m->has_counters;
 	system->root_ns =
 		array_zeros(host_capacity_bytes(&system->host) / ROOT_BYTES, sizeof(*system->root_ns));
