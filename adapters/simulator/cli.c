@@ -118,3 +118,43 @@ void cli_close(FILE *file)
 	if (file != stdin)
 		fclose(file);
 }
+
+/* -- options -- */
+
+int cli_take_options(struct options *options, int (*take)(void *request, int option, const char *value),
+		     void *request)
+{
+	int status = CLI_DONE, option;
+	const char *value;
+
+	while (status == CLI_DONE && (option = options_next(options, &value)) != OPTIONS_END) {
+		if (option == OPTIONS_BAD)
+			status = CLI_BAD_INPUT;
+		else if (option == OPTIONS_OPERAND)
+			status = say_error("%s: unexpected argument %s", options->argv[0], value);
+		else
+			status = take(request, option, value);
+	}
+	return status;
+}
+
+int cli_format(const char *text, enum report_format *format)
+{
+	int number = options_format("--format", text);
+
+	*format = number < 0 ? REPORT_TABLE : (enum report_format)number;
+	return number < 0 ? CLI_BAD_INPUT : CLI_DONE;
+}
+
+int cli_seed(const char *text, uint64_t *seed)
+{
+	return options_number("--seed", text, 0, UINT64_MAX, seed) ? CLI_DONE : CLI_BAD_INPUT;
+}
+
+int cli_memory(bool is_percent, const char *text, struct sim_memory *memory)
+{
+	bool is_good = is_percent ? cli_oversub("--oversub", text, &memory->oversub_percent)
+				  : options_size("--memory", text, 2097152, UINT64_C(1) << 44, &memory->bytes);
+
+	return is_good ? CLI_DONE : CLI_BAD_INPUT;
+}

@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #include "options.h"
+#include "report.h"
 #include "say.h"
 
 enum cli_exit { CLI_DONE = 0, CLI_CHECK_FAILED = 1, CLI_BAD_INPUT = 2 };
@@ -32,10 +33,22 @@ bool cli_flush(void);
 		.argc = argc, .argv = argv, .list = (names), .help = "uvmsim " subcommand " --help"          \
 	}
 
+/* Gives each option of a subcommand without operands to `take`, which returns CLI_DONE, or CLI_BAD_INPUT after a report.
+ * Returns CLI_DONE, or the first other status. main has answered --help. */
+int cli_take_options(struct options *options, int (*take)(void *request, int option, const char *value),
+		     void *request);
+
 /* -- values; each reports with the name of the option and returns false if the text is not accepted -- */
 /* Over-subscription: percent (125 or 125%; whole numbers below 20 only with the sign), or a ratio with a
  * point (1.25, up to 19.99). *percent is 1..10000. */
 bool cli_oversub(const char *option, const char *text, uint32_t *percent);
+
+/* --format */
+int cli_format(const char *text, enum report_format *format);
+/* --seed */
+int cli_seed(const char *text, uint64_t *seed);
+/* GPU memory: --memory in bytes, or --oversub in percent. */
+int cli_memory(bool is_percent, const char *text, struct sim_memory *memory);
 
 /* Opens for reading; "-" is stdin. NULL after a report (also for a directory). Close with cli_close. */
 FILE *cli_open(const char *path);

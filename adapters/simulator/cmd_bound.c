@@ -34,22 +34,30 @@ struct request {
 	enum report_format format;
 };
 
-static int set_memory(struct request *q, enum option option, const char *value)
+static int take(void *request, int option, const char *value)
 {
-	if (q->memory.bytes != 0 || q->memory.oversub_percent != 0)
-		return say_error("bound: one memory size");
-	if (option == MEMORY ? !options_size("--memory", value, 2097152, UINT64_C(1) << 44, &q->memory.bytes)
-			     : !cli_oversub("--oversub", value, &q->memory.oversub_percent))
-		return CLI_BAD_INPUT;
-	return CLI_DONE;
-}
+	struct request *q = request;
 
-static int set_format(enum report_format *format, const char *value)
-{
-	int number = options_format("--format", value);
-
-	*format = number < 0 ? REPORT_TABLE : (enum report_format)number;
-	return number < 0 ? CLI_BAD_INPUT : CLI_DONE;
+	switch ((enum option)option) {
+	case WORKLOAD:
+	case TRACE:
+		if (q->sources.count > 0)
+			return say_error("bound: one workload or trace");
+		return cli_source_add(&q->sources, option == TRACE, value);
+	case MEMORY:
+	case OVERSUB:
+		if (q->memory.bytes != 0 || q->memory.oversub_percent != 0)
+			return say_error("bound: one memory size");
+		q->has_oversub = option == OVERSUB;
+		return cli_memory(q->has_oversub, value, &q->memory);
+	case SEED:
+		return cli_seed(value, &q->sources.seed);
+	case FORMAT:
+		return cli_format(value, &q->format);
+	case HELP:
+		break;
+	}
+	return CLI_BAD_INPUT;
 }
 
 static int run(struct request *q)
@@ -86,39 +94,8 @@ int cmd_bound(int argc, char **argv)
 {
 	struct options args = CLI_OPTIONS(options, "bound");
 	struct request q = {.sources = {.seed = 1}};
-	int status = CLI_DONE;
-	const char *value;
+	int status = cli_take_options(&args, take, &q);
 
-	while (status == CLI_DONE) {
-		int option = options_next(&args, &value);
-
-		if (option == OPTIONS_END)
-			break;
-		switch (option) {
-		case WORKLOAD:
-		case TRACE:
-			if (q.sources.count > 0)
-				return say_error("bound: one workload or trace");
-			status = cli_source_add(&q.sources, option == TRACE, value);
-			break;
-		case MEMORY:
-		case OVERSUB:
-			status = set_memory(&q, (enum option)option, value);
-			q.has_oversub = option == OVERSUB;
-			break;
-		case SEED:
-			if (!options_number("--seed", value, 0, UINT64_MAX, &q.sources.seed))
-				return CLI_BAD_INPUT;
-			break;
-		case FORMAT:
-			status = set_format(&q.format, value);
-			break;
-		case OPTIONS_OPERAND:
-			return say_error("bound: unexpected argument %s", value);
-		default: /* a bad option is reported; main handles --help */
-			return CLI_BAD_INPUT;
-		}
-	}
 	if (status != CLI_DONE)
 		return status;
 	if (q.sources.count == 0)

@@ -83,26 +83,15 @@ static int add_memory(struct run_request *q, bool is_percent, const char *value)
 		return say_error("more than %d memory sizes", MANY);
 	q->memories++;
 	q->has_oversub = q->has_oversub || is_percent;
-	if (!is_percent)
-		return options_size("--memory", value, 2097152, UINT64_C(1) << 44, &memory->bytes)
-			       ? CLI_DONE
-			       : CLI_BAD_INPUT;
-	return cli_oversub("--oversub", value, &memory->oversub_percent) ? CLI_DONE : CLI_BAD_INPUT;
+	return cli_memory(is_percent, value, memory);
 }
 
-static int set_format(enum report_format *format, const char *value)
+static int add_option(void *request, int option, const char *value)
 {
-	int number = options_format("--format", value);
-
-	*format = number < 0 ? REPORT_TABLE : (enum report_format)number;
-	return number < 0 ? CLI_BAD_INPUT : CLI_DONE;
-}
-
-static int add_option(struct run_request *q, enum option option, const char *value)
-{
+	struct run_request *q = request;
 	uint64_t number;
 
-	switch (option) {
+	switch ((enum option)option) {
 	case WORKLOAD:
 	case TRACE:
 		return cli_source_add(&q->sources, option == TRACE, value);
@@ -114,10 +103,9 @@ static int add_option(struct run_request *q, enum option option, const char *val
 	case POLICY:
 		return cli_policies_add(&q->policies, "--policy", value);
 	case SEED:
-		return options_number("--seed", value, 0, UINT64_MAX, &q->sources.seed) ? CLI_DONE
-											: CLI_BAD_INPUT;
+		return cli_seed(value, &q->sources.seed);
 	case FORMAT:
-		return set_format(&q->format, value);
+		return cli_format(value, &q->format);
 	case LOG:
 		q->log_path = value;
 		break;
@@ -134,8 +122,8 @@ static int add_option(struct run_request *q, enum option option, const char *val
 	case COMPLETIONS:
 		q->log.has_completions = true;
 		break;
-	case HELP:
-		break;
+	case HELP: /* main has answered it */
+		return CLI_BAD_INPUT;
 	}
 	return CLI_DONE;
 }
@@ -196,26 +184,9 @@ static int check_request(const struct run_request *q, const char *subcommand)
 	return CLI_DONE;
 }
 
-/* The whole command line; main answers --help. */
-static int take_arguments(struct run_request *q, struct options *args)
-{
-	int status = CLI_DONE, option;
-	const char *value;
-
-	while (status == CLI_DONE && (option = options_next(args, &value)) != OPTIONS_END) {
-		if (option == OPTIONS_BAD || option == HELP)
-			status = CLI_BAD_INPUT;
-		else if (option == OPTIONS_OPERAND)
-			status = say_error("%s: unexpected argument %s", args->argv[0], value);
-		else
-			status = add_option(q, (enum option)option, value);
-	}
-	return status;
-}
-
 static int run_request(struct run_request *q, struct options *args)
 {
-	int status = take_arguments(q, args);
+	int status = cli_take_options(args, add_option, q);
 
 	if (status == CLI_DONE)
 		status = set_defaults(q, args->argv[0]);

@@ -169,40 +169,39 @@ static int run(const struct cli_sources *sources, struct output *output)
 	return is_good ? CLI_DONE : say_error("%s", error);
 }
 
+struct request {
+	struct cli_sources sources;
+	struct output output;
+};
+
+static int take(void *request, int option, const char *value)
+{
+	struct request *q = request;
+
+	switch ((enum option)option) {
+	case WORKLOAD:
+	case TRACE:
+		if (q->sources.count > 0)
+			return say_error("trace: one workload or trace");
+		return cli_source_add(&q->sources, option == TRACE, value);
+	case SEED:
+		return cli_seed(value, &q->sources.seed);
+	case OUTPUT:
+		q->output.path = value;
+		return CLI_DONE;
+	case HELP:
+		break;
+	}
+	return CLI_BAD_INPUT;
+}
+
 int cmd_trace(int argc, char **argv)
 {
 	struct options args = CLI_OPTIONS(options, "trace");
-	struct cli_sources sources = {.seed = 1};
-	struct output output = {NULL, NULL, false, false};
-	int status = CLI_DONE;
-	const char *value;
+	struct request q = {.sources = {.seed = 1}};
+	int status = cli_take_options(&args, take, &q);
 
-	while (status == CLI_DONE) {
-		int option = options_next(&args, &value);
-
-		if (option == OPTIONS_END)
-			break;
-		switch (option) {
-		case WORKLOAD:
-		case TRACE:
-			if (sources.count > 0)
-				return say_error("trace: one workload or trace");
-			status = cli_source_add(&sources, option == TRACE, value);
-			break;
-		case SEED:
-			if (!options_number("--seed", value, 0, UINT64_MAX, &sources.seed))
-				return CLI_BAD_INPUT;
-			break;
-		case OUTPUT:
-			output.path = value;
-			break;
-		case OPTIONS_OPERAND:
-			return say_error("trace: unexpected argument %s", value);
-		default: /* a bad option is reported; main handles --help */
-			return CLI_BAD_INPUT;
-		}
-	}
-	if (status == CLI_DONE && sources.count == 0)
+	if (status == CLI_DONE && q.sources.count == 0)
 		return say_error("trace: one of --workload and --trace is needed; see `uvmsim trace --help`");
-	return status == CLI_DONE ? run(&sources, &output) : status;
+	return status == CLI_DONE ? run(&q.sources, &q.output) : status;
 }

@@ -770,18 +770,6 @@ static void test_user_prefetch_bypasses_tree(void **state)
 
 /* -- state and refusals -- */
 
-static void test_names(void **state)
-{
-	(void)state;
-	assert_string_equal(smart_evict_name(SMART_LRU_2M), "lru2m");
-	assert_string_equal(smart_evict_name(SMART_TBN), "tbn");
-	assert_string_equal(smart_evict_name(SMART_SL), "sl");
-	assert_string_equal(smart_evict_name(SMART_RANDOM_4K), "random4k");
-	assert_string_equal(smart_evict_name(SMART_LFU_2M), "lfu2m");
-	assert_string_equal(smart_evict_name(SMART_LRU_4K), "lru4k");
-	assert_null(smart_evict_name(SMART_EVICTORS));
-}
-
 static void test_size(void **state)
 {
 	uint64_t most = ((uint64_t)sizeof(struct smart_tree) + 4) * SMART_TREES_MAX +
@@ -907,7 +895,6 @@ int main(void)
 	        cmocka_unit_test(test_rebuilt_list),
 	        cmocka_unit_test(test_rebuilt_list_staged),
 	        cmocka_unit_test(test_user_prefetch_bypasses_tree),
-	        cmocka_unit_test(test_names),
 	        cmocka_unit_test(test_size),
 	        cmocka_unit_test(test_init),
 	        cmocka_unit_test(test_refusals),

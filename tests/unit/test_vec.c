@@ -65,7 +65,6 @@ static void test_first_failure(void **state)
 	(void)state;
 	assert_int_equal(vec_number(take("a=7 b=1"), "a", 0, 6), 0);
 	assert_int_equal(vec_number(&args, "b", 0, 6), 0);
-	assert_int_equal(vec_signed(&args, "b", 0, 6), 0);
 	assert_false(vec_flag(&args, "b"));
 	assert_int_equal(vec_proc(&args, "b"), 0);
 	assert_int_equal(vec_choice(&args, "b", names), 0);
@@ -97,23 +96,6 @@ static void test_number(void **state)
 	vec_number(take("n=18446744073709551616"), "n", 0, UINT64_MAX);
 	expect_error("n=18446744073709551616 is not accepted; 0..18446744073709551615, decimal, without "
 	             "leading zeros");
-}
-
-static void test_signed(void **state)
-{
-	static const char *const refused[] = {
-	        "n=-0", "n=--1", "n=-", "n=-01", "n=-6", "n=6", "n=-9223372036854775809"};
-
-	(void)state;
-	assert_int_equal(vec_signed(take("n=-5"), "n", -5, 5), -5);
-	assert_int_equal(vec_signed(take("n=5"), "n", -5, 5), 5);
-	assert_true(vec_signed(take("n=-9223372036854775808"), "n", INT64_MIN, INT64_MAX) == INT64_MIN);
-	assert_true(vec_signed(take("n=9223372036854775807"), "n", INT64_MIN, INT64_MAX) == INT64_MAX);
-	assert_false(args.failed);
-	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
-		vec_signed(take(refused[i]), "n", -5, 5);
-		assert_true(args.failed);
-	}
 }
 
 static void test_small_values(void **state)
@@ -594,7 +576,6 @@ int main(void)
 	        cmocka_unit_test(test_text),
 	        cmocka_unit_test(test_first_failure),
 	        cmocka_unit_test(test_number),
-	        cmocka_unit_test(test_signed),
 	        cmocka_unit_test(test_small_values),
 	        cmocka_unit_test(test_mask),
 	        cmocka_unit_test(test_set_and_list),

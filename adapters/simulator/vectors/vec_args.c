@@ -96,30 +96,6 @@ uint64_t vec_number(struct vec_args *args, const char *key, uint64_t min, uint64
 	return 0;
 }
 
-int64_t vec_signed(struct vec_args *args, const char *key, int64_t min, int64_t max)
-{
-	const char *value = vec_text(args, key);
-	const char *at = value;
-	uint64_t magnitude;
-	int64_t number;
-	bool is_negative;
-
-	if (value == NULL)
-		return 0;
-	is_negative = *at == '-';
-	if (is_negative)
-		at++;
-	if (vec_scan_number(&at, (uint64_t)INT64_MAX + (is_negative ? 1 : 0), &magnitude) && *at == '\0' &&
-	    !(is_negative && magnitude == 0)) {
-		number = is_negative ? -(int64_t)(magnitude - 1) - 1 : (int64_t)magnitude;
-		if (number >= min && number <= max)
-			return number;
-	}
-	refuse(args, key, value, "%lld..%lld, decimal, without leading zeros", (long long)min,
-	       (long long)max);
-	return 0;
-}
-
 bool vec_flag(struct vec_args *args, const char *key)
 {
 	return vec_number(args, key, 0, 1) == 1;

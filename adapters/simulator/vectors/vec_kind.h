@@ -57,7 +57,6 @@ struct vec_args {
  */
 const char *vec_text(struct vec_args *args, const char *key);
 uint64_t vec_number(struct vec_args *args, const char *key, uint64_t min, uint64_t max);
-int64_t vec_signed(struct vec_args *args, const char *key, int64_t min, int64_t max);
 bool vec_flag(struct vec_args *args, const char *key);
 /* `none` gives UVMP_PROC_NONE. */
 uint32_t vec_proc(struct vec_args *args, const char *key);

@@ -4,8 +4,6 @@
 
 #include "workload.h"
 
-#define RUNS_MAX (WORKLOAD_LANES / 2)
-
 /* The slot's first `runs` addresses (1..16), in lane[], start runs of `bytes` each, of 4-byte elements and
  * not longer than a page. Where one goes on into another page, only the elements on which runs begin and end
  * stand in lane[], which are enough to touch all pages. */

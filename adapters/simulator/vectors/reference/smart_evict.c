@@ -13,23 +13,6 @@
 #include "base/bits_internal.h"
 #include "smart_evict_internal.h"
 
-/* value, name, arguments of its rule */
-#define POLICIES(ROW)                                                                                        \
-	ROW(SMART_LRU_2M, "lru2m", large(e, skip, &victims))                                                 \
-	ROW(SMART_TBN, "tbn", tbn(e, skip, &victims))                                                        \
-	ROW(SMART_SL, "sl", sl(e, skip, &victims))                                                           \
-	ROW(SMART_RANDOM_4K, "random4k", random4k(e, skip, random, &victims))                                \
-	ROW(SMART_LFU_2M, "lfu2m", large(e, skip, &victims))                                                 \
-	ROW(SMART_LRU_4K, "lru4k", lru4k(e, skip, &victims))
-
-#define NAME(value, name, rule) [value] = name,
-#define CALL(value, name, rule)                                                                              \
-	case value:                                                                                          \
-		smart_victims_##rule;                                                                        \
-		break;
-
-static const char names[SMART_EVICTORS][12] = {POLICIES(NAME)};
-
 /* Bytes of memory per page (its entry, scratch for one, a range, its place in the index), and per tree. */
 enum {
 	PAGE_BYTES = 2 * sizeof(struct smart_entry) + sizeof(struct smart_range) + sizeof(uint32_t),
@@ -39,11 +22,6 @@ enum {
 static bool is_evictor(enum smart_evictor evictor)
 {
 	return (uint32_t)evictor < SMART_EVICTORS;
-}
-
-const char *smart_evict_name(enum smart_evictor evictor)
-{
-	return is_evictor(evictor) ? names[evictor] : NULL;
 }
 
 /* -- state -- */
@@ -184,7 +162,22 @@ enum uvmp_status smart_evict_select(struct smart_evict *evict, uint64_t *random,
 	skip = percent_as_float(e->entries, e->reserve_percent);
 	switch (e->evictor) {
 	default:
-		POLICIES(CALL)
+	case SMART_LRU_2M:
+	case SMART_LFU_2M:
+		smart_victims_large(e, skip, &victims);
+		break;
+	case SMART_TBN:
+		smart_victims_tbn(e, skip, &victims);
+		break;
+	case SMART_SL:
+		smart_victims_sl(e, skip, &victims);
+		break;
+	case SMART_RANDOM_4K:
+		smart_victims_random4k(e, skip, random, &victims);
+		break;
+	case SMART_LRU_4K:
+		smart_victims_lru4k(e, skip, &victims);
+		break;
 	}
 	*choice = (struct smart_choice){stage_all(e, &victims), victims.tree, victims.first};
 	return UVMP_OK;

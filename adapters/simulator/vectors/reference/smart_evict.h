@@ -82,9 +82,6 @@ enum smart_evictor {
 	SMART_EVICTORS
 };
 
-/* "lru2m", "tbn", "sl", "random4k", "lfu2m", "lru4k"; NULL for a value outside the enumeration. */
-const char *smart_evict_name(enum smart_evictor evictor);
-
 /* One entry of the list. */
 struct smart_entry {
 	uint64_t cycle; /* of the last touch */

@@ -17,11 +17,6 @@ static inline uint32_t smart_tree_pages(const struct smart_evict *e, uint32_t tr
 	return e->tree[tree].fill.blocks * UVMP_BASIC_BLOCK_PAGES;
 }
 
-static inline bool smart_entry_holds(const struct smart_entry *entry, uint32_t tree, uint32_t page)
-{
-	return entry->tree == tree && page >= entry->first && page - entry->first < entry->pages;
-}
-
 static inline struct uvmp_region smart_entry_region(const struct smart_entry *entry)
 {
 	return (struct uvmp_region){entry->first, (uint32_t)entry->first + entry->pages};
