@@ -41,6 +41,7 @@ EXPORT_SYMBOL(uvmp_etc_classify);
 EXPORT_SYMBOL(uvmp_etc_techniques);
 EXPORT_SYMBOL(uvmp_etc_evicts_ahead);
 EXPORT_SYMBOL(uvmp_etc_capacity);
+EXPORT_SYMBOL(uvmp_controller_name);
 EXPORT_SYMBOL(uvmp_cyclic_params_init);
 EXPORT_SYMBOL(uvmp_cyclic_params_is_valid);
 EXPORT_SYMBOL(uvmp_cyclic_init);

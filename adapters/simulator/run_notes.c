@@ -4,19 +4,28 @@
 #include "cli.h"
 #include "run_batch.h"
 
+/* Only a GPU with time obeys controllers of SMs. */
+static void note_controllers(const char *given, const struct uvmp_policy *policy)
+{
+	struct uvmp_needs needs = {0};
+
+	(void)uvmp_policy_needs(policy, &needs); /* the policy was parsed */
+	for (uint32_t i = 0; i < UVMP_CONTROLLER_COUNT; i++)
+		if ((needs.sms >> i & 1u) != 0)
+			say_note("%.200s: %s=on has no effect without --gpu", given,
+				 uvmp_controller_name((enum uvmp_controller)i));
+}
+
 void run_note_untimed(const struct run_request *q)
 {
 	for (size_t i = 0; i < q->policies.count && !q->has_model && !q->policies.is_sweep; i++) {
 		const struct uvmp_policy *policy = &q->policies.policy[i].policy;
 		const char *given = q->policies.policy[i].given;
 
-		if (policy->controls.threads)
-			say_note("%.200s: threads=on has no effect without --gpu", given);
-		if (policy->controls.sm_throttle)
-			say_note("%.200s: sm_throttle=on has no effect without --gpu", given);
+		note_controllers(given, policy);
 		if (policy->plan != UVMP_PLAN_SERIAL)
 			say_note("%.200s: plan=%s has no effect without --gpu", given,
-				 policy->plan == UVMP_PLAN_OVERLAPPED ? "overlapped" : "unobtrusive");
+				 uvmp_plan_name(policy->plan));
 		if (policy->link_ratio != 100)
 			say_note("%.200s: link_ratio has no effect without --gpu", given);
 	}

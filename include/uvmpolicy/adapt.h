@@ -48,6 +48,9 @@ enum uvmp_controller {
 		UVMP_CONTROLLER_COUNT
 };
 
+/* Name as in the policy string ("pressure", "threads", ...); NULL for a value outside the enumeration. */
+UVMP_API const char *uvmp_controller_name(enum uvmp_controller controller);
+
 /* What changes the density threshold while a program runs? At most one controller does. */
 enum uvmp_adapt {
 	UVMP_ADAPT_OFF = 0,  /* "off" */

@@ -21,7 +21,7 @@ enum use {
 	USE_ALWAYS,
 	USE_PREFETCHER, /* prefetch: the prefetcher that defines the parameter, and those that start from it */
 	USE_THRESHOLD,	/* prefetch: a prefetcher whose threshold controllers may change */
-	USE_CONTROLLER, /* `adapt` or a switch: the controller that defines the parameter */
+	USE_CONTROLLER,	 /* `adapt` or a switch: the controller that defines the parameter */
 	USE_GRANULARITY, /* evict: orders whose units have a size of choice */
 	USE_RESERVE,	 /* evict: orders that know which unit goes first */
 	USE_UNITS,	 /* evict: orders with units of their own */
@@ -34,9 +34,10 @@ enum use {
 	USE_THRASH,	 /* thrash=on */
 	USE_COUNTERS,	 /* counters: any mode but off */
 	USE_COUNT,
-	/* rows of the table that stand for the keys of controllers: those that `adapt` chooses, and those with a
-	 * switch */
-	USE_TUNERS = USE_COUNT,
+	/* rows of the table that stand for the parameters of descriptors: of prefetchers, of controllers that
+	 * `adapt` chooses, and of controllers with a switch */
+	USE_PREFETCHERS = USE_COUNT,
+	USE_TUNERS,
 	USE_SWITCHED
 };
 
@@ -52,12 +53,14 @@ struct key {
 
 /* A walk over all keys in the order in which they are printed. Zeros: before the first. */
 struct key_walk {
-	uint32_t keys;		  /* returned so far */
-	uint32_t row;		  /* next one of the table */
-	uint32_t prefetcher;	  /* whose parameters come next, and */
-	uint32_t controller;	  /* the same */
-	uint32_t parameter;	  /* which of them */
-	struct key of_descriptor; /* the key that the last call made of one */
+	uint32_t keys;	     /* returned so far */
+	uint32_t row;	     /* next one of the table */
+	uint32_t descriptor; /* next one of a row that stands for several */
+	uint32_t left;	     /* parameters left of the last descriptor, from here on: */
+	const struct parameter *parameter;
+	uint16_t structure;	  /* offset in struct uvmp_policy of the structure with their fields */
+	uint8_t use, next_use;	  /* enum use: of the next parameter, and of those behind it */
+	struct key of_descriptor; /* the key that the last call made of a parameter */
 };
 /* The next key; NULL: there are no more. It is valid until the next call. */
 const struct key *uvmpi_key_next(struct key_walk *walk);

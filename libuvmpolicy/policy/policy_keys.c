@@ -16,9 +16,12 @@ static const char *counters_name(uint32_t choice)
 
 static const char *adapt_name(uint32_t choice)
 {
-	static const char name[][12] = {"off", "pressure", "early"};
-
-	return choice < UVMP_ADAPT_COUNT ? name[choice] : NULL;
+	if (choice == UVMP_ADAPT_OFF)
+		return uvmpi_switch_name(0);
+	for (uint32_t i = 0; i < UVMP_CONTROLLER_COUNT; i++)
+		if (uvmpi_controller_at(i)->adapt == choice)
+			return uvmpi_controller_at(i)->name;
+	return NULL;
 }
 
 static const char *size_name(uint32_t choice)
@@ -75,16 +78,16 @@ static const char *plan_name(uint32_t choice)
 						     choice, summary)),                                      \
 	   field)
 
-/* The keys of these controllers stand here. */
-#define EXPAND(controllers)                                                                                  \
+/* The parameters of these descriptors stand here. */
+#define EXPAND(descriptors)                                                                                  \
 	{                                                                                                    \
-		.parameter = NULL, .use = USE_##controllers                                                  \
+		.parameter = NULL, .use = USE_##descriptors                                                  \
 	}
 
-/* Behind the first key, which chooses the prefetcher, stand the parameters of all prefetchers. */
 static const struct key table[] = {
 	CHOICE(ALWAYS, prefetch.prefetcher, "prefetch", UVMP_PREFETCH_COUNT, UVMP_PREFETCH_DENSITY,
 	       prefetcher_name, "pages fetched together with faulted pages"),
+	EXPAND(PREFETCHERS),
 	CHOICE(ALWAYS, prefetch_full, "prefetch_full", UVMP_PREFETCH_COUNT + 1, UVMP_PREFETCH_FULL_SAME,
 	       full_name, "prefetcher from the time at which memory is first full, to the end"),
 	CHOICE(THRESHOLD, adapt, "adapt", UVMP_ADAPT_COUNT, UVMP_ADAPT_OFF, adapt_name,
@@ -138,77 +141,108 @@ static const struct key table[] = {
 	NUMBER(ALWAYS, map_on_atomics, "map_on_atomics", 0, 1, 0,
 	       "1: atomics of a GPU on memory of a GPU with native atomics are mapped, not migrated"),
 	CHOICE(ALWAYS, plan, "plan", UVMP_PLAN_UNOBTRUSIVE + 1, UVMP_PLAN_SERIAL, plan_name,
-	       "evictions: serial: before copies; overlapped: with them; unobtrusive: from the batch's start"),
+	       "evictions: serial: before copies; overlapped: with them; unobtrusive: from the batch's "
+	       "start"),
 	EXPAND(SWITCHED),
 	NUMBER(ALWAYS, memory_ratio, "memory_ratio", 100, 1000, 100,
 	       "GPU memory with compression, in percent of its size; offsets may exceed the size"),
 	NUMBER(ALWAYS, link_ratio, "link_ratio", 100, 1000, 100,
 	       "bytes that a compressing link transfers in the time of 100 bytes; hosts apply it"),
-	NUMBER(ALWAYS, quirks, "quirks", 0, 1, 1,
-	       "1: quirks of the original; 0: corrected rules"),
+	NUMBER(ALWAYS, quirks, "quirks", 0, 1, 1, "1: quirks of the original; 0: corrected rules"),
 };
 
 #define ROWS ((uint32_t)(sizeof(table) / sizeof(table[0])))
 
-/* The next parameter of a prefetcher; NULL: there are no more. */
-static const struct key *next_parameter(struct key_walk *walk)
+/* The walk goes on with the parameters of a descriptor. */
+static bool enter(struct key_walk *walk, const struct parameter *parameter, uint32_t parameters,
+		  size_t structure)
 {
-	for (; walk->prefetcher < UVMP_PREFETCH_COUNT; walk->prefetcher++) {
-		const struct prefetcher *prefetcher =
-			uvmpi_prefetcher_at((enum uvmp_prefetcher)walk->prefetcher);
-		struct key *key = &walk->of_descriptor;
-
-		if (walk->parameter < prefetcher->parameters) {
-			key->parameter = &prefetcher->parameter[walk->parameter++];
-			key->offset = (uint16_t)(offsetof(struct uvmp_policy, prefetch) + key->parameter->offset);
-			key->bytes = key->parameter->bytes;
-			key->use = USE_PREFETCHER;
-			key->owner = (uint8_t)walk->prefetcher;
-			return key;
-		}
-		walk->parameter = 0;
-	}
-	return NULL;
+	walk->parameter = parameter;
+	walk->left = parameters;
+	walk->structure = (uint16_t)structure;
+	walk->of_descriptor.owner = (uint8_t)(walk->descriptor - 1u);
+	return parameters != 0;
 }
 
-/* The next parameter of the controllers that `adapt` chooses, or of those with a switch; NULL: there are no more. */
-static const struct key *next_of_controllers(struct key_walk *walk, bool is_switched)
+/* The next descriptor of a row that stands for several; false: there are no more. */
+static bool enter_prefetcher(struct key_walk *walk)
 {
-	for (; walk->controller < UVMP_CONTROLLER_COUNT; walk->controller++) {
-		const struct controller *controller = uvmpi_controller_at(walk->controller);
-		struct key *key = &walk->of_descriptor;
+	bool has_parameters = false;
 
-		if ((controller->adapt == UVMP_ADAPT_OFF) == is_switched &&
-		    walk->parameter < controller->parameters) {
-			key->use = is_switched && walk->parameter == 0 ? USE_ALWAYS : USE_CONTROLLER;
-			key->parameter = &controller->parameter[walk->parameter++];
-			key->offset = (uint16_t)(offsetof(struct uvmp_policy, controls) + key->parameter->offset);
-			key->bytes = key->parameter->bytes;
-			key->owner = (uint8_t)walk->controller;
-			return key;
-		}
-		walk->parameter = 0;
+	walk->use = walk->next_use = USE_PREFETCHER;
+	while (!has_parameters && walk->descriptor < UVMP_PREFETCH_COUNT) {
+		const struct prefetcher *prefetcher =
+			uvmpi_prefetcher_at((enum uvmp_prefetcher)walk->descriptor++);
+
+		has_parameters = enter(walk, prefetcher->parameter, prefetcher->parameters,
+				       offsetof(struct uvmp_policy, prefetch));
 	}
-	walk->controller = 0;
-	return NULL;
+	return has_parameters;
+}
+
+/* The first parameter of a controller with a switch is the switch, which is always used. */
+static bool enter_controller(struct key_walk *walk, bool is_switched)
+{
+	bool has_parameters = false;
+
+	walk->use = is_switched ? USE_ALWAYS : USE_CONTROLLER;
+	walk->next_use = USE_CONTROLLER;
+	while (!has_parameters && walk->descriptor < UVMP_CONTROLLER_COUNT) {
+		const struct controller *controller = uvmpi_controller_at(walk->descriptor++);
+
+		if ((controller->adapt == UVMP_ADAPT_OFF) == is_switched)
+			has_parameters = enter(walk, controller->parameter, controller->parameters,
+					       offsetof(struct uvmp_policy, controls));
+	}
+	return has_parameters;
+}
+
+/* The next parameter of the descriptor that the walk has entered. */
+static const struct key *next_parameter(struct key_walk *walk)
+{
+	struct key *key = &walk->of_descriptor;
+
+	key->parameter = walk->parameter++;
+	walk->left--;
+	key->offset = (uint16_t)(walk->structure + key->parameter->offset);
+	key->bytes = key->parameter->bytes;
+	key->use = walk->use;
+	walk->use = walk->next_use;
+	walk->keys++;
+	return key;
+}
+
+/* The next row of the table, which is a key. */
+static const struct key *next_row(struct key_walk *walk)
+{
+	walk->keys++;
+	return &table[walk->row++];
+}
+
+/* The walk has come to a descriptor, to a row that stands for several, or to the end. */
+static const struct key *next_of_descriptors(struct key_walk *walk)
+{
+	while (walk->left == 0) {
+		const struct key *row = &table[walk->row];
+
+		if (walk->row == ROWS)
+			return NULL;
+		if (row->parameter != NULL)
+			return next_row(walk);
+		if (row->use == USE_PREFETCHERS ? enter_prefetcher(walk)
+						: enter_controller(walk, row->use == USE_SWITCHED))
+			break;
+		walk->row++;
+		walk->descriptor = 0;
+	}
+	return next_parameter(walk);
 }
 
 const struct key *uvmpi_key_next(struct key_walk *walk)
 {
-	const struct key *key = NULL;
-
-	if (walk->row == 1)
-		key = next_parameter(walk);
-	while (key == NULL && walk->row < ROWS) {
-		const struct key *row = &table[walk->row];
-
-		key = row->parameter != NULL ? row : next_of_controllers(walk, row->use == USE_SWITCHED);
-		if (key == NULL || key == row)
-			walk->row++;
-	}
-	if (key != NULL)
-		walk->keys++;
-	return key;
+	if (walk->left != 0 || walk->row == ROWS || table[walk->row].parameter == NULL)
+		return next_of_descriptors(walk);
+	return next_row(walk);
 }
 
 /* -- values -- */

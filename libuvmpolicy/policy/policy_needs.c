@@ -28,12 +28,13 @@ static void add_prefetcher(struct uvmp_needs *needs, enum uvmp_prefetcher prefet
 }
 
 /* Returns whether the controller keeps a history of blocks. */
-static bool add_controller(struct uvmp_needs *needs, const struct uvmp_policy *policy,
-			   const struct controller *controller)
+static bool add_controller(struct uvmp_needs *needs, const struct uvmp_policy *policy, uint32_t i)
 {
+	const struct controller *controller = uvmpi_controller_at(i);
+
 	if (!policy_has_controller(policy, controller))
 		return false;
-	needs->sms |= controller->needs_sms;
+	needs->sms |= (uint32_t)controller->needs_sms << i;
 	return controller->counts_refaults || controller->block_bytes != 0;
 }
 
@@ -55,7 +56,7 @@ enum uvmp_status uvmp_policy_needs(const struct uvmp_policy *policy, struct uvmp
 		add_prefetcher(needs, (enum uvmp_prefetcher)(policy->prefetch_full - 1u));
 	has_history = needs->block_bytes != 0;
 	for (uint32_t i = 0; i < UVMP_CONTROLLER_COUNT; i++)
-		has_history |= add_controller(needs, policy, uvmpi_controller_at(i));
+		has_history |= add_controller(needs, policy, i);
 	/* [driver: order-by-service]: with quirks, root chunks ignore touches */
 	needs->touches = !order->is_chunked || !policy->quirks || needs->histories;
 	if (needs->accesses)

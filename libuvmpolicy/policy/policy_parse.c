@@ -74,6 +74,7 @@ struct parser {
 	struct uvmp_policy policy;
 	struct word given[KEYS_MAX];	 /* by number of key: the word that set it; presets do not count */
 	struct word word;		 /* the present one */
+	struct key_walk walk;		 /* to the key of the last word */
 	struct uvmp_policy_error *error; /* NULL: none is wanted */
 };
 
@@ -137,14 +138,19 @@ static bool split(struct span word, struct span *name, struct span *value)
 	return at > 0 && at + 1 < word.length;
 }
 
-/* The key with this name, its number in walk->keys - 1; NULL: there is no such key. */
+/* The key with this name, its number in walk->keys - 1; NULL: there is no such key. The search begins behind the key
+ * that was found last: most texts have their keys in the order of the table. */
 static const struct key *find_key(struct span name, struct key_walk *walk)
 {
-	const struct key *key = uvmpi_key_next(walk);
+	const struct key *key;
 
-	while (key != NULL && !equal(name, key->parameter->name))
-		key = uvmpi_key_next(walk);
-	return key;
+	for (uint32_t round = 0; round < 2; round++) {
+		while ((key = uvmpi_key_next(walk)) != NULL)
+			if (equal(name, key->parameter->name))
+				return key;
+		*walk = (struct key_walk){0};
+	}
+	return NULL;
 }
 
 static enum uvmp_status read_value(const struct parameter *parameter, struct span text, uint32_t *value)
@@ -170,11 +176,11 @@ static enum uvmp_status read_value(const struct parameter *parameter, struct spa
 static void apply_preset(const struct uvmp_policy_preset *preset, struct uvmp_policy *policy)
 {
 	struct span text = span_of(preset->text), name, number;
+	struct key_walk walk = {0};
 	struct word word = {0, 0};
 
 	while (next_word(text, &word)) {
 		struct span whole = {text.at + word.offset, word.length};
-		struct key_walk walk = {0};
 		const struct key *key;
 		uint32_t value = 0;
 
@@ -232,7 +238,6 @@ static void reject_value(const struct parser *parser, const struct parameter *pa
 static enum uvmp_status take_word(struct parser *parser, bool is_first)
 {
 	struct span word = {parser->text.at + parser->word.offset, parser->word.length}, name, value;
-	struct key_walk walk = {0};
 	const struct key *key;
 	enum uvmp_status status;
 	struct word *given;
@@ -246,12 +251,12 @@ static enum uvmp_status take_word(struct parser *parser, bool is_first)
 	}
 	if (equal(name, "preset"))
 		return take_preset(parser, value, is_first);
-	key = find_key(name, &walk);
+	key = find_key(name, &parser->walk);
 	if (key == NULL) {
 		say(parser, parser->word, name, "no such key", "");
 		return UVMP_ERR_UNKNOWN;
 	}
-	given = &parser->given[walk.keys - 1];
+	given = &parser->given[parser->walk.keys - 1];
 	if (given->length > 0) {
 		say(parser, parser->word, name, "given twice", "");
 		return UVMP_ERR_CONFLICT;
@@ -283,17 +288,44 @@ static void reject_limit(const struct parser *parser, struct word word, const st
 	put_number(&out, limit->max);
 }
 
-/* Resets the keys that the result does not use. A key that the text sets, and that has no use, is an error. */
-static enum uvmp_status reset_unused(struct parser *parser)
+/* Clamps a key that was defaulted to keys that were given. False: the key was given, and contradicts another key. */
+static bool fit(struct parser *parser, const struct key *key, struct word given)
+{
+	struct limit limit;
+	uint32_t value;
+
+	if (key->parameter->limit == LIMIT_NONE)
+		return true;
+	limit = uvmpi_key_limit(key, &parser->policy);
+	value = uvmpi_key_get(key, &parser->policy);
+	if (value >= limit.min && value <= limit.max)
+		return true;
+	if (given.length > 0)
+		return false;
+	uvmpi_key_set(key, &parser->policy, value < limit.min ? limit.min : limit.max);
+	return true;
+}
+
+/* Resets the keys that the result does not use, and fits the others. A key that the text sets, and that has no use,
+ * is an error; so is, if there is no such key, a key that contradicts another. */
+static enum uvmp_status settle(struct parser *parser)
 {
 	struct key_walk walk = {0};
+	struct key contrary = {.parameter = NULL};
+	struct word at = {0, 0};
+	struct limit limit;
 	const struct key *key;
 
 	while ((key = uvmpi_key_next(&walk)) != NULL) {
 		struct word given = parser->given[walk.keys - 1];
 
-		if (uvmpi_key_is_used(key, &parser->policy))
+		if (uvmpi_key_is_used(key, &parser->policy)) {
+			if (!fit(parser, key, given) && contrary.parameter == NULL) {
+				contrary = *key;
+				at = given;
+			}
 			continue;
+		}
 		if (given.length > 0) {
 			struct text out = error_at(parser, given);
 
@@ -304,34 +336,11 @@ static enum uvmp_status reset_unused(struct parser *parser)
 		}
 		uvmpi_key_set(key, &parser->policy, key->parameter->initial);
 	}
-	return UVMP_OK;
-}
-
-/* Keys that were defaulted are clamped to keys that were given; two given keys that contradict each other are an
- * error. */
-static enum uvmp_status fit(struct parser *parser)
-{
-	struct key_walk walk = {0};
-	const struct key *key;
-
-	while ((key = uvmpi_key_next(&walk)) != NULL) {
-		struct word given = parser->given[walk.keys - 1];
-		struct limit limit;
-		uint32_t value;
-
-		if (key->parameter->limit == LIMIT_NONE || !uvmpi_key_is_used(key, &parser->policy))
-			continue;
-		limit = uvmpi_key_limit(key, &parser->policy);
-		value = uvmpi_key_get(key, &parser->policy);
-		if (value >= limit.min && value <= limit.max)
-			continue;
-		if (given.length > 0) {
-			reject_limit(parser, given, key, &limit);
-			return UVMP_ERR_CONFLICT;
-		}
-		uvmpi_key_set(key, &parser->policy, value < limit.min ? limit.min : limit.max);
-	}
-	return UVMP_OK;
+	if (contrary.parameter == NULL)
+		return UVMP_OK;
+	limit = uvmpi_key_limit(&contrary, &parser->policy);
+	reject_limit(parser, at, &contrary, &limit);
+	return UVMP_ERR_CONFLICT;
 }
 
 /* Only printable bytes may reach words and error texts. */
@@ -376,9 +385,7 @@ static enum uvmp_status parse(struct parser *parser, size_t length)
 			return status;
 		is_first = false;
 	}
-	status = reset_unused(parser);
-	if (status == UVMP_OK)
-		status = fit(parser);
+	status = settle(parser);
 	uvmpi_policy_share(&parser->policy);
 	return status;
 }

@@ -115,4 +115,22 @@ limit 'halve_percent=20' >"$work/log" 2>&1
 status=$?
 if [ "$status" = 2 ] && grep -q 'halve_percent: used only by halve=on' "$work/log"; then ok 'a key of a controller that is off is named'; else fail "a key of a controller that is off is named: status $status" "$work/log"; fi
 
+# -- a value of adapt, into the same copy ---------------------------------------------------------------------------------
+copy "$work/fourth"
+check 'docs/policies.md, Adding a value of `adapt`: every step can be done' follow 'Adding a value of `adapt`' "$work/fourth"
+follow 'Adding a value of `adapt`' "$work/new" >"$work/log" 2>&1 || fail 'all four sections can be followed, one after the other' "$work/log"
+check 'adapt: it builds' build "$work/new" WERROR=1 build/uvmsim build/san/test_adapt_calm build/san/test_service_adapt build/san/test_policy
+check 'adapt: make policy-tables' build "$work/new" policy-tables
+for test in adapt_calm service_adapt policy; do check "adapt: test_$test" "$work/new/build/san/test_$test"; done
+check 'adapt: the tables of docs' sh "$work/new/tests/cli/policy_tables.sh" "$work/new/build/uvmsim"
+counts "$work/old" "$work/fourth" 'value of adapt'
+
+prefetched() { run "$1" 2>"$work/log" | sed -n 's/.*"pages_prefetched": *\([0-9]*\).*/\1/p'; }
+all=$(prefetched 'adapt=off')
+calm=$(prefetched 'adapt=calm calm_threshold=100')
+if [ "${calm:-0}" -gt 0 ] && [ "${calm:-0}" -lt "${all:-0}" ]; then ok "adapt=calm prefetches less ($calm of $all pages)"; else fail "adapt=calm prefetches less: ${calm:-no} of ${all:-no} pages" "$work/log"; fi
+run 'adapt=early calm_threshold=80' >"$work/log" 2>&1
+status=$?
+if [ "$status" = 2 ] && grep -q 'calm_threshold: used only by adapt=calm' "$work/log"; then ok 'a key of another value of adapt is named'; else fail "a key of another value of adapt is named: status $status" "$work/log"; fi
+
 exit $failed

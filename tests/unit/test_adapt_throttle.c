@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "uvmpolicy/adapt.h"
+#include "uvmpolicy/policy.h"
 
 /* These parameters with one field changed are not accepted. */
 #define REFUSE(field, value) (bad = params, bad.field = (value), refuse(bad))
@@ -157,6 +158,38 @@ static void test_techniques(void **unused)
 	                 UVMP_ETC_EVICTION | UVMP_ETC_THROTTLING | UVMP_ETC_COMPRESSION);
 }
 
+/* Keys to append to preset=etc for a program with these patterns. */
+static const char *etc_keys(const enum uvmp_pattern *pattern, uint32_t count)
+{
+	uint32_t techniques = uvmp_etc_techniques(uvmp_etc_classify(pattern, count));
+
+	if ((techniques & UVMP_ETC_EVICTION) == 0)
+		return ""; /* irregular: preset=etc as it is */
+	if ((techniques & UVMP_ETC_THROTTLING) != 0)
+		return "free_buffer=5";                          /* data is used again */
+	return "free_buffer=5 sm_throttle=off memory_ratio=100"; /* no reuse */
+}
+
+/* docs/embedding.md: the policy of a program has the techniques of its class. */
+static void test_policy_of_a_class(void **unused)
+{
+	static const enum uvmp_pattern pattern[] = {UVMP_PATTERN_LINEAR, UVMP_PATTERN_LINEAR_REUSE,
+	                                            UVMP_PATTERN_RANDOM};
+
+	(void)unused;
+	for (uint32_t count = 1; count <= 3; count++) {
+		uint32_t techniques = uvmp_etc_techniques(uvmp_etc_classify(pattern, count));
+		char text[UVMP_POLICY_TEXT_MAX] = "preset=etc ";
+		struct uvmp_policy policy;
+
+		strcat(text, etc_keys(pattern, count));
+		assert_int_equal(uvmp_policy_parse(text, strlen(text), &policy, NULL), UVMP_OK);
+		assert_int_equal(policy.free_buffer != 0, (techniques & UVMP_ETC_EVICTION) != 0);
+		assert_int_equal(policy.controls.sm_throttle, (techniques & UVMP_ETC_THROTTLING) != 0);
+		assert_int_equal(policy.memory_ratio > 100, (techniques & UVMP_ETC_COMPRESSION) != 0);
+	}
+}
+
 static void test_evicts_ahead(void **unused)
 {
 	(void)unused;
@@ -195,6 +228,7 @@ int main(void)
 	        cmocka_unit_test_setup(test_errors, set_up),
 	        cmocka_unit_test(test_classes),
 	        cmocka_unit_test(test_techniques),
+	        cmocka_unit_test(test_policy_of_a_class),
 	        cmocka_unit_test(test_evicts_ahead),
 	        cmocka_unit_test(test_capacity),
 	};

@@ -567,6 +567,11 @@ static void test_errors(void **unused)
 	            "early_high: 50 is not accepted with threshold=51; 51..100");
 	check_error("threshold=0 adapt=early early_low=2", UVMP_ERR_CONFLICT, "early_low=2",
 	            "early_low: 2 is not accepted with threshold=0; 1..1");
+	/* of several contradictions the first is named; a key without use comes before all */
+	check_error("adapt=early early_low=52 early_high=50", UVMP_ERR_CONFLICT, "early_low=52",
+	            "early_low: 52 is not accepted with threshold=51; 1..51");
+	check_error("adapt=early early_low=52 pma_order=2 evict=lru4k", UVMP_ERR_CONFLICT, "pma_order=2",
+	            "pma_order: used only by evict=lru");
 	check_error("preset=uvmsmart nap=2", UVMP_ERR_CONFLICT, "nap=2", "nap: used only by thrash=on");
 	check_error("counters=off map_on_eviction=1", UVMP_ERR_CONFLICT, "map_on_eviction=1",
 	            "map_on_eviction: used only by counters=driver|on");
@@ -721,6 +726,14 @@ static struct uvmp_needs needs_of(const char *text)
 	return needs;
 }
 
+static void test_controller_names(void **unused)
+{
+	(void)unused;
+	assert_string_equal(uvmp_controller_name(UVMP_CONTROLLER_EARLY), "early");
+	assert_string_equal(uvmp_controller_name(UVMP_CONTROLLER_SM_THROTTLE), "sm_throttle");
+	assert_null(uvmp_controller_name(UVMP_CONTROLLER_COUNT));
+}
+
 static void test_needs(void **unused)
 {
 	struct uvmp_needs needs = needs_of("");
@@ -749,8 +762,9 @@ static void test_needs(void **unused)
 	assert_true(needs_of("prefetch_full=safe").utlbs);
 	assert_true(needs_of("prefetch=stride").one_gpu);
 	assert_true(needs_of("prefetch_full=next").one_gpu);
-	assert_true(needs_of("threads=on").sms);
-	assert_true(needs_of("sm_throttle=on").sms);
+	assert_int_equal(needs_of("threads=on").sms, 1u << UVMP_CONTROLLER_THREADS);
+	assert_int_equal(needs_of("threads=on sm_throttle=on adapt=early").sms,
+	                 1u << UVMP_CONTROLLER_THREADS | 1u << UVMP_CONTROLLER_SM_THROTTLE);
 	assert_true(needs_of("sm_throttle=on").block_bytes != 0);
 	assert_true(needs_of("adapt=pressure").block_bytes != 0);
 }
@@ -788,6 +802,7 @@ static void test_evictors(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(test_controller_names),
 	        cmocka_unit_test(test_needs),
 	        cmocka_unit_test(test_needs_errors),
 	        cmocka_unit_test(test_evictors),

@@ -143,7 +143,7 @@ static uint64_t timer_ns(const struct timed *m)
 {
 	uint64_t due_ns;
 
-	if (m->running == NO_STREAM || !m->system.host.needs.sms)
+	if (m->running == NO_STREAM || m->system.host.needs.sms == 0)
 		return NEVER;
 	due_ns = uvmp_service_wakeup_ns(m->system.host.service);
 	return due_ns > m->bottom_half.now_ns ? due_ns : NEVER; /* the last bottom half has been there */
