@@ -133,7 +133,7 @@ static void draw_policy(struct host *h)
 {
 	char text[2u * UVMP_POLICY_TEXT_MAX] = "", *end = text;
 	const struct uvmp_policy_key *key;
-	struct uvmp_policy_key space;
+	struct uvmp_policy_key space = {.size = sizeof(space)};
 
 	uvmp_policy_init(&h->policy);
 	for (uint32_t i = 0; (key = uvmp_policy_key_at(i, &space)) != NULL; i++) {
@@ -167,7 +167,8 @@ static void draw_params(struct host *h)
 	for (uint32_t i = 0; i + 1u < h->processors.count; i++) {
 		uint32_t b = i < 3u ? byte(h) : 0, roots = 1u + b % 4u;
 
-		h->gpu[i] = (struct uvmp_service_gpu){.memory_bytes = (uint64_t)roots << 21,
+		h->gpu[i] = (struct uvmp_service_gpu){.size = sizeof(struct uvmp_service_gpu),
+		                                      .memory_bytes = (uint64_t)roots << 21,
 		                                      .splits = b / 4u % (roots + 1u),
 		                                      .fault_entries = b >= 250u ? 3000u : 2u + b % 70u,
 		                                      .utlbs = 1u + b % 3u,
@@ -176,7 +177,8 @@ static void draw_params(struct host *h)
 		if ((h->processors.no_memory & BIT(i + 1u)) != 0)
 			h->gpu[i].memory_bytes = h->gpu[i].splits = 0;
 	}
-	*p = (struct uvmp_service_params){.policy = &h->policy,
+	*p = (struct uvmp_service_params){.size = sizeof(struct uvmp_service_params),
+	                                  .policy = &h->policy,
 	                                  .processors = &h->processors,
 	                                  .gpu = h->gpu,
 	                                  .page_bytes = one_in(h, 6) ? 65536u : PAGE,
@@ -283,7 +285,7 @@ static void perform(struct host *h, const struct uvmp_action *a)
 
 static void compare_page(struct host *h, uint64_t space, uvmp_addr address)
 {
-	struct uvmp_page_state state = {0};
+	struct uvmp_page_state state = {.size = sizeof(state)};
 
 	(void)uvmp_service_page(h->s, space, address, &state); /* no range: no processor maps the page */
 	for (uint32_t proc = 1; proc < PROCS; proc++) {
@@ -333,7 +335,7 @@ static void look(struct host *h, const struct uvmp_action *a)
 
 static void check(const struct host *h)
 {
-	struct uvmp_service_memory memory = {0};
+	struct uvmp_service_memory memory = {.size = sizeof(memory)};
 
 	uvmp_service_memory_used(h->s, &memory);
 	require(memory.used <= memory.bytes);

@@ -127,7 +127,7 @@ static void try_presets(struct nearest *nearest)
 static bool try_values(struct nearest *nearest, const struct refused *refused)
 {
 	const struct uvmp_policy_key *key;
-	struct uvmp_policy_key space;
+	struct uvmp_policy_key space = {.size = sizeof(space)};
 
 	for (uint32_t k = 0; (key = uvmp_policy_key_at(k, &space)) != NULL; k++) {
 		if (!is_name(refused, key->name))
@@ -143,7 +143,7 @@ static bool try_values(struct nearest *nearest, const struct refused *refused)
 static void try_keys(struct nearest *nearest)
 {
 	const struct uvmp_policy_key *key;
-	struct uvmp_policy_key space;
+	struct uvmp_policy_key space = {.size = sizeof(space)};
 
 	for (uint32_t k = 0; (key = uvmp_policy_key_at(k, &space)) != NULL; k++)
 		nearest_try(nearest, key->name);

@@ -61,7 +61,7 @@ static int add_ranges(struct emu_bottom *b, struct change *change)
 
 static bool is_on_gpu(const struct emu_bottom *b, const struct emu_space *space, u64 address)
 {
-	struct uvmp_page_state state;
+	struct uvmp_page_state state = {.size = sizeof(state)};
 
 	return uvmp_service_page(b->driver->service, space->id, address, &state) == UVMP_OK &&
 	       state.resident != 0 && (state.resident & 1u) == 0;

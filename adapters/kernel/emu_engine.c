@@ -22,7 +22,8 @@ static void set_gpus(const struct emu_bottom *b, const struct uvmp_policy *polic
 	u32 splits = setup_splits(params->blocks, setup_capacity_bytes(policy, bytes, PAGE_SIZE));
 
 	for (u32 i = 0; i < params->gpus; i++)
-		gpu[i] = (struct uvmp_service_gpu){.memory_bytes = bytes,
+		gpu[i] = (struct uvmp_service_gpu){.size = sizeof(struct uvmp_service_gpu),
+						   .memory_bytes = bytes,
 						   .splits = splits,
 						   .fault_entries = setup_fault_entries(policy),
 						   .utlbs = params->utlbs,
@@ -93,7 +94,8 @@ int emu_engine_make(struct emu_bottom *b, const struct uvmp_policy *policy, stru
 {
 	struct uvmp_processors *processors = kzalloc(sizeof(*processors), GFP_KERNEL);
 	struct uvmp_service_gpu gpu[UVMP_EMU_GPUS_MAX];
-	struct uvmp_service_params params = {.policy = policy,
+	struct uvmp_service_params params = {.size = sizeof(params),
+					     .policy = policy,
 					     .processors = processors,
 					     .gpu = gpu,
 					     .page_bytes = PAGE_SIZE,
@@ -142,7 +144,7 @@ static bool grow(struct emu_engine *engine)
 void emu_engine_grow(struct emu_bottom *b)
 {
 	struct emu_engine *engine = &b->engine;
-	struct uvmp_service_memory memory;
+	struct uvmp_service_memory memory = {.size = sizeof(memory)};
 
 	uvmp_service_memory_used(engine->service, &memory);
 	if (memory.bytes - memory.used >= SHORT_BYTES || ktime_get_ns() < engine->retry_grow_ns)
@@ -157,7 +159,7 @@ void emu_engine_take(struct emu_bottom *b, const struct uvmp_policy *policy, con
 {
 	bool is_counting = setup_counts_accesses(policy, PAGE_SIZE);
 	u32 threshold = is_counting ? uvmp_counter_threshold(policy->counter_threshold) : 0;
-	struct uvmp_needs needs;
+	struct uvmp_needs needs = {.size = sizeof(needs)};
 
 	b->engine = *engine;
 	b->driver->service = engine->service;

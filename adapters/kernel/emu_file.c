@@ -362,7 +362,7 @@ static int query_page(struct emu_space *space, u64 address, u8 *where, u32 *crc)
 {
 	const struct emu_page *page = emu_page_find(space, address);
 	struct page *frame = NULL, *zeros = ZERO_PAGE(0);
-	struct uvmp_page_state state;
+	struct uvmp_page_state state = {.size = sizeof(state)};
 	char *bytes;
 
 	if (!page || uvmp_service_page(space->driver->service, space->id, address, &state) != UVMP_OK)

@@ -57,7 +57,7 @@ static int end_throttled(struct emu_bottom *b, struct emu_request *request)
 
 static bool is_managed(const struct emu_bottom *b, const struct emu_space *space, u64 address)
 {
-	struct uvmp_page_state state;
+	struct uvmp_page_state state = {.size = sizeof(state)};
 
 	return uvmp_service_page(b->driver->service, space->id, address, &state) == UVMP_OK;
 }
@@ -245,7 +245,7 @@ static void take_time(struct emu_bottom *b, const struct emu_request *request)
 static enum uvmp_right right_of_unused(const struct emu_bottom *b, const struct emu_request *request,
 				      const struct emu_range *range)
 {
-	struct uvmp_page_state state;
+	struct uvmp_page_state state = {.size = sizeof(state)};
 
 	if (uvmp_service_page(b->driver->service, request->space->id, request->address & PAGE_MASK, &state) !=
 		    UVMP_OK ||

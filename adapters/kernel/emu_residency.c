@@ -105,7 +105,7 @@ enum uvmp_status emu_residency_add_frame(struct emu_bottom *b, struct emu_page *
 
 static bool has_departed(struct emu_bottom *b, u64 space, u64 address, u32 processor)
 {
-	struct uvmp_page_state state;
+	struct uvmp_page_state state = {.size = sizeof(state)};
 
 	return uvmp_service_page(b->driver->service, space, address, &state) == UVMP_OK &&
 	       (state.resident & (u64)1 << processor) == 0;

@@ -183,12 +183,12 @@ EXPORT_SYMBOL(uvmp_pmm_in_pool);
 EXPORT_SYMBOL(uvmp_pmm_count);
 
 /* policy.h */
-EXPORT_SYMBOL(uvmp_policy_init);
+EXPORT_SYMBOL(uvmp_policy_init_size);
 EXPORT_SYMBOL(uvmp_policy_is_valid);
 EXPORT_SYMBOL(uvmp_policy_unit_pages);
 EXPORT_SYMBOL(uvmp_policy_needs);
 EXPORT_SYMBOL(uvmp_policy_evictors);
-EXPORT_SYMBOL(uvmp_policy_parse);
+EXPORT_SYMBOL(uvmp_policy_parse_size);
 EXPORT_SYMBOL(uvmp_policy_print);
 EXPORT_SYMBOL(uvmp_policy_key_at);
 EXPORT_SYMBOL(uvmp_policy_preset_at);

@@ -82,7 +82,7 @@ __attribute__((format(printf, 3, 4))) static void add_word(char *text, size_t ro
 static int list_policies(void)
 {
 	const struct uvmp_policy_key *key;
-	struct uvmp_policy_key space;
+	struct uvmp_policy_key space = {.size = sizeof(space)};
 	char text[1024] = "";
 
 	puts("A policy is a preset's name (uvmsim list presets), key=value words, or both.\n");
@@ -104,7 +104,7 @@ static int list_policies(void)
 static int list_policy(const char *name)
 {
 	const struct uvmp_policy_key *key;
-	struct uvmp_policy_key space;
+	struct uvmp_policy_key space = {.size = sizeof(space)};
 	char hint[NEAREST_TEXT_MAX];
 	struct nearest nearest;
 

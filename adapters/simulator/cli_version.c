@@ -13,9 +13,10 @@
 static double arena_mib(uint64_t managed, uint64_t memory, uint64_t resident)
 {
 	struct uvmp_processors processors = {.count = 2, .can_access = {1u, 3u}, .native_atomics = {1u, 2u}};
-	struct uvmp_service_gpu gpu = {.memory_bytes = memory, .fault_entries = 4096, .utlbs = 64};
+	struct uvmp_service_gpu gpu = {.size = sizeof(gpu), .memory_bytes = memory, .fault_entries = 4096, .utlbs = 64};
 	struct uvmp_policy policy;
-	struct uvmp_service_params params = {.policy = &policy,
+	struct uvmp_service_params params = {.size = sizeof(params),
+					     .policy = &policy,
 					     .processors = &processors,
 					     .gpu = &gpu,
 					     .page_bytes = 4096,

@@ -148,11 +148,13 @@ uint64_t host_capacity_bytes(const struct host *h)
 bool host_open(struct host *h)
 {
 	struct uvmp_processors processors = {0};
-	struct uvmp_service_gpu gpu = {.utlbs = h->params.utlbs,
+	struct uvmp_service_gpu gpu = {.size = sizeof(gpu),
+				       .utlbs = h->params.utlbs,
 				       .fault_entries = h->params.fault_entries,
 				       .notes = COUNTERS_NOTES,
 				       .sms = h->params.sms};
-	struct uvmp_service_params params = {.policy = h->params.run.policy,
+	struct uvmp_service_params params = {.size = sizeof(params),
+					     .policy = h->params.run.policy,
 					     .processors = &processors,
 					     .gpu = &gpu,
 					     .page_bytes = h->space.page_bytes,
@@ -166,6 +168,7 @@ bool host_open(struct host *h)
 
 	h->result->footprint_bytes = h->space.footprint_bytes;
 	setup_processors(1, &processors);
+	h->needs.size = sizeof(h->needs);
 	uvmp_policy_needs(h->params.run.policy, &h->needs);
 	if (!choose_memory(h, &roots) || !check_policy(h))
 		return false;
@@ -205,7 +208,7 @@ static bool grow_engine(struct host *h, uint32_t more)
 enum uvmp_status host_next(struct host *h, uint64_t now_ns, struct uvmp_action *action)
 {
 	enum uvmp_status status = uvmp_service_next(h->service, now_ns, action);
-	struct uvmp_service_memory memory;
+	struct uvmp_service_memory memory = {.size = sizeof(memory)};
 
 	while (status == UVMP_ERR_ARENA) {
 		uvmp_service_memory_used(h->service, &memory);
@@ -504,7 +507,7 @@ bool host_perform(struct host *h, struct uvmp_action *a, struct sim_block **bloc
 
 void host_close(struct host *h, bool is_complete)
 {
-	struct uvmp_service_counts counts;
+	struct uvmp_service_counts counts = {.size = sizeof(counts)};
 
 	if (h->service && uvmp_service_count(h->service, HOST_GPU, &counts) == UVMP_OK)
 		h->result->duplicates = counts.duplicates;

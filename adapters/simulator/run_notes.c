@@ -7,7 +7,7 @@
 /* Only a GPU with time obeys controllers of SMs. */
 static void note_controllers(const char *given, const struct uvmp_policy *policy)
 {
-	struct uvmp_needs needs = {0};
+	struct uvmp_needs needs = {.size = sizeof(needs)};
 
 	(void)uvmp_policy_needs(policy, &needs); /* the policy was parsed */
 	for (uint32_t i = 0; i < UVMP_CONTROLLER_COUNT; i++)

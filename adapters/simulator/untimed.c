@@ -192,7 +192,7 @@ static bool release_all(struct untimed *d)
 /* The same, and what else the engine has to do, as after a batch on the recording machine. */
 static bool service_all(struct untimed *d)
 {
-	struct uvmp_service_counts before, after;
+	struct uvmp_service_counts before = {.size = sizeof(before)}, after = {.size = sizeof(after)};
 
 	if (!release_all(d))
 		return false;

@@ -57,7 +57,7 @@ static int take_policy(struct uvmp_pager *p, const struct uvmp_pager_config *c, 
 {
 	const char *text = c->policy ? c->policy : getenv("UVMP_POLICY");
 	char evictors[UVMP_POLICY_EVICTORS_MAX];
-	struct uvmp_needs needs;
+	struct uvmp_needs needs = {.size = sizeof(needs)};
 	struct uvmp_policy_error what;
 
 	if (!text)
@@ -91,8 +91,12 @@ static int open_engine(struct uvmp_pager *p, uint64_t budget, uint64_t managed, 
 	uint64_t held = memory_for(&p->policy, budget);
 	struct uvmp_processors processors = {.count = 2, .can_access = {1u, 2u}, .native_atomics = {1u, 2u}};
 	struct uvmp_service_gpu gpu = {
-		.memory_bytes = held, .fault_entries = setup_fault_entries(&p->policy), .utlbs = SETUP_UTLBS};
-	struct uvmp_service_params params = {.policy = &p->policy,
+		.size = sizeof(gpu),
+		.memory_bytes = held,
+		.fault_entries = setup_fault_entries(&p->policy),
+		.utlbs = SETUP_UTLBS};
+	struct uvmp_service_params params = {.size = sizeof(params),
+					     .policy = &p->policy,
 					     .processors = &processors,
 					     .gpu = &gpu,
 					     .page_bytes = p->page_bytes,

@@ -14,7 +14,8 @@ static double arena_kib(uint32_t gpus, uint64_t memory_bytes, uint64_t managed_b
 	struct uvmp_processors processors = {.count = 1 + gpus};
 	struct uvmp_service_gpu gpu[8];
 	struct uvmp_policy policy;
-	struct uvmp_service_params params = {.policy = &policy,
+	struct uvmp_service_params params = {.size = sizeof(params),
+	                                     .policy = &policy,
 	                                     .processors = &processors,
 	                                     .gpu = gpu,
 	                                     .page_bytes = 4096,
@@ -30,7 +31,8 @@ static double arena_kib(uint32_t gpus, uint64_t memory_bytes, uint64_t managed_b
 		processors.native_atomics[p] = UINT64_C(1) << p;
 	}
 	for (uint32_t i = 0; i < gpus; i++)
-		gpu[i] = (struct uvmp_service_gpu){.memory_bytes = memory_bytes,
+		gpu[i] = (struct uvmp_service_gpu){.size = sizeof(struct uvmp_service_gpu),
+		                                   .memory_bytes = memory_bytes,
 		                                   .splits = 64,
 		                                   .fault_entries = 4096,
 		                                   .utlbs = 64,

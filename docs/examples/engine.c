@@ -35,9 +35,10 @@ static void open_engine(void)
 	        .native_atomics = {1u, 2u}, /* each on its own memory only */
 	};
 	struct uvmp_service_gpu gpu = {
-	        .memory_bytes = 2 * ROOT, .splits = 2, .fault_entries = 1024, .utlbs = 64};
+	        .size = sizeof(gpu), .memory_bytes = 2 * ROOT, .splits = 2, .fault_entries = 1024, .utlbs = 64};
 	struct uvmp_policy policy;
-	struct uvmp_service_params params = {.policy = &policy,
+	struct uvmp_service_params params = {.size = sizeof(params),
+	                                     .policy = &policy,
 	                                     .processors = &processors,
 	                                     .gpu = &gpu,
 	                                     .page_bytes = 4096,
@@ -80,7 +81,7 @@ static void gpu_writes(uint64_t address)
 /* After a replay what is not mapped faults again. */
 static void gpu_tries_again(void)
 {
-	struct uvmp_page_state page = {0};
+	struct uvmp_page_state page = {.size = sizeof(page)};
 
 	if (uvmp_service_page(service, SPACE, waiting.address, &page) == UVMP_OK &&
 	    (page.write >> GPU & 1u) != 0)

@@ -69,7 +69,7 @@ static bool grow(struct driver *driver, void *piece, size_t bytes)
  * cannot be had is no error: faults wait (UVMP_ERR_ARENA), and the next turn tries again. */
 static void keep_room(struct driver *driver)
 {
-	struct uvmp_service_memory memory;
+	struct uvmp_service_memory memory = {.size = sizeof(memory)};
 	size_t bytes;
 	void *piece;
 

@@ -55,6 +55,22 @@ extern "C" {
 /* Version of the library that is linked, "MAJOR.MINOR.PATCH"; never NULL. */
 UVMP_API const char *uvmp_version(void);
 
+/* Structures of the basic set that may get further fields begin with `uint32_t size`. The host sets it to the
+ * sizeof of the structure, so that programs and libraries of different versions understand each other:
+ *
+ *   struct uvmp_page_state state = {.size = sizeof(state)};
+ *
+ *  - New fields go to the end. Their 0 means what the version without the field did.
+ *  - A structure that the library reads: fields behind the host's size count as 0. A field that the library
+ *    does not know must be 0, otherwise UVMP_ERR_RANGE. The comment of the structure names the field up to
+ *    which it must reach, otherwise UVMP_ERR_ARGUMENT.
+ *  - A structure that the library writes: only `size` bytes are written. Fields that the library does not
+ *    know become 0. UVMP_ERR_ARGUMENT: the size is below 4.
+ *  - A size above UVMP_SIZE_MAX is UVMP_ERR_ARGUMENT: `size` was not set.
+ *
+ * All other structures keep their layout within a major version. */
+#define UVMP_SIZE_MAX 4096u
+
 /* Result of a call. 0 is success, negative is an error. The comment of a function lists its errors. */
 enum uvmp_status {
 	UVMP_OK = 0,

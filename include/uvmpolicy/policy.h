@@ -56,8 +56,10 @@ enum uvmp_granularity {
 	UVMP_GRANULARITY_2M
 };
 
-/* Everything that a policy string can say. */
+/* Everything that a policy string can say. uvmp_policy_init and uvmp_policy_parse set `size` (base.h). It
+ * reaches at least to `quirks`. New fields go behind the last one, never into the structures inside. */
 struct uvmp_policy {
+	uint32_t size;			      /* bytes */
 	struct uvmp_prefetch_params prefetch; /* prefetch, threshold, min_faults, seq_pages, locality_pages,
 					       * stride_*, next_*, shared_*, private_threshold */
 	enum uvmp_adapt adapt;		      /* adapt */
@@ -101,8 +103,13 @@ struct uvmp_policy_error {
 	char text[UVMP_POLICY_ERROR_MAX]; /* e.g. `threshold: 101 is not accepted; 0..100`; NUL-terminated */
 };
 
-/* The defaults: preset nvidia-595. No effect if NULL. */
-UVMP_API void uvmp_policy_init(struct uvmp_policy *policy);
+/* Sets the defaults, preset nvidia-595, for a host whose struct uvmp_policy has `size` bytes.
+ * UVMP_ERR_ARGUMENT: NULL, size. Programs in C and C++ call uvmp_policy_init: no effect if NULL. */
+UVMP_API enum uvmp_status uvmp_policy_init_size(struct uvmp_policy *policy, size_t size);
+static inline void uvmp_policy_init(struct uvmp_policy *policy)
+{
+	(void)uvmp_policy_init_size(policy, sizeof(*policy));
+}
 /* Is every parameter in range, every unused one at its default, and quirks the same in all four places? With
  * quirks off a density threshold of 0 is not valid ([driver: threshold-zero]: the corrected rule accepts
  * 1..100), nor is a vote threshold of 0 [driver: vote-threshold-zero]. */
@@ -117,6 +124,7 @@ UVMP_API uint32_t uvmp_policy_unit_pages(const struct uvmp_policy *policy);
 /* Requirements of a policy on its host. Hosts call uvmp_policy_needs instead of testing names of prefetchers
  * and eviction orders. */
 struct uvmp_needs {
+	uint32_t size;	     /* set by the host, see base.h */
 	uint32_t page_bytes; /* accepted page sizes of the host: the sum of 4096 and 65536, or 4096 alone */
 	bool touches;	     /* uvmp_service_touch or _access for every access to a resident page */
 	bool accesses;	     /* uvmp_service_access, with the kind of access: accesses are counted */
@@ -134,7 +142,7 @@ struct uvmp_needs {
 };
 
 /* Answers from the traits of everything that the policy names, prefetch_full included. UVMP_ERR_ARGUMENT:
- * NULL, policy not valid. O(1). */
+ * NULL, policy not valid, needs->size. O(1). */
 UVMP_API enum uvmp_status uvmp_policy_needs(const struct uvmp_policy *policy, struct uvmp_needs *needs);
 
 #define UVMP_POLICY_EVICTORS_MAX 128u
@@ -153,9 +161,16 @@ UVMP_API enum uvmp_status uvmp_policy_evictors(uint32_t page_bytes, char *text, 
  * UVMP_ERR_ARGUMENT: NULL. UVMP_ERR_SYNTAX: neither key=value nor a preset, or longer than
  * UVMP_POLICY_TEXT_MAX, or a byte that is not printable ASCII. UVMP_ERR_UNKNOWN: key, preset or choice.
  * UVMP_ERR_RANGE: number. UVMP_ERR_CONFLICT: repeated key, preset not first, a key that the chosen policies
- * do not use, or threshold=0 or lapse_votes=0 with quirks=0. */
-UVMP_API enum uvmp_status uvmp_policy_parse(const char *text, size_t length, struct uvmp_policy *policy,
-					    struct uvmp_policy_error *error);
+ * do not use, or threshold=0 or lapse_votes=0 with quirks=0.
+ * `size` is that of the host's struct uvmp_policy (UVMP_ERR_ARGUMENT if it is wrong). Programs in C and C++
+ * call uvmp_policy_parse. */
+UVMP_API enum uvmp_status uvmp_policy_parse_size(const char *text, size_t length, struct uvmp_policy *policy,
+						 size_t size, struct uvmp_policy_error *error);
+static inline enum uvmp_status uvmp_policy_parse(const char *text, size_t length, struct uvmp_policy *policy,
+						 struct uvmp_policy_error *error)
+{
+	return uvmp_policy_parse_size(text, length, policy, sizeof(*policy), error);
+}
 
 /* Prints the canonical form: every key that the policy uses, in the table's order, one blank between. Parsing
  * it gives the same policy, printing that the same text. UVMP_ERR_ARGUMENT: NULL or policy not valid.
@@ -166,6 +181,7 @@ UVMP_API enum uvmp_status uvmp_policy_print(const struct uvmp_policy *policy, ch
 
 /* One key. */
 struct uvmp_policy_key {
+	uint32_t size;	     /* set by the host, see base.h */
 	const char *name;    /* constant text of the library */
 	const char *summary; /* one line; likewise */
 	char used_by[192];   /* "prefetch=density", several values as "counters=driver|on"; "": always used */
@@ -181,7 +197,7 @@ struct uvmp_policy_preset {
 };
 
 /* Fills *key with the key of this number, in the order in which uvmp_policy_print prints keys; returns `key`.
- * NULL beyond the last, and for NULL. O(keys). */
+ * NULL beyond the last, for NULL, and if key->size is wrong. O(keys). */
 UVMP_API const struct uvmp_policy_key *uvmp_policy_key_at(uint32_t index, struct uvmp_policy_key *key);
 /* The preset of this number; NULL beyond the last. O(1). */
 UVMP_API const struct uvmp_policy_preset *uvmp_policy_preset_at(uint32_t index);

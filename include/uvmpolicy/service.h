@@ -92,7 +92,9 @@ extern "C" {
 
 /* -- setting up ------------------------------------------------------------------------------ */
 
+/* One GPU. The size reaches at least to `utlbs`; all elements of the array have the same size. */
 struct uvmp_service_gpu {
+	uint32_t size;	       /* set by the host, see base.h */
 	uint64_t memory_bytes; /* managed memory, rounded down to roots of 2 MiB (orders other than evict=lru:
 				 * to pages). Below one root the GPU has no memory, and must be in
 				 * processors->no_memory; otherwise the GPU must not be there. The capacity is
@@ -108,11 +110,13 @@ struct uvmp_service_gpu {
 	uint32_t sms;		/* for threads=on and sm_throttle=on, 0..65535; 0: not known, both are off */
 };
 
+/* The size reaches at least to `requests`. */
 struct uvmp_service_params {
+	uint32_t size;				  /* set by the host, see base.h */
+	uint32_t page_bytes;			  /* 4096 or 65536 (evict=lru|lru2m|lfu2m|clock2m) */
 	const struct uvmp_policy *policy;	  /* copied */
 	const struct uvmp_processors *processors; /* copied; count 2 or more */
 	const struct uvmp_service_gpu *gpu;	  /* [processors->count - 1]: of GPU 1, 2, ... */
-	uint32_t page_bytes;			  /* 4096 or 65536 (evict=lru|lru2m|lfu2m|clock2m) */
 	uint32_t blocks;    /* VABlocks with state, 1..2^24: sizes their hash table, and for orders other than
 			     * evict=lru limits the number of blocks */
 	uint32_t spaces;    /* address spaces at a time, 1..4096 */
@@ -139,10 +143,11 @@ struct uvmp_service_error {
 };
 
 /* Checks the parameters. UVMP_OK: accepted, *error is unchanged. Otherwise *error (may be NULL) names the
- * first bad field in the order of the structures. UVMP_ERR_ARGUMENT: a field is missing, or policy or
- * processors are not valid. UVMP_ERR_RANGE: a number. UVMP_ERR_UNSUPPORTED: the eviction order does not
- * support the page size; sequential, locality, stride or next prefetch with several GPUs. uvmp_service_size
- * and uvmp_service_init accept the same parameters. O(GPUs). */
+ * first bad field in the order of the structures. UVMP_ERR_ARGUMENT: a field is missing, a size is wrong, or
+ * policy or processors are not valid. UVMP_ERR_RANGE: a number, or a field that the library does not know.
+ * UVMP_ERR_UNSUPPORTED: the eviction order does not support the page size; sequential, locality, stride or
+ * next prefetch with several GPUs. uvmp_service_size and uvmp_service_init accept the same parameters.
+ * O(GPUs). */
 UVMP_API enum uvmp_status uvmp_service_params_check(const struct uvmp_service_params *params,
 						    struct uvmp_service_error *error);
 
@@ -167,14 +172,16 @@ UVMP_API enum uvmp_status uvmp_service_init(const struct uvmp_service_params *pa
 UVMP_API enum uvmp_status uvmp_service_grow(struct uvmp_service *service, void *memory, size_t bytes);
 
 struct uvmp_service_memory {
+	uint32_t size;		   /* set by the host, see base.h */
 	uint64_t bytes;		   /* of all segments */
 	uint64_t used;		   /* by live state, and by freed state on the free lists */
 	uint32_t blocks;	   /* VABlocks with state */
 	uint32_t residencies;	   /* pairs of block and processor with state */
 	uint32_t thrashing_blocks; /* with an array of pages for the thrashing detector */
 };
-UVMP_API void uvmp_service_memory_used(const struct uvmp_service *service,
-				       struct uvmp_service_memory *memory);
+/* UVMP_ERR_ARGUMENT: NULL, service, memory->size. O(1). */
+UVMP_API enum uvmp_status uvmp_service_memory_used(const struct uvmp_service *service,
+						   struct uvmp_service_memory *memory);
 
 /* Cheap test of the header; false for NULL. All functions below return UVMP_ERR_ARGUMENT if the test fails,
  * and for NULL. */
@@ -527,16 +534,18 @@ UVMP_API uint64_t uvmp_service_wakeup_ns(const struct uvmp_service *service);
 
 /* State of one page. */
 struct uvmp_page_state {
+	uint32_t size;		      /* set by the host, see base.h */
 	uint64_t resident;	      /* set of processors that hold the page */
 	uint64_t read, write, atomic; /* sets of processors mapped with at least this right */
 	bool is_duplicated, is_discarded, is_pinned, is_thrashing;
 };
-/* UVMP_ERR_UNKNOWN: no range holds the address. O(processors). */
+/* UVMP_ERR_ARGUMENT: state->size. UVMP_ERR_UNKNOWN: no range holds the address. O(processors). */
 UVMP_API enum uvmp_status uvmp_service_page(const struct uvmp_service *service, uint64_t space,
 					    uvmp_addr address, struct uvmp_page_state *state);
 
 /* Sums over the bottom halves of a GPU. */
 struct uvmp_service_counts {
+	uint32_t size; /* set by the host, see base.h */
 	uint64_t bottom_halves, batches;
 	uint64_t faults;			 /* fetched, */
 	uint64_t coalesced;			 /* after merging, */
@@ -544,7 +553,7 @@ struct uvmp_service_counts {
 						  * permission-check] */
 	uint64_t cancelled;			 /* CANCEL actions */
 };
-/* UVMP_ERR_RANGE: no such GPU. */
+/* UVMP_ERR_ARGUMENT: counts->size. UVMP_ERR_RANGE: no such GPU. */
 UVMP_API enum uvmp_status uvmp_service_count(const struct uvmp_service *service, uint32_t gpu,
 					     struct uvmp_service_counts *counts);
 

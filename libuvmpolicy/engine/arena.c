@@ -6,6 +6,7 @@
  * move, and memory never changes from one slab to another: what a burst of one kind took stays for that kind.
  * Arrays have a slab for each power of two.
  */
+#include "../base/sized_internal.h"
 #include "arena_internal.h"
 
 #define GROW_BYTES_MIN 4096u
@@ -104,12 +105,12 @@ enum uvmp_status uvmp_service_grow(struct uvmp_service *service, void *memory, s
 	return UVMP_OK;
 }
 
-void uvmp_service_memory_used(const struct uvmp_service *service, struct uvmp_service_memory *memory)
+enum uvmp_status uvmp_service_memory_used(const struct uvmp_service *service, struct uvmp_service_memory *memory)
 {
-	struct uvmp_service_memory m = {0, 0, 0, 0, 0};
+	struct uvmp_service_memory m = {0};
 
 	if (!uvmp_service_is_valid(service) || memory == NULL)
-		return;
+		return UVMP_ERR_ARGUMENT;
 	for (uint32_t i = 0; i < service->segments; i++) {
 		const struct segment *segment = &service->segment[i];
 
@@ -119,5 +120,5 @@ void uvmp_service_memory_used(const struct uvmp_service *service, struct uvmp_se
 	m.blocks = service->live[SLAB_BLOCK];
 	m.residencies = service->live[SLAB_RESIDENCY];
 	m.thrashing_blocks = service->live[SLAB_THRASH];
-	*memory = m;
+	return uvmpi_sized_write(memory, memory->size, &m, sizeof(m), sizeof(m.size));
 }

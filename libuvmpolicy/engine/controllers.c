@@ -40,7 +40,7 @@ static uint64_t state_bytes(const struct uvmp_service_params *params, uint32_t p
 
 	if (!policy_has_controller(params->policy, controller) ||
 	    controller->is_shared != (processor == UVMP_CPU) ||
-	    (controller->needs_sms && params->gpu[processor - 1u].sms == 0))
+	    (controller->needs_sms && uvmpi_params_gpu(params, processor).sms == 0))
 		return 0;
 	return (controller->state_bytes + ALIGNMENT - 1u) / ALIGNMENT * ALIGNMENT;
 }
@@ -80,7 +80,7 @@ static void attach(struct uvmp_service *s, const struct uvmp_service_params *par
 	struct controls *c = &s->gpu[processor].controls;
 	struct control_setup setup = {.controls = &params->policy->controls,
 				      .base = s->policy.prefetch.threshold,
-				      .sms = processor != UVMP_CPU ? params->gpu[processor - 1u].sms : 0};
+				      .sms = processor != UVMP_CPU ? uvmpi_params_gpu(params, processor).sms : 0};
 
 	if (setup.base == 0)
 		setup.base = 1;
@@ -105,7 +105,7 @@ static void attach(struct uvmp_service *s, const struct uvmp_service_params *par
 void uvmpi_adapt_init(struct uvmp_service *s, const struct uvmp_service_params *params, uint8_t *memory)
 {
 	struct adapt *adapt = &s->adapt;
-	struct uvmp_needs needs;
+	struct uvmp_needs needs = {.size = sizeof(needs)};
 
 	(void)uvmp_policy_needs(params->policy, &needs); /* the policy is valid */
 	adapt->has_touches = needs.histories;

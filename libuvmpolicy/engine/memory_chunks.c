@@ -19,7 +19,7 @@
 static struct uvmp_pmm_params pmm_params(const struct uvmp_service_params *params, uint32_t gpu)
 {
 	uint32_t roots = (uint32_t)uvmpi_chunks_roots(params, gpu);
-	uint32_t splits = params->gpu[gpu - 1u].splits;
+	uint32_t splits = uvmpi_params_gpu(params, gpu).splits;
 
 	return (struct uvmp_pmm_params){.roots = roots,
 					.splits = splits < roots ? splits : roots,

@@ -2,12 +2,13 @@
 #ifndef UVMPOLICY_MEMORY_INTERNAL_H
 #define UVMPOLICY_MEMORY_INTERNAL_H
 
+#include "params_internal.h"
 #include "service_internal.h"
 
 /* Bytes that the GPU holds, with compression (memory_ratio) more than it has. */
 static inline uint64_t uvmpi_memory_capacity(const struct uvmp_service_params *params, uint32_t gpu)
 {
-	return uvmp_etc_capacity(UVMP_ETC_COMPRESSION, params->gpu[gpu - 1u].memory_bytes,
+	return uvmp_etc_capacity(UVMP_ETC_COMPRESSION, uvmpi_params_gpu(params, gpu).memory_bytes,
 				 params->policy->memory_ratio, params->page_bytes);
 }
 /* 0 also for a GPU without memory, and for an order with too many units (init: UVMP_ERR_RANGE). */

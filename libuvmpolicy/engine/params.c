@@ -1,6 +1,8 @@
 /* Parameters of an engine: what is accepted, and which one is not. */
 #include "../base/text_internal.h"
+#include "../policy/policy_internal.h"
 #include "memory_internal.h"
+#include "params_internal.h"
 #include "service_internal.h"
 
 #define BLOCKS_MAX    (1u << 24)
@@ -86,10 +88,44 @@ static bool is_valid(struct uvmp_service_error *error, const char *field, bool i
 
 static bool check_pointers(const struct uvmp_service_params *params, struct uvmp_service_error *error)
 {
-	return is_there(error, "params", params) && is_there(error, "policy", params->policy) &&
-	       is_there(error, "processors", params->processors) && is_there(error, "gpu", params->gpu) &&
-	       is_valid(error, "policy", uvmp_policy_is_valid(params->policy)) &&
+	return is_there(error, "policy", params->policy) && is_there(error, "processors", params->processors) &&
+	       is_there(error, "gpu", params->gpu);
+}
+
+static bool check_validity(const struct uvmp_service_params *params, struct uvmp_service_error *error)
+{
+	return is_valid(error, "policy", uvmp_policy_is_valid(params->policy)) &&
 	       is_valid(error, "processors", uvmp_processors_is_valid(params->processors));
+}
+
+/* The status of reading a structure of this size; writes the error. */
+static enum uvmp_status judge_size(struct uvmp_service_error *error, struct given given, enum uvmp_status status)
+{
+	const char *why = status == UVMP_ERR_RANGE ? "this library does not know all fields that are set"
+						   : "not the sizeof of the structure";
+
+	(void)judge(error, given, status == UVMP_OK, why);
+	return status;
+}
+
+static enum uvmp_status read_params(const struct uvmp_service_params *params, struct own_params *own,
+				    struct uvmp_service_error *error)
+{
+	enum uvmp_status status;
+
+	if (!is_there(error, "params", params))
+		return UVMP_ERR_ARGUMENT;
+	status = uvmpi_sized_read(&own->params, sizeof(own->params), params,
+				  SIZE_THROUGH(struct uvmp_service_params, requests));
+	status = judge_size(error, (struct given){0, "size", params->size}, status);
+	if (status != UVMP_OK)
+		return status;
+	if (!check_pointers(&own->params, error))
+		return UVMP_ERR_ARGUMENT;
+	status = uvmpi_policy_read(&own->policy, own->params.policy);
+	status = judge_size(error, (struct given){0, "policy->size", own->params.policy->size}, status);
+	own->params.policy = &own->policy;
+	return status;
 }
 
 static bool check_page(const struct uvmp_service_params *params, struct uvmp_service_error *error)
@@ -114,7 +150,7 @@ static bool check_numbers(const struct uvmp_service_params *p, struct uvmp_servi
 static bool check_memory(const struct uvmp_service_params *params, uint32_t gpu, uint64_t roots,
 			 struct uvmp_service_error *error)
 {
-	const struct given given = {gpu, "memory_bytes", params->gpu[gpu - 1u].memory_bytes};
+	const struct given given = {gpu, "memory_bytes", uvmpi_params_gpu(params, gpu).memory_bytes};
 	bool has_none = (params->processors->no_memory >> gpu & 1u) != 0;
 
 	if (has_none)
@@ -136,16 +172,16 @@ static bool check_size(const struct uvmp_service_params *params, uint32_t gpu, u
 static bool check_gpu(const struct uvmp_service_params *params, uint32_t gpu,
 		      struct uvmp_service_error *error)
 {
-	const struct uvmp_service_gpu *g = &params->gpu[gpu - 1u];
+	const struct uvmp_service_gpu g = uvmpi_params_gpu(params, gpu);
 	uint64_t roots = uvmpi_memory_capacity(params, gpu) / UVMP_ROOT_CHUNK_BYTES;
 
 	return check_memory(params, gpu, roots, error) &&
-	       is_within(error, (struct given){gpu, "splits", g->splits}, 0,
+	       is_within(error, (struct given){gpu, "splits", g.splits}, 0,
 			 roots < UVMP_SPLITS_MAX ? roots : UVMP_SPLITS_MAX) &&
-	       is_within(error, (struct given){gpu, "fault_entries", g->fault_entries}, 2, ENTRIES_MAX) &&
-	       is_within(error, (struct given){gpu, "utlbs", g->utlbs}, 1, UTLBS_MAX) &&
-	       is_within(error, (struct given){gpu, "notes", g->notes}, 0, NOTES_MAX) &&
-	       is_within(error, (struct given){gpu, "sms", g->sms}, 0, SMS_MAX) &&
+	       is_within(error, (struct given){gpu, "fault_entries", g.fault_entries}, 2, ENTRIES_MAX) &&
+	       is_within(error, (struct given){gpu, "utlbs", g.utlbs}, 1, UTLBS_MAX) &&
+	       is_within(error, (struct given){gpu, "notes", g.notes}, 0, NOTES_MAX) &&
+	       is_within(error, (struct given){gpu, "sms", g.sms}, 0, SMS_MAX) &&
 	       check_size(params, gpu, roots, error);
 }
 
@@ -197,7 +233,7 @@ static bool check_support(const struct uvmp_service_params *params, struct uvmp_
 	const struct given prefetch = {0, "policy->prefetch", params->policy->prefetch.prefetcher};
 	const struct given full = {0, "policy->prefetch_full", params->policy->prefetch_full};
 	bool has_one_gpu = params->processors->count == 2u;
-	struct uvmp_needs needs;
+	struct uvmp_needs needs = {.size = sizeof(needs)};
 
 	(void)uvmp_policy_needs(params->policy, &needs); /* the policy is valid */
 	return check_pages(params, &needs, error) &&
@@ -207,16 +243,46 @@ static bool check_support(const struct uvmp_service_params *params, struct uvmp_
 		     "sequential, locality, stride and next know one GPU only");
 }
 
-enum uvmp_status uvmp_service_params_check(const struct uvmp_service_params *params,
-					   struct uvmp_service_error *error)
+static enum uvmp_status check_gpus(const struct uvmp_service_params *params, struct uvmp_service_error *error)
 {
-	if (!check_pointers(params, error))
-		return UVMP_ERR_ARGUMENT;
-	if (!check_numbers(params, error))
-		return UVMP_ERR_RANGE;
 	for (uint32_t gpu = 1; gpu < params->processors->count; gpu++) {
+		struct uvmp_service_gpu own;
+		enum uvmp_status status = UVMP_ERR_ARGUMENT;
+		uint32_t size;
+
+		__builtin_memcpy(&size, uvmpi_params_gpu_at(params, gpu), sizeof(size));
+		if (size == params->gpu->size)
+			status = uvmpi_params_read_gpu(params, gpu, &own);
+		status = judge_size(error, (struct given){gpu, "size", size}, status);
+		if (status != UVMP_OK)
+			return status;
 		if (!check_gpu(params, gpu, error))
 			return UVMP_ERR_RANGE;
 	}
-	return check_support(params, error) ? UVMP_OK : UVMP_ERR_UNSUPPORTED;
+	return UVMP_OK;
+}
+
+enum uvmp_status uvmpi_params_read(const struct uvmp_service_params *params, struct own_params *own,
+				   struct uvmp_service_error *error)
+{
+	enum uvmp_status status = read_params(params, own, error);
+
+	if (status != UVMP_OK)
+		return status;
+	if (!check_validity(&own->params, error))
+		return UVMP_ERR_ARGUMENT;
+	if (!check_numbers(&own->params, error))
+		return UVMP_ERR_RANGE;
+	status = check_gpus(&own->params, error);
+	if (status != UVMP_OK)
+		return status;
+	return check_support(&own->params, error) ? UVMP_OK : UVMP_ERR_UNSUPPORTED;
+}
+
+enum uvmp_status uvmp_service_params_check(const struct uvmp_service_params *params,
+					   struct uvmp_service_error *error)
+{
+	struct own_params own;
+
+	return uvmpi_params_read(params, &own, error);
 }

@@ -4,6 +4,7 @@
  * that is completed it lets the innermost machine that is active decide the next thing, until there is
  * something to hand out or nothing to do.
  */
+#include "../base/sized_internal.h"
 #include "controllers_internal.h"
 #include "memory_internal.h"
 #include "operations_internal.h"
@@ -80,8 +81,7 @@ enum uvmp_status uvmp_service_count(const struct uvmp_service *s, uint32_t gpu,
 		return UVMP_ERR_ARGUMENT;
 	if (gpu == UVMP_CPU || gpu >= s->processors.count)
 		return UVMP_ERR_RANGE;
-	*counts = s->gpu[gpu].counts;
-	return UVMP_OK;
+	return uvmpi_sized_write(counts, counts->size, &s->gpu[gpu].counts, sizeof(*counts), sizeof(counts->size));
 }
 
 /* -- scheduling -- */

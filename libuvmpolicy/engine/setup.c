@@ -59,7 +59,7 @@ struct gpu_parts {
 
 static bool asks_utlbs(const struct uvmp_policy *policy)
 {
-	struct uvmp_needs needs;
+	struct uvmp_needs needs = {.size = sizeof(needs)};
 
 	(void)uvmp_policy_needs(policy, &needs); /* the policy is valid */
 	return needs.utlbs;
@@ -68,21 +68,21 @@ static bool asks_utlbs(const struct uvmp_policy *policy)
 static void lay_out_gpu(struct layout *l, const struct uvmp_service_params *params, uint32_t gpu,
 			struct gpu_parts *parts)
 {
-	const struct uvmp_service_gpu *g = &params->gpu[gpu - 1u];
+	const struct uvmp_service_gpu g = uvmpi_params_gpu(params, gpu);
 
 	/* An order writes state of a unit when the unit is used. */
 	parts->memory = uvmp_evict_traits_of(params->policy->evict)->is_chunked
 				? part(l, 1, uvmpi_memory_size(params, gpu))
 				: plain_part(l, uvmpi_memory_size(params, gpu));
-	parts->entry = part(l, g->fault_entries, sizeof(struct uvmp_fault));
-	parts->batch = part(l, g->fault_entries, sizeof(struct uvmp_fault));
-	parts->utlb = part(l, g->utlbs, sizeof(struct uvmp_utlb));
-	parts->order_of = part(l, g->fault_entries, sizeof(uint32_t));
-	parts->fatal = part(l, g->fault_entries, 1);
-	parts->note = part(l, g->notes, sizeof(struct uvmp_note));
+	parts->entry = part(l, g.fault_entries, sizeof(struct uvmp_fault));
+	parts->batch = part(l, g.fault_entries, sizeof(struct uvmp_fault));
+	parts->utlb = part(l, g.utlbs, sizeof(struct uvmp_utlb));
+	parts->order_of = part(l, g.fault_entries, sizeof(uint32_t));
+	parts->fatal = part(l, g.fault_entries, 1);
+	parts->note = part(l, g.notes, sizeof(struct uvmp_note));
 	parts->lifetimes = part(l, uvmpi_adapt_units(params, gpu), sizeof(uint64_t));
 	parts->controllers = part(l, 1, uvmpi_adapt_state_bytes(params, gpu));
-	parts->utlb_seen = part(l, asks_utlbs(params->policy) ? g->utlbs : 0, sizeof(uint64_t));
+	parts->utlb_seen = part(l, asks_utlbs(params->policy) ? g.utlbs : 0, sizeof(uint64_t));
 }
 
 struct parts {
@@ -119,8 +119,10 @@ static void lay_out(struct layout *l, const struct uvmp_service_params *params, 
 		p->buckets *= 2u;
 	p->most_notes = 0;
 	for (uint32_t gpu = 1; gpu < params->processors->count; gpu++) {
-		if (params->gpu[gpu - 1u].notes > p->most_notes)
-			p->most_notes = params->gpu[gpu - 1u].notes;
+		uint32_t notes = uvmpi_params_gpu(params, gpu).notes;
+
+		if (notes > p->most_notes)
+			p->most_notes = notes;
 	}
 	p->service = part(l, 1, sizeof(struct uvmp_service));
 	p->gpu = part(l, params->processors->count, sizeof(struct gpu));
@@ -152,14 +154,12 @@ static void lay_out(struct layout *l, const struct uvmp_service_params *params, 
 	p->prefetch.processor = part(l, p->processors, p->prefetch.processor_bytes);
 }
 
-size_t uvmp_service_size(const struct uvmp_service_params *params, uint32_t resident)
+static size_t size_for(const struct uvmp_service_params *params, uint32_t resident)
 {
 	struct layout l = {NULL, 0, false};
 	struct gpu_parts gpu_parts;
 	struct parts parts;
 
-	if (uvmp_service_params_check(params, NULL) != UVMP_OK)
-		return 0;
 	lay_out(&l, params, &parts);
 	for (uint32_t gpu = 1; gpu < params->processors->count; gpu++)
 		lay_out_gpu(&l, params, gpu, &gpu_parts);
@@ -168,27 +168,34 @@ size_t uvmp_service_size(const struct uvmp_service_params *params, uint32_t resi
 	return (size_t)l.at == l.at ? (size_t)l.at : 0;
 }
 
+size_t uvmp_service_size(const struct uvmp_service_params *params, uint32_t resident)
+{
+	struct own_params own;
+
+	return uvmpi_params_read(params, &own, NULL) == UVMP_OK ? size_for(&own.params, resident) : 0;
+}
+
 /* -- init -- */
 
 static void init_gpu(struct uvmp_service *s, const struct uvmp_service_params *params, uint32_t gpu,
 		     struct layout *l)
 {
-	const struct uvmp_service_gpu *from = &params->gpu[gpu - 1u];
+	const struct uvmp_service_gpu from = uvmpi_params_gpu(params, gpu);
 	struct gpu *g = &s->gpu[gpu];
 	struct gpu_parts parts;
 	uint32_t most;
 
 	lay_out_gpu(l, params, gpu, &parts);
-	g->buffer = (struct uvmp_fault_buffer){.entry = parts.entry, .capacity = from->fault_entries};
+	g->buffer = (struct uvmp_fault_buffer){.entry = parts.entry, .capacity = from.fault_entries};
 	g->batch = (struct uvmp_fault_batch){.entry = parts.batch,
-					     .capacity = from->fault_entries,
+					     .capacity = from.fault_entries,
 					     .utlb = parts.utlb,
-					     .utlbs = from->utlbs};
+					     .utlbs = from.utlbs};
 	g->order_of = parts.order_of;
 	g->fatal = parts.fatal;
 	g->note = parts.note;
-	g->note_capacity = from->notes;
-	most = uvmp_fault_max_batch(params->policy->replay.max_batch, from->fault_entries);
+	g->note_capacity = from.notes;
+	most = uvmp_fault_max_batch(params->policy->replay.max_batch, from.fault_entries);
 	g->params = params->policy->replay;
 	g->params.max_batch = most;
 	uvmp_replay_init(&g->replay);
@@ -282,22 +289,13 @@ static void init_parts(struct uvmp_service *s, const struct uvmp_service_params 
 	s->remote.servicing = init_servicing(p, 3);
 }
 
-enum uvmp_status uvmp_service_init(const struct uvmp_service_params *params, void *memory, size_t bytes,
-				   struct uvmp_service **service)
+/* Builds an engine; the size has been checked. */
+static struct uvmp_service *build(const struct uvmp_service_params *params, void *memory, size_t bytes)
 {
-	enum uvmp_status status = uvmp_service_params_check(params, NULL);
 	struct layout l = {memory, 0, false};
 	struct uvmp_service *s;
 	struct parts parts;
-	size_t size;
 
-	if (status != UVMP_OK)
-		return status;
-	if (!memory || !service || (uintptr_t)memory % ALIGNMENT != 0)
-		return UVMP_ERR_ARGUMENT;
-	size = uvmp_service_size(params, 0);
-	if (bytes <= size - 1u) /* also: 0, the size does not fit size_t */
-		return UVMP_ERR_SPACE;
 	l.is_zero = params->memory_is_zero;
 	lay_out(&l, params, &parts);
 	s = parts.service;
@@ -316,6 +314,21 @@ enum uvmp_status uvmp_service_init(const struct uvmp_service_params *params, voi
 									 : (bytes - l.at) / UNIT_BYTES);
 	s->segments = 1;
 	s->magic = MAGIC;
-	*service = s;
+	return s;
+}
+
+enum uvmp_status uvmp_service_init(const struct uvmp_service_params *params, void *memory, size_t bytes,
+				   struct uvmp_service **service)
+{
+	struct own_params own;
+	enum uvmp_status status = uvmpi_params_read(params, &own, NULL);
+
+	if (status != UVMP_OK)
+		return status;
+	if (!memory || !service || (uintptr_t)memory % ALIGNMENT != 0)
+		return UVMP_ERR_ARGUMENT;
+	if (bytes <= size_for(&own.params, 0) - 1u) /* also: 0, the size does not fit size_t */
+		return UVMP_ERR_SPACE;
+	*service = build(&own.params, memory, bytes);
 	return UVMP_OK;
 }

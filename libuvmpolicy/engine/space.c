@@ -11,6 +11,7 @@
  * The parts of a range share an origin, which identifies them when the range is freed. The origin is the start
  * of the lowest part. No later range can start at that address.
  */
+#include "../base/sized_internal.h"
 #include "space_internal.h"
 #include "prefetch_states_internal.h"
 
@@ -685,6 +686,7 @@ static void describe(const struct uvmp_service *s, const struct block *b, uint32
 enum uvmp_status uvmp_service_page(const struct uvmp_service *service, uint64_t space, uvmp_addr address,
                                    struct uvmp_page_state *state)
 {
+	struct uvmp_page_state found = {0};
 	const struct range *r;
 	uint32_t slot, index;
 	handle h;
@@ -696,17 +698,16 @@ enum uvmp_status uvmp_service_page(const struct uvmp_service *service, uint64_t 
 	if (index == NO_INDEX)
 		return UVMP_ERR_UNKNOWN;
 	r = &service->range[service->range_order[index]];
-	*state = (struct uvmp_page_state){0};
 	h = uvmpi_block_find(service, slot, address);
 	if (h != 0) {
 		const struct block *b = block_at(service, h);
 
-		describe(service, b, block_page(service, b, address), state);
+		describe(service, b, block_page(service, b, address), &found);
 	} else if (r->home == UVMP_CPU) { /* there is no block yet */
-		state->resident = 1;
-		state->read = 1;
-		state->write = r->right >= UVMP_RIGHT_READ_WRITE;
-		state->atomic = r->right >= UVMP_RIGHT_READ_WRITE_ATOMIC;
+		found.resident = 1;
+		found.read = 1;
+		found.write = r->right >= UVMP_RIGHT_READ_WRITE;
+		found.atomic = r->right >= UVMP_RIGHT_READ_WRITE_ATOMIC;
 	}
-	return UVMP_OK;
+	return uvmpi_sized_write(state, state->size, &found, sizeof(found), sizeof(found.size));
 }

@@ -8,17 +8,30 @@ void uvmpi_policy_share(struct uvmp_policy *policy)
 	policy->thrash.quirks = policy->quirks;
 }
 
-void uvmp_policy_init(struct uvmp_policy *policy)
+enum uvmp_status uvmpi_policy_read(struct uvmp_policy *to, const struct uvmp_policy *from)
+{
+	return from != NULL ? uvmpi_sized_read(to, sizeof(*to), from, POLICY_SIZE_LEAST) : UVMP_ERR_ARGUMENT;
+}
+
+void uvmpi_policy_reset(struct uvmp_policy *policy)
 {
 	struct key_walk walk = {0};
 	const struct key *key;
 
-	if (policy == NULL)
-		return;
-	*policy = (struct uvmp_policy){.quirks = true};
+	*policy = (struct uvmp_policy){.size = sizeof(*policy), .quirks = true};
 	while ((key = uvmpi_key_next(&walk)) != NULL)
 		uvmpi_key_set(key, policy, key->parameter->initial);
 	uvmpi_policy_share(policy);
+}
+
+enum uvmp_status uvmp_policy_init_size(struct uvmp_policy *policy, size_t size)
+{
+	struct uvmp_policy defaults;
+
+	if (policy == NULL)
+		return UVMP_ERR_ARGUMENT;
+	uvmpi_policy_reset(&defaults);
+	return uvmpi_sized_write(policy, size, &defaults, sizeof(defaults), POLICY_SIZE_LEAST);
 }
 
 static bool is_key_valid(const struct key *key, const struct uvmp_policy *policy)
@@ -34,18 +47,24 @@ static bool is_key_valid(const struct key *key, const struct uvmp_policy *policy
 	return value >= limit.min && value <= limit.max;
 }
 
-bool uvmp_policy_is_valid(const struct uvmp_policy *policy)
+bool uvmpi_policy_is_valid(const struct uvmp_policy *policy)
 {
 	struct key_walk walk = {0};
 	const struct key *key;
 
-	if (policy == NULL || policy->prefetch.quirks != policy->quirks ||
-	    policy->replay.quirks != policy->quirks || policy->thrash.quirks != policy->quirks)
+	if (policy->prefetch.quirks != policy->quirks || policy->replay.quirks != policy->quirks || policy->thrash.quirks != policy->quirks)
 		return false;
 	while ((key = uvmpi_key_next(&walk)) != NULL)
 		if (!is_key_valid(key, policy)) /* a key stands behind the key that it depends on */
 			return false;
 	return true;
+}
+
+bool uvmp_policy_is_valid(const struct uvmp_policy *policy)
+{
+	struct uvmp_policy own;
+
+	return uvmpi_policy_read(&own, policy) == UVMP_OK && uvmpi_policy_is_valid(&own);
 }
 
 uint32_t uvmp_policy_unit_pages(const struct uvmp_policy *policy)

@@ -13,6 +13,7 @@
 
 #include "../adapt/adapt_internal.h"
 #include "../base/parameter_internal.h"
+#include "../base/sized_internal.h"
 #include "../base/text_internal.h"
 #include "uvmpolicy/policy.h"
 
@@ -93,6 +94,14 @@ static inline bool policy_has_controller(const struct uvmp_policy *policy, const
 
 	return uvmpi_controller_is_on(controller, (uint32_t)uvmpi_field_get(policy, field.offset, field.bytes));
 }
+
+/* The host's policy as this library's version of the structure. Errors of uvmpi_sized_read; UVMP_ERR_ARGUMENT: NULL. */
+#define POLICY_SIZE_LEAST SIZE_THROUGH(struct uvmp_policy, quirks)
+enum uvmp_status uvmpi_policy_read(struct uvmp_policy *to, const struct uvmp_policy *from);
+/* The defaults, with the library's size. */
+void uvmpi_policy_reset(struct uvmp_policy *policy);
+/* Is a policy of the library's version valid? */
+bool uvmpi_policy_is_valid(const struct uvmp_policy *policy);
 
 /* Copies what two structures of the policy share: quirks. */
 void uvmpi_policy_share(struct uvmp_policy *policy);

@@ -435,20 +435,23 @@ const struct uvmp_policy_key *uvmp_policy_key_at(uint32_t index, struct uvmp_pol
 	struct key_walk walk = {0};
 	const struct parameter *parameter;
 	const struct key *found = key_at(&walk, index);
+	enum uvmp_status status;
+	struct uvmp_policy_key own;
 	struct text text;
 
 	if (key == NULL || found == NULL)
 		return NULL;
 	parameter = found->parameter;
-	*key = (struct uvmp_policy_key){.name = parameter->name,
+	own = (struct uvmp_policy_key){.name = parameter->name,
 					.summary = parameter->summary,
 					.min = parameter->min,
 					.max = parameter->max,
 					.initial = parameter->initial,
 					.is_choice = parameter->choice != NULL};
-	text = (struct text){key->used_by, sizeof(key->used_by), 0};
+	text = (struct text){own.used_by, sizeof(own.used_by), 0};
 	uvmpi_key_put_use(found, &text);
-	return key;
+	status = uvmpi_sized_write(key, key->size, &own, sizeof(own), sizeof(own.size));
+	return status == UVMP_OK ? key : NULL;
 }
 
 const char *uvmp_policy_choice(uint32_t index, uint32_t choice)

@@ -38,34 +38,42 @@ static bool add_controller(struct uvmp_needs *needs, const struct uvmp_policy *p
 	return controller->counts_refaults || controller->block_bytes != 0;
 }
 
-enum uvmp_status uvmp_policy_needs(const struct uvmp_policy *policy, struct uvmp_needs *needs)
+static struct uvmp_needs needs_of(const struct uvmp_policy *policy)
 {
-	const struct uvmp_evict_traits *order;
+	const struct uvmp_evict_traits *order = uvmp_evict_traits_of(policy->evict);
+	struct uvmp_needs needs = {.page_bytes = page_bytes_of(policy->evict),
+				   .accesses = policy->remote.remote != UVMP_REMOTE_OFF || policy->runtime,
+				   .notifications = policy->counters == UVMP_COUNTERS_ON,
+				   .kernels = policy->runtime,
+				   .histories = order->has_touches};
 	bool has_history;
 
-	if (needs == NULL || !uvmp_policy_is_valid(policy))
-		return UVMP_ERR_ARGUMENT;
-	order = uvmp_evict_traits_of(policy->evict);
-	*needs = (struct uvmp_needs){.page_bytes = page_bytes_of(policy->evict),
-				     .accesses = policy->remote.remote != UVMP_REMOTE_OFF || policy->runtime,
-				     .notifications = policy->counters == UVMP_COUNTERS_ON,
-				     .kernels = policy->runtime,
-				     .histories = order->has_touches};
-	add_prefetcher(needs, policy->prefetch.prefetcher);
+	add_prefetcher(&needs, policy->prefetch.prefetcher);
 	if (policy->prefetch_full != UVMP_PREFETCH_FULL_SAME)
-		add_prefetcher(needs, (enum uvmp_prefetcher)(policy->prefetch_full - 1u));
-	has_history = needs->block_bytes != 0;
+		add_prefetcher(&needs, (enum uvmp_prefetcher)(policy->prefetch_full - 1u));
+	has_history = needs.block_bytes != 0;
 	for (uint32_t i = 0; i < UVMP_CONTROLLER_COUNT; i++)
-		has_history |= add_controller(needs, policy, i);
+		has_history |= add_controller(&needs, policy, i);
 	/* [driver: order-by-service]: with quirks, root chunks ignore touches */
-	needs->touches = !order->is_chunked || !policy->quirks || needs->histories;
-	if (needs->accesses)
-		needs->block_bytes += COUNTERS_BYTES;
-	if (needs->histories || has_history)
-		needs->block_bytes += HISTORY_BYTES;
+	needs.touches = !order->is_chunked || !policy->quirks || needs.histories;
+	if (needs.accesses)
+		needs.block_bytes += COUNTERS_BYTES;
+	if (needs.histories || has_history)
+		needs.block_bytes += HISTORY_BYTES;
 	if (policy->runtime)
-		needs->block_bytes += PATTERN_BYTES;
-	return UVMP_OK;
+		needs.block_bytes += PATTERN_BYTES;
+	return needs;
+}
+
+enum uvmp_status uvmp_policy_needs(const struct uvmp_policy *policy, struct uvmp_needs *needs)
+{
+	struct uvmp_policy own;
+	struct uvmp_needs found;
+
+	if (needs == NULL || uvmpi_policy_read(&own, policy) != UVMP_OK || !uvmpi_policy_is_valid(&own))
+		return UVMP_ERR_ARGUMENT;
+	found = needs_of(&own);
+	return uvmpi_sized_write(needs, needs->size, &found, sizeof(found), sizeof(found.size));
 }
 
 enum uvmp_status uvmp_policy_evictors(uint32_t page_bytes, char *text, size_t capacity)

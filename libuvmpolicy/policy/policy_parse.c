@@ -378,7 +378,7 @@ static enum uvmp_status parse(struct parser *parser, size_t length)
 	if (status != UVMP_OK)
 		return status;
 	parser->text.length = (uint32_t)length;
-	uvmp_policy_init(&parser->policy);
+	uvmpi_policy_reset(&parser->policy);
 	while (next_word(parser->text, &parser->word)) {
 		status = take_word(parser, is_first);
 		if (status != UVMP_OK)
@@ -390,13 +390,13 @@ static enum uvmp_status parse(struct parser *parser, size_t length)
 	return status;
 }
 
-enum uvmp_status uvmp_policy_parse(const char *text, size_t length, struct uvmp_policy *policy,
-				   struct uvmp_policy_error *error)
+enum uvmp_status uvmp_policy_parse_size(const char *text, size_t length, struct uvmp_policy *policy, size_t size,
+					struct uvmp_policy_error *error)
 {
 	struct parser parser = {.text = {text, 0}, .error = error};
 	enum uvmp_status status;
 
-	if (text == NULL || policy == NULL) {
+	if (text == NULL || policy == NULL || !uvmpi_sized_fits(size, POLICY_SIZE_LEAST)) {
 		struct text out = error_at(&parser, parser.word);
 
 		put_text(&out, uvmp_status_text(UVMP_ERR_ARGUMENT));
@@ -404,6 +404,6 @@ enum uvmp_status uvmp_policy_parse(const char *text, size_t length, struct uvmp_
 	}
 	status = parse(&parser, length);
 	if (status == UVMP_OK)
-		*policy = parser.policy;
+		status = uvmpi_sized_write(policy, size, &parser.policy, sizeof(parser.policy), POLICY_SIZE_LEAST);
 	return status;
 }

@@ -24,12 +24,13 @@ static void put_policy(struct text *text, const struct uvmp_policy *policy)
 enum uvmp_status uvmp_policy_print(const struct uvmp_policy *policy, char *text, size_t capacity)
 {
 	struct text measure = {NULL, 0, 0}, out = {text, capacity, 0};
+	struct uvmp_policy own;
 
-	if (text == NULL || !uvmp_policy_is_valid(policy))
+	if (text == NULL || uvmpi_policy_read(&own, policy) != UVMP_OK || !uvmpi_policy_is_valid(&own))
 		return UVMP_ERR_ARGUMENT;
-	put_policy(&measure, policy);
+	put_policy(&measure, &own);
 	if (measure.length >= capacity)
 		return UVMP_ERR_SPACE;
-	put_policy(&out, policy);
+	put_policy(&out, &own);
 	return UVMP_OK;
 }

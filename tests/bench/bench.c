@@ -350,8 +350,9 @@ static size_t engine_bytes(uint64_t managed, uint64_t memory, uint32_t resident,
 {
 	struct uvmp_processors processors = {.count = 2, .can_access = {1u, 3u}, .native_atomics = {1u, 2u}};
 	struct uvmp_service_gpu gpu = {
-	        .memory_bytes = memory, .splits = 0, .fault_entries = 4096, .utlbs = 64};
-	struct uvmp_service_params params = {.processors = &processors,
+	        .size = sizeof(gpu), .memory_bytes = memory, .splits = 0, .fault_entries = 4096, .utlbs = 64};
+	struct uvmp_service_params params = {.size = sizeof(params),
+	                                     .processors = &processors,
 	                                     .gpu = &gpu,
 	                                     .page_bytes = 4096,
 	                                     .blocks = (uint32_t)(managed / UVMP_ROOT_CHUNK_BYTES),
@@ -387,7 +388,7 @@ static void engine(uint32_t resident, unsigned long count)
 	}
 	for (unsigned long i = 0; i < count; i++) {
 		uint64_t page;
-		struct uvmp_page_state state;
+		struct uvmp_page_state state = {.size = sizeof(state)};
 
 		do {
 			page = uvmp_random_below(&random_state, blocks * 512u);

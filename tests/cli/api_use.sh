@@ -71,6 +71,12 @@ awk 'FNR == NR {if (match($0, /^enum uvmp_[a-z_]+/)) {tag = substr($0, 6, RLENGT
 	"$work/headers" "$include"/*.h >"$work/mixed" 2>&1
 verdict "fields that hold an enumerator are of one kind" "$work/mixed"
 
+# Structures that may grow: the size comes first, and the basic set has some.
+awk '/^struct uvmp_[a-z_]+ [{]/ {name = $2; at = 0; next} /^};/ {name = ""; next} name != "" && /;/ {at++}
+	name != "" && /^\t(uint32_t|size_t) size;/ && /bytes|base\.h/ {sized++; if (at != 1) print FILENAME ": " name ": size is not the first field"}
+	END {if (sized < 8) print "only " sized + 0 " structures carry their size"}' "$include"/*.h >"$work/sizes"
+verdict "structures that may grow begin with their size" "$work/sizes"
+
 # The table of docs/embedding.md names a test for each function, and the function is in the test.
 awk -F '[|]' '/^## Functions that only hosts call/ {on = 1} on && /^[|] `uvmp_/ {print $2 "|" $NF $(NF - 1)} on && /^## Facts/ {exit}' docs/embedding.md |
 	tr -d '`, ' >"$work/rows"

@@ -149,7 +149,8 @@ static enum uvmp_status open_engine(struct recorder *r, const char *text, uint64
 	static struct uvmp_policy policy;
 	static struct uvmp_processors processors;
 	static struct uvmp_service_gpu gpu[GPUS_MAX];
-	struct uvmp_service_params params = {.policy = &policy,
+	struct uvmp_service_params params = {.size = sizeof(params),
+	                                     .policy = &policy,
 	                                     .processors = &processors,
 	                                     .gpu = gpu,
 	                                     .page_bytes = r->page_bytes,
@@ -174,7 +175,8 @@ static enum uvmp_status open_engine(struct recorder *r, const char *text, uint64
 		processors.native_atomics[p] = (uint64_t)1 << p;
 	}
 	for (uint32_t i = 0; i < r->gpus; i++)
-		gpu[i] = (struct uvmp_service_gpu){.memory_bytes = ROOTS * BLOCK,
+		gpu[i] = (struct uvmp_service_gpu){.size = sizeof(struct uvmp_service_gpu),
+		                                   .memory_bytes = ROOTS * BLOCK,
 		                                   .splits = ROOTS,
 		                                   .fault_entries = 1024,
 		                                   .utlbs = 8,

@@ -185,12 +185,14 @@ static const char *test_policy(struct selftest *test, const char *policy)
 	test->processors = (struct uvmp_processors){
 	        .count = GPUS + 1u, .can_access = {1u, 3u, 5u}, .native_atomics = {1u, 2u, 4u}};
 	for (uint32_t gpu = 0; gpu < GPUS; gpu++)
-		test->gpu[gpu] = (struct uvmp_service_gpu){.memory_bytes = MEMORY,
+		test->gpu[gpu] = (struct uvmp_service_gpu){.size = sizeof(struct uvmp_service_gpu),
+		                                           .memory_bytes = MEMORY,
 		                                           .splits = (uint32_t)(MEMORY / ROOT),
 		                                           .fault_entries = 1024,
 		                                           .utlbs = 64,
 		                                           .notes = 256};
-	test->params = (struct uvmp_service_params){.policy = &test->policy,
+	test->params = (struct uvmp_service_params){.size = sizeof(struct uvmp_service_params),
+	                                            .policy = &test->policy,
 	                                            .processors = &test->processors,
 	                                            .gpu = test->gpu,
 	                                            .page_bytes = 4096,

@@ -236,13 +236,15 @@ static bool start(struct service_case *c)
 		if ((c->processors.no_memory >> (i + 1) & 1) != 0)
 			roots = 0;
 		c->gpu[i] =
-		        (struct uvmp_service_gpu){.memory_bytes = (uint64_t)roots * ROOT,
+		        (struct uvmp_service_gpu){.size = sizeof(struct uvmp_service_gpu),
+		                                  .memory_bytes = (uint64_t)roots * ROOT,
 		                                  .splits = draw(c, 8) == 0 ? (roots + 1) / 2 : roots,
 		                                  .fault_entries = 4 + draw(c, draw(c, 2) == 0 ? 60 : 250),
 		                                  .utlbs = 4,
 		                                  .notes = draw(c, 8) == 0 ? 0 : 2 + draw(c, 40)};
 	}
-	c->params = (struct uvmp_service_params){.policy = &c->policy,
+	c->params = (struct uvmp_service_params){.size = sizeof(struct uvmp_service_params),
+	                                         .policy = &c->policy,
 	                                         .processors = &c->processors,
 	                                         .gpu = c->gpu,
 	                                         .page_bytes = draw_page_bytes(c),
@@ -605,7 +607,7 @@ static void do_time(struct service_case *c)
 
 static void check(struct service_case *c, uint64_t space, uvmp_addr address)
 {
-	struct uvmp_page_state e, m;
+	struct uvmp_page_state e = {.size = sizeof(e)}, m;
 	enum uvmp_status status = uvmp_service_page(c->engine, space, address, &e);
 
 	if (!same(c, "page", status, naive_service_page(c->model, space, address, &m)) || status != UVMP_OK)
@@ -930,7 +932,7 @@ static void check_rest(struct service_case *c)
 	if (wakeup > due || (due != UINT64_MAX && due - wakeup >= 1000u)) /* whole microseconds [driver: pin-and-reset] */
 		fail(c, "wakeup: engine %" PRIu64 ", due %" PRIu64, wakeup, due);
 	for (uint32_t g = 1; g < c->processors.count; g++) {
-		struct uvmp_service_counts e, m;
+		struct uvmp_service_counts e = {.size = sizeof(e)}, m;
 
 		if (is_thorough) {
 			naive_service_used(c->model, g, &owned, &resident);

@@ -51,7 +51,7 @@ static bool is_user(const char *used_by, const char *chosen)
 static void random_text(uint64_t *random, char text[TEXT_MAX])
 {
 	const struct uvmp_policy_key *key;
-	struct uvmp_policy_key space;
+	struct uvmp_policy_key space = {.size = sizeof(space)};
 	char chosen[CHOICES][40] = {""};
 	size_t choices = 0;
 

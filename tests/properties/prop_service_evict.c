@@ -53,7 +53,7 @@ static void assert_fits(uint64_t capacity_bytes)
 	uint64_t pages = 0;
 
 	for (uint32_t page = 0; page < PAGES; page++) {
-		struct uvmp_page_state p;
+		struct uvmp_page_state p = {.size = sizeof(p)};
 
 		assert_int_equal(uvmp_service_page(e.service, 1, BASE + page * ENGINE_PAGE, &p), UVMP_OK);
 		pages += p.resident >> 1 & 1u;

@@ -112,12 +112,14 @@ static inline void engine_init(struct engine *e, uint32_t gpus, uint32_t roots)
 		e->processors.native_atomics[p] = (uint64_t)1 << p;
 	}
 	for (uint32_t i = 0; i < gpus; i++)
-		e->gpu[i] = (struct uvmp_service_gpu){.memory_bytes = (uint64_t)roots << 21,
+		e->gpu[i] = (struct uvmp_service_gpu){.size = sizeof(struct uvmp_service_gpu),
+		                                      .memory_bytes = (uint64_t)roots << 21,
 		                                      .splits = roots,
 		                                      .fault_entries = 1024,
 		                                      .utlbs = 8,
 		                                      .notes = 64};
-	e->params = (struct uvmp_service_params){.policy = &e->policy,
+	e->params = (struct uvmp_service_params){.size = sizeof(struct uvmp_service_params),
+	                                         .policy = &e->policy,
 	                                         .processors = &e->processors,
 	                                         .gpu = e->gpu,
 	                                         .page_bytes = ENGINE_PAGE,
@@ -204,7 +206,7 @@ static inline void engine_perform(struct engine *e, const struct uvmp_action *a)
 static inline bool engine_page_agrees(struct engine *e, uint64_t space, uvmp_addr address)
 {
 	uint64_t right[3] = {0, 0, 0};
-	struct uvmp_page_state state;
+	struct uvmp_page_state state = {.size = sizeof(state)};
 
 	for (uint32_t proc = 0; proc < e->processors.count; proc++)
 		for (uint32_t i = 0; i < *engine_right(e, proc, space, address); i++)
@@ -496,7 +498,7 @@ static inline bool engine_has(const struct engine *e, const char *text)
 
 static inline struct uvmp_page_state engine_page(struct engine *e, uint64_t space, uvmp_addr address)
 {
-	struct uvmp_page_state state;
+	struct uvmp_page_state state = {.size = sizeof(state)};
 
 	assert_int_equal(uvmp_service_page(e->service, space, address, &state), UVMP_OK);
 	return state;

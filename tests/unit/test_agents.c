@@ -55,9 +55,10 @@ static void open_world(struct world *w, uint64_t seed)
 {
 	struct uvmp_processors processors = {.count = 2, .can_access = {1u, 3u}, .native_atomics = {1u, 2u}};
 	struct uvmp_service_gpu gpu = {
-	        .memory_bytes = 64u * ROOT_BYTES, .utlbs = SETUP_UTLBS, .fault_entries = ENTRIES + 1u};
+	        .size = sizeof(gpu), .memory_bytes = 64u * ROOT_BYTES, .utlbs = SETUP_UTLBS, .fault_entries = ENTRIES + 1u};
 	struct uvmp_policy policy;
-	struct uvmp_service_params params = {.policy = &policy,
+	struct uvmp_service_params params = {.size = sizeof(params),
+	                                     .policy = &policy,
 	                                     .processors = &processors,
 	                                     .gpu = &gpu,
 	                                     .page_bytes = PAGE_BYTES,

@@ -135,9 +135,10 @@ static struct uvmp_service *engine(void **memory, uint32_t roots)
 {
 	struct uvmp_processors processors = {.count = 2, .can_access = {1, 3}, .native_atomics = {1, 2}};
 	struct uvmp_service_gpu gpu = {
-	        .memory_bytes = roots * ROOT, .splits = 2, .fault_entries = 64, .utlbs = 8};
+	        .size = sizeof(gpu), .memory_bytes = roots * ROOT, .splits = 2, .fault_entries = 64, .utlbs = 8};
 	struct uvmp_policy policy;
-	struct uvmp_service_params params = {.policy = &policy,
+	struct uvmp_service_params params = {.size = sizeof(params),
+	                                     .policy = &policy,
 	                                     .processors = &processors,
 	                                     .gpu = &gpu,
 	                                     .page_bytes = 4096,
@@ -261,7 +262,7 @@ static void test_log_is_the_engines(void **state)
 /* More faults than the engine's buffer has room for (64): the rest waits in the ring, and is not lost. */
 static void test_ring_longer_than_the_engines_buffer(void **state)
 {
-	struct uvmp_service_counts counts;
+	struct uvmp_service_counts counts = {.size = sizeof(counts)};
 	void *memory;
 
 	(void)state;
@@ -279,7 +280,7 @@ static void test_ring_longer_than_the_engines_buffer(void **state)
 static void test_no_interrupt_is_lost(void **state)
 {
 	struct uvmp_fault late = fault_at(9000);
-	struct uvmp_page_state page;
+	struct uvmp_page_state page = {.size = sizeof(page)};
 	void *memory;
 
 	(void)state;
@@ -296,7 +297,7 @@ static void test_no_interrupt_is_lost(void **state)
 static void test_cpu_fault(void **state)
 {
 	struct uvmp_fault first = fault_at(0);
-	struct uvmp_page_state page;
+	struct uvmp_page_state page = {.size = sizeof(page)};
 	struct waiter waiter = {0};
 	char done[64];
 	void *memory;
@@ -319,7 +320,7 @@ static void test_cpu_fault(void **state)
 
 static uint64_t arena_bytes(void)
 {
-	struct uvmp_service_memory memory;
+	struct uvmp_service_memory memory = {.size = sizeof(memory)};
 
 	uvmp_service_memory_used(driver.service, &memory);
 	return memory.bytes;
@@ -433,7 +434,7 @@ static void bounce(void)
  * more. */
 static void test_time_alone_unpins(void **state)
 {
-	struct uvmp_page_state page;
+	struct uvmp_page_state page = {.size = sizeof(page)};
 	void *memory;
 
 	(void)state;

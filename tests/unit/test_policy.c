@@ -170,7 +170,7 @@ static void test_fitted(void **unused)
 static void test_longest(void **unused)
 {
 	const struct uvmp_policy_key *key;
-	struct uvmp_policy_key space;
+	struct uvmp_policy_key space = {.size = sizeof(space)};
 	size_t longest = 0;
 
 	(void)unused;
@@ -193,7 +193,7 @@ static void test_longest(void **unused)
 /* What the key needs: of several users (`counters=driver|on`) the first, and what that one needs. */
 static void add_users(const struct uvmp_policy_key *key, char text[128])
 {
-	struct uvmp_policy_key space, next = *key;
+	struct uvmp_policy_key space = {.size = sizeof(space)}, next = *key;
 
 	key = &next;
 	for (uint32_t u = 0; key->used_by[0] != '\0'; u++) {
@@ -246,7 +246,7 @@ static bool is_given(const char *text, const struct parameter *parameter)
 /* The key reaches its own field and no other. */
 static void check_field(uint32_t index)
 {
-	struct uvmp_policy_key space;
+	struct uvmp_policy_key space = {.size = sizeof(space)};
 	const struct uvmp_policy_key *key = uvmp_policy_key_at(index, &space);
 	uint32_t value = key->max != key->initial ? key->max : key->min;
 	struct key_walk walk = {0};
@@ -271,7 +271,7 @@ static void check_field(uint32_t index)
 
 static void test_fields(void **unused)
 {
-	struct uvmp_policy_key key;
+	struct uvmp_policy_key key = {.size = sizeof(key)};
 	struct uvmp_policy p;
 
 	(void)unused;
@@ -348,7 +348,7 @@ static void test_unit_pages(void **unused)
 static void test_keys(void **unused)
 {
 	const struct uvmp_policy_key *key;
-	struct uvmp_policy_key space;
+	struct uvmp_policy_key space = {.size = sizeof(space)};
 	uint32_t i;
 
 	(void)unused;
@@ -393,7 +393,7 @@ static void test_keys(void **unused)
  * choice refused. */
 static void test_used_by(void **unused)
 {
-	struct uvmp_policy_key key_space, user_space;
+	struct uvmp_policy_key key_space = {.size = sizeof(key_space)}, user_space = {.size = sizeof(user_space)};
 	const struct uvmp_policy_key *key, *user;
 
 	(void)unused;
@@ -486,7 +486,7 @@ static void test_presets(void **unused)
 static void check_unknown_choice(const char *text, const char *quoted, const char *name)
 {
 	char says[UVMP_POLICY_ERROR_MAX];
-	struct uvmp_policy_key space;
+	struct uvmp_policy_key space = {.size = sizeof(space)};
 	const char *choice;
 	uint32_t key = 0;
 
@@ -722,6 +722,7 @@ static struct uvmp_needs needs_of(const char *text)
 
 	assert_int_equal(uvmp_policy_parse(text, strlen(text), &policy, NULL), UVMP_OK);
 	memset(&needs, 0x5a, sizeof(needs));
+	needs.size = sizeof(needs);
 	assert_int_equal(uvmp_policy_needs(&policy, &needs), UVMP_OK);
 	return needs;
 }
@@ -771,7 +772,7 @@ static void test_needs(void **unused)
 
 static void test_needs_errors(void **unused)
 {
-	struct uvmp_needs needs;
+	struct uvmp_needs needs = {.size = sizeof(needs)};
 	struct uvmp_policy policy;
 
 	(void)unused;

@@ -285,7 +285,7 @@ static void test_variants(void **state)
 static void test_fault(void **state)
 {
 	struct uvmp_fault f = engine_entry(SPACE, BASE, UVMP_ACCESS_WRITE), bad;
-	struct uvmp_service_counts counts;
+	struct uvmp_service_counts counts = {.size = sizeof(counts)};
 
 	(void)state;
 	engine_init(&e, 1, 4);
@@ -330,7 +330,7 @@ static void test_fault(void **state)
 
 static void test_count(void **state)
 {
-	struct uvmp_service_counts counts;
+	struct uvmp_service_counts counts = {.size = sizeof(counts)};
 
 	(void)state;
 	start("prefetch=none", 1, 4);

@@ -20,8 +20,9 @@ static int setup_bytes(size_t bytes)
 {
 	static struct uvmp_policy policy;
 	static struct uvmp_processors processors;
-	static const struct uvmp_service_gpu gpu = {.memory_bytes = 2097152, .fault_entries = 2, .utlbs = 1};
-	struct uvmp_service_params params = {.policy = &policy,
+	static const struct uvmp_service_gpu gpu = {.size = sizeof(gpu), .memory_bytes = 2097152, .fault_entries = 2, .utlbs = 1};
+	struct uvmp_service_params params = {.size = sizeof(params),
+	                                     .policy = &policy,
 	                                     .processors = &processors,
 	                                     .gpu = &gpu,
 	                                     .page_bytes = 4096,
@@ -94,7 +95,7 @@ static void test_objects_are_zeroed_and_aligned(void **state)
 static void test_last_given_is_first_taken(void **state)
 {
 	handle a = uvmpi_arena_take(s, SLAB_BLOCK), b = uvmpi_arena_take(s, SLAB_BLOCK);
-	struct uvmp_service_memory before, after;
+	struct uvmp_service_memory before = {.size = sizeof(before)}, after = {.size = sizeof(after)};
 
 	(void)state;
 	assert_int_equal(b, a + sizeof(struct block) / UNIT_BYTES);
@@ -129,7 +130,7 @@ static uint32_t fill(enum slab slab, handle *last)
 
 static void test_full_then_grown(void **state)
 {
-	struct uvmp_service_memory used;
+	struct uvmp_service_memory used = {.size = sizeof(used)};
 	uint8_t *more = aligned_alloc(UNIT_BYTES, 2u * PIECE_BYTES);
 	uint32_t live;
 	handle last = 0;
@@ -151,7 +152,7 @@ static void test_full_then_grown(void **state)
 	uvmpi_arena_give(s, SLAB_RESIDENCY, last);
 	assert_int_equal(uvmpi_arena_take(s, SLAB_RESIDENCY), last);
 	{
-		struct uvmp_service_memory grown;
+		struct uvmp_service_memory grown = {.size = sizeof(grown)};
 
 		uvmp_service_memory_used(s, &grown);
 		assert_int_equal(grown.bytes, used.bytes + 2u * PIECE_BYTES);
@@ -212,7 +213,7 @@ static void test_grow_errors(void **state)
 static void test_grow_beyond_handles(void **state)
 {
 	static uint8_t more[PIECE_BYTES] __attribute__((aligned(16)));
-	struct uvmp_service_memory used;
+	struct uvmp_service_memory used = {.size = sizeof(used)};
 
 	(void)state;
 	if (SIZE_MAX == UINT32_MAX)
@@ -226,13 +227,13 @@ static void test_grow_beyond_handles(void **state)
 
 static void test_memory_used(void **state)
 {
-	struct uvmp_service_memory used = {1, 2, 3, 4, 5};
+	struct uvmp_service_memory used = {.size = sizeof(used), .bytes = 1};
 
 	(void)state;
-	uvmp_service_memory_used(NULL, &used);
+	assert_int_equal(uvmp_service_memory_used(NULL, &used), UVMP_ERR_ARGUMENT);
 	assert_int_equal(used.bytes, 1);
-	uvmp_service_memory_used(s, NULL);
-	uvmp_service_memory_used(s, &used);
+	assert_int_equal(uvmp_service_memory_used(s, NULL), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_service_memory_used(s, &used), UVMP_OK);
 	assert_true(used.bytes >= PIECE_BYTES && used.bytes <= PIECE_BYTES + UNIT_BYTES);
 	assert_true(used.used <= UNIT_BYTES);
 	assert_int_equal(used.blocks, 0);

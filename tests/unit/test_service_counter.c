@@ -104,7 +104,7 @@ static bool has_text(const char *text)
 
 static struct uvmp_page_state page_of(uvmp_addr address)
 {
-	struct uvmp_page_state state;
+	struct uvmp_page_state state = {.size = sizeof(state)};
 
 	assert_int_equal(uvmp_service_page(host.service, SPACE, address, &state), UVMP_OK);
 	return state;

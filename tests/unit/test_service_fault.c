@@ -37,7 +37,7 @@ static void fault(uint32_t gpu, uvmp_addr address, enum uvmp_access access)
 
 static struct uvmp_service_counts counts(uint32_t gpu)
 {
-	struct uvmp_service_counts c;
+	struct uvmp_service_counts c = {.size = sizeof(c)};
 
 	assert_int_equal(uvmp_service_count(e.service, gpu, &c), UVMP_OK);
 	return c;
@@ -924,7 +924,7 @@ static void test_toggle(void **state)
 
 static uint32_t resident_pages(uvmp_addr base, uint32_t pages)
 {
-	struct uvmp_page_state page;
+	struct uvmp_page_state page = {.size = sizeof(page)};
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < pages; i++)

@@ -383,7 +383,7 @@ static void arena_on_demand(void **state)
 static void free_without_arena(void **state)
 {
 	static _Alignas(16) uint8_t more[65536];
-	struct uvmp_page_state page;
+	struct uvmp_page_state page = {.size = sizeof(page)};
 
 	(void)state;
 	engine_init(&e, 1, 4);

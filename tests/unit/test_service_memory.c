@@ -63,8 +63,10 @@ static void prepare(const char *text, uint32_t page_bytes, uint64_t roots, uint3
 		processors.can_access[p] = processors.native_atomics[p] = 7;
 	for (uint32_t i = 0; i < 2; i++)
 		gpus[i] = (struct uvmp_service_gpu){
-		        .memory_bytes = roots * MIB2, .splits = splits, .fault_entries = 16, .utlbs = 1};
-	params = (struct uvmp_service_params){.policy = &policy,
+		        .size = sizeof(struct uvmp_service_gpu),
+		         .memory_bytes = roots * MIB2, .splits = splits, .fault_entries = 16, .utlbs = 1};
+	params = (struct uvmp_service_params){.size = sizeof(struct uvmp_service_params),
+	                                      .policy = &policy,
 	                                      .processors = &processors,
 	                                      .gpu = gpus,
 	                                      .page_bytes = page_bytes,

@@ -88,7 +88,7 @@ static void fault(uint32_t gpu, uvmp_addr address, enum uvmp_access access)
 
 static bool is_managed(uvmp_addr address)
 {
-	struct uvmp_page_state state;
+	struct uvmp_page_state state = {.size = sizeof(state)};
 
 	return uvmp_service_page(e.service, SPACE, address, &state) == UVMP_OK;
 }

@@ -56,7 +56,7 @@ static enum uvmp_status cpu_fault(uvmp_addr address, enum uvmp_access access, ui
 
 static struct uvmp_page_state page_of(uvmp_addr address)
 {
-	struct uvmp_page_state state;
+	struct uvmp_page_state state = {.size = sizeof(state)};
 
 	assert_int_equal(uvmp_service_page(host.service, SPACE, address, &state), UVMP_OK);
 	return state;
@@ -289,7 +289,7 @@ static void test_arena_is_full(void **state)
 
 static void test_free_range(void **state)
 {
-	struct uvmp_service_memory memory;
+	struct uvmp_service_memory memory = {.size = sizeof(memory)};
 
 	(void)state;
 	add(BASE, 2 * MIB2, UVMP_CPU);
@@ -316,7 +316,7 @@ static void test_free_range(void **state)
 /* All pieces of what was one range, and nothing else. */
 static void test_free_pieces(void **state)
 {
-	struct uvmp_page_state page;
+	struct uvmp_page_state page = {.size = sizeof(page)};
 
 	(void)state;
 	add(BASE, 3 * MIB2, UVMP_CPU);

@@ -32,10 +32,11 @@ static void make(enum uvmp_evictor evict, uint32_t page_bytes, uint32_t blocks, 
 	static struct uvmp_policy policy;
 	static struct uvmp_processors processors;
 	const struct uvmp_service_gpu gpu[] = {
-	        {.memory_bytes = 4u * WINDOW, .splits = 4, .fault_entries = 2, .utlbs = 1},
-	        {.fault_entries = 2, .utlbs = 1},
+	        {.size = sizeof(gpu[0]), .memory_bytes = 4u * WINDOW, .splits = 4, .fault_entries = 2, .utlbs = 1},
+	        {.size = sizeof(gpu[0]), .fault_entries = 2, .utlbs = 1},
 	};
-	struct uvmp_service_params params = {.policy = &policy,
+	struct uvmp_service_params params = {.size = sizeof(params),
+	                                     .policy = &policy,
 	                                     .processors = &processors,
 	                                     .gpu = gpu,
 	                                     .page_bytes = page_bytes,
@@ -750,7 +751,7 @@ static void test_split_no_memory(void **state)
 
 static void test_page(void **state)
 {
-	struct uvmp_page_state page = {.resident = 77};
+	struct uvmp_page_state page = {.size = sizeof(page), .resident = 77};
 	handle h;
 
 	(void)state;
@@ -794,7 +795,7 @@ static void test_page(void **state)
 /* Data that is on the CPU from the beginning is there before anybody asks. */
 static void test_page_at_home(void **state)
 {
-	struct uvmp_page_state page, later;
+	struct uvmp_page_state page = {.size = sizeof(page)}, later = {.size = sizeof(later)};
 
 	(void)state;
 	for (uint32_t right = UVMP_RIGHT_READ; right <= RWA; right++) {

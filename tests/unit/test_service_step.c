@@ -1298,7 +1298,7 @@ static void mapped_again(void **state)
 	/* a preferred location without memory is mapped to that of others */
 	prepare("prefetch=none", 2, 1);
 	e.processors.no_memory = 4;
-	e.gpu[1] = (struct uvmp_service_gpu){.fault_entries = 16, .utlbs = 1};
+	e.gpu[1] = (struct uvmp_service_gpu){.size = sizeof(struct uvmp_service_gpu), .fault_entries = 16, .utlbs = 1};
 	assert_true(engine_start(&e, 8, 1u << 14));
 	open_range(2u * MIB2, UVMP_CPU);
 	assert_int_equal(advise_part(0, 512, UVMP_ADVISE_PREFERRED, 2), UVMP_OK);
@@ -1490,7 +1490,7 @@ static uint32_t exercise(const char *policy, size_t extra)
 
 	prepare(policy, 2, 4);
 	e.processors.no_memory = 4;
-	e.gpu[1] = (struct uvmp_service_gpu){.fault_entries = 16, .utlbs = 1};
+	e.gpu[1] = (struct uvmp_service_gpu){.size = sizeof(struct uvmp_service_gpu), .fault_entries = 16, .utlbs = 1};
 	assert_true(engine_start(&e, 0, extra));
 	arena_without_reserve(e.service);
 	open_range(2u * MIB2, UVMP_PROC_NONE);
@@ -1538,7 +1538,7 @@ static void arena_of_every_size(void **state)
 
 static void large_pages(void **state)
 {
-	struct uvmp_page_state first;
+	struct uvmp_page_state first = {.size = sizeof(first)};
 
 	(void)state;
 	prepare("prefetch=density", 1, 4);
