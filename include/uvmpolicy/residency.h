@@ -137,7 +137,7 @@ struct uvmp_map {
 UVMP_API enum uvmp_status uvmp_residency_map(const struct uvmp_processors *processors,
 					     const struct uvmp_map_facts *facts, struct uvmp_map *map);
 
-/* The highest level of rights at which others are mapped. level[r - 1] holds the pages that the service step
+/* The highest level of rights at which others are mapped. level[r - 1] holds the pages that the block service
  * maps with right r (READ, READ_WRITE, READ_WRITE_ATOMIC), `pinned` the thrashing-pinned pages (NULL: none).
  * The driver goes through the levels upwards and, at one whose pages are all pinned, maps those and stops:
  * pages of higher levels get no mapping for others [driver: pinned-stops-mapping]. Without quirks, and if

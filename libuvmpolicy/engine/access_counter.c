@@ -2,7 +2,7 @@
  * counter-pages, counter-policy, counter-clear].
  *
  * A batch is fetched, given its address spaces and ordered by (space, address). Then it is walked: what lies
- * in one block is a group, whose pages move by one service step; the notifications of a group are cleared
+ * in one block is a group, whose pages move by one block service; the notifications of a group are cleared
  * afterwards, so that their counters notify again. What leads to no block is a group of its own. After an
  * error nothing is cleared, and the rest of the batch is dropped.
  *

@@ -2,7 +2,7 @@
  *
  * Chunks of uvmp_pmm are owned by the block's handle. A block of 2 MiB has one root, a smaller one a chunk map
  * (struct chunk_map). If no chunk is free, the caller evicts a root; the chunk that the eviction won is parked for the
- * next pass [driver: eviction-retry]. Chunks of a pass that did not get all of its memory stay pinned and unknown to the
+ * repeated walk [driver: eviction-retry]. Chunks of a walk that did not get all of its memory stay pinned and unknown to the
  * host: ALLOCATE is queued once the job has all the memory that it asked for.
  */
 #include "../decisions/pmm_internal.h"
@@ -170,7 +170,7 @@ static void forget_pin(struct uvmp_service *s, uint32_t gpu, handle block, uint3
 	}
 }
 
-/* Ends the pin. A chunk without an ALLOCATE was taken in a pass that was repeated, and is not needed: it is freed. */
+/* Ends the pin. A chunk without an ALLOCATE was taken in a walk that was repeated, and is not needed: it is freed. */
 static void release_pin(struct uvmp_service *s, const struct pinned *pin)
 {
 	struct block *b = block_at(s, pin->block);

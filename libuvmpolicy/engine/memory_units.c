@@ -372,7 +372,7 @@ bool uvmpi_units_are_short(const struct uvmp_service *s, const struct gpu *g)
 
 /* -- consistency -- */
 
-/* Between steps and evictions a unit is in the order if something of it is resident, unless the block is
+/* Between block services and evictions a unit is in the order if something of it is resident, unless the block is
  * pinned. */
 static bool check_listed(const struct gpu *g, const struct residency *p)
 {

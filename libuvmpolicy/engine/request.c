@@ -7,11 +7,11 @@
  *   free      each block: unmapped, its GPU memory given back one GPU at a time, removed; then the range
  *   free part the same, between two cuts: from a block that lies across an end its pages that go leave first,
  *             and the rest of it is cut as by advice
- *   migrate   each block, made if need be: one service step with all pages of the part
+ *   migrate   each block, made if need be: one block service with all pages of the part
  *   advise    cuts the ranges at both ends where the value differs, sets the value, and then sees to what
  *             follows from it for each block [driver: va-policy]: mappings that must go, copies that collapse, mappings for
  *             those that access the range
- *   CPU fault the latch, then one service step with one page [driver: cpu-fault]
+ *   CPU fault the latch, then one block service with one page [driver: cpu-fault]
  */
 #include "operations_internal.h"
 #include "queue_internal.h"

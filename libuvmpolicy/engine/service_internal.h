@@ -167,7 +167,7 @@ struct instance {
 	uint32_t space; /* slot */
 };
 
-/* A chunk that an eviction won, for the pass of the same block that follows. */
+/* A chunk that an eviction won, for the repeated walk of the same block. */
 struct parked {
 	struct uvmp_chunk chunk;
 	handle block; /* its owner */
@@ -182,7 +182,7 @@ struct pinned {
 	handle block;	/* its owner */
 	uint16_t first; /* page of the block where it begins */
 	uint8_t gpu;
-	bool is_known;	/* the host was told: ALLOCATE is queued when all that a step needs is there */
+	bool is_known;	/* the host was told: ALLOCATE is queued when all memory of a job is there */
 };
 #define PINNED_MAX 1024u
 
@@ -377,7 +377,7 @@ struct request {
 struct request_run {
 	struct servicing *servicing;
 	bool is_active;
-	bool is_stepping; /* a step runs for it, */
+	bool is_stepping; /* a block service runs for it, */
 	bool has_stepped; /* and has ended well */
 	bool is_last;	  /* the range at work is the last one */
 	struct request request;

@@ -64,7 +64,7 @@ void uvmpi_victim_keep_root(struct uvmp_service *s, struct eviction *e)
 	(void)uvmp_pmm_evict_abort(s->gpu[e->gpu].pmm, e->root);
 }
 
-/* The allocation that asked gets its chunk from the root; it waits for the pass that follows [driver: eviction-retry]. */
+/* The allocation that asked gets its chunk from the root; it waits for the repeated walk [driver: eviction-retry]. */
 static void park(struct uvmp_service *s, const struct eviction *e, struct uvmp_chunk chunk)
 {
 	uint32_t i = 0;
