@@ -1,6 +1,6 @@
 /* Relations between processors [driver: processors]. The transpose is computed when asked for: a host then
  * cannot give two relations that contradict each other. */
-#include "uvmpolicy/processor.h"
+#include "processor_internal.h"
 
 #include "bits_internal.h"
 
@@ -29,15 +29,23 @@ bool uvmp_processors_is_valid(const struct uvmp_processors *processors)
 	       (processors->no_memory & BIT(UVMP_CPU)) == 0;
 }
 
-uint64_t uvmp_accessible_from(const struct uvmp_processors *processors, uint32_t processor)
+static bool has_processor(const struct uvmp_processors *processors, uint32_t processor)
+{
+	return uvmp_processors_is_valid(processors) && processor < processors->count;
+}
+
+uint64_t uvmpi_accessible_from(const struct uvmp_processors *processors, uint32_t processor)
 {
 	uint64_t from = 0;
 
-	if (!uvmp_processors_is_valid(processors) || processor >= processors->count)
-		return 0;
 	for (uint32_t row = 0; row < processors->count; row++)
 		from |= (processors->can_access[row] >> processor & 1u) << row;
 	return from;
+}
+
+uint64_t uvmp_accessible_from(const struct uvmp_processors *processors, uint32_t processor)
+{
+	return has_processor(processors, processor) ? uvmpi_accessible_from(processors, processor) : 0;
 }
 
 /* The lowest GPU, or the CPU if there is none. */
@@ -48,10 +56,9 @@ static uint32_t gpu_first(uint64_t set)
 	return lowest_bit(gpus != 0 ? gpus : set);
 }
 
-uint32_t uvmp_closest_processor(const struct uvmp_processors *processors, uint32_t processor, uint64_t candidates)
+uint32_t uvmpi_closest_processor(const struct uvmp_processors *processors, uint32_t processor,
+				 uint64_t candidates)
 {
-	if (!uvmp_processors_is_valid(processors) || processor >= processors->count)
-		return UVMP_PROC_NONE;
 	candidates &= ~(uint64_t)0 >> (UVMP_PROCS_MAX - processors->count);
 	if ((candidates & BIT(processor)) != 0)
 		return processor;
@@ -62,4 +69,10 @@ uint32_t uvmp_closest_processor(const struct uvmp_processors *processors, uint32
 	if ((candidates & processors->can_access[processor]) != 0)
 		return gpu_first(candidates & processors->can_access[processor]);
 	return lowest_bit(candidates);
+}
+
+uint32_t uvmp_closest_processor(const struct uvmp_processors *processors, uint32_t processor, uint64_t candidates)
+{
+	return has_processor(processors, processor) ? uvmpi_closest_processor(processors, processor, candidates)
+						    : UVMP_PROC_NONE;
 }

@@ -8,6 +8,7 @@
 #include "uvmpolicy/counter.h"
 
 #include "../base/bits_internal.h"
+#include "../base/processor_internal.h"
 
 #define BLOCK_BYTES   0x200000u
 #define PIECE_BYTES   0x10000u /* 2 MiB / 32 */
@@ -91,7 +92,7 @@ static void add_note(const struct uvmp_processors *processors, const struct uvmp
                      const struct uvmp_counter_note *note, uvmp_mask *pages)
 {
 	uint64_t set = holders(processors, facts->resident, note->page);
-	uint32_t nearest = uvmp_closest_processor(processors, facts->gpu, set);
+	uint32_t nearest = uvmpi_closest_processor(processors, facts->gpu, set);
 	uvmp_mask named;
 
 	if (nearest == UVMP_PROC_NONE || nearest == facts->gpu)

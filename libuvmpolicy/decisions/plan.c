@@ -9,6 +9,7 @@
 #include "uvmpolicy/plan.h"
 
 #include "../base/bits_internal.h"
+#include "../base/processor_internal.h"
 
 #define BIT(processor) ((uint64_t)1 << (processor))
 
@@ -46,7 +47,7 @@ static void order_holders(struct job *job)
 
 	job->holders = 0;
 	while (holders != 0) {
-		uint32_t from = uvmp_closest_processor(job->processors, job->facts->to, holders);
+		uint32_t from = uvmpi_closest_processor(job->processors, job->facts->to, holders);
 
 		holders &= ~BIT(from);
 		job->holder[job->holders++] = (uint8_t)from;

@@ -12,6 +12,7 @@
 #include "uvmpolicy/residency.h"
 
 #include "../base/bits_internal.h"
+#include "../base/processor_internal.h"
 #include "residency_internal.h"
 #include "uvmpolicy/fault.h"
 
@@ -111,7 +112,7 @@ static void decide_by_holder(const struct uvmp_processors *processors,
 void uvmpi_residency_select(const struct uvmp_processors *processors, const struct uvmp_residency_facts *facts,
 			    struct uvmp_residency_place *place)
 {
-	place->nearest = uvmp_closest_processor(processors, facts->requester, facts->resident);
+	place->nearest = uvmpi_closest_processor(processors, facts->requester, facts->resident);
 	place->is_duplicate = false;
 	if (!decide_by_policy(facts, place))
 		decide_by_holder(processors, facts, place);
@@ -203,7 +204,7 @@ static uint64_t others_to_map(const struct uvmp_processors *processors, const st
 	if (facts->duplication == UVMP_DUPLICATION_ENABLED ||
 	    (facts->duplication == UVMP_DUPLICATION_UNSET && facts->is_duplicated))
 		return 0;
-	others &= uvmp_accessible_from(processors, facts->to) & ~BIT(facts->requester);
+	others &= uvmpi_accessible_from(processors, facts->to) & ~BIT(facts->requester);
 	if (facts->has_preferred && facts->preferred != facts->to &&
 	    !HAS(processors->no_memory, facts->preferred))
 		others &= ~BIT(facts->preferred);

@@ -9,6 +9,7 @@
 #include "thrash_internal.h"
 
 #include "../base/bits_internal.h"
+#include "../base/processor_internal.h"
 
 /* An 8-bit vote, and the largest threshold that a 32-bit one can reach. */
 #define VOTE_MIN   (-128)
@@ -112,7 +113,7 @@ static struct relations relate(const struct uvmp_thrash_page *page, const struct
 	for (uint32_t i = 0; i < processors->count; i++)
 		if ((page->procs & BIT(i)) != 0)
 			r.common &= processors->can_access[i];
-	r.near = uvmp_closest_processor(processors, facts->requester, facts->residents);
+	r.near = uvmpi_closest_processor(processors, facts->requester, facts->residents);
 	if (r.near == UVMP_PROC_NONE && facts->is_hmm)
 		r.near = UVMP_CPU;
 	r.is_near_fast = is_fast(processors, page->procs, r.near);
@@ -165,7 +166,7 @@ static enum uvmp_thrash_hint_kind choose_pinned(const struct uvmp_thrash_page *p
 		                                                                : UVMP_THRASH_THROTTLE;
 	}
 	/* A requester that all can reach is the closest of the common ones too. */
-	*pin_to = uvmp_closest_processor(processors, requester, r->common);
+	*pin_to = uvmpi_closest_processor(processors, requester, r->common);
 	if (*pin_to == UVMP_PROC_NONE)
 		*pin_to = requester;
 	return UVMP_THRASH_PIN;

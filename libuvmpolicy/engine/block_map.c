@@ -4,6 +4,7 @@
  * The decision for a page depends on few facts, and each fact is a set of pages here. So the pages fall into few
  * equivalence classes, and one decision serves a class. A class is named by its first page. */
 #include "../base/bits_internal.h"
+#include "../base/processor_internal.h"
 #include "block_service_internal.h"
 #include "job_internal.h"
 #include "mapping_internal.h"
@@ -236,7 +237,7 @@ void uvmpi_block_map(struct uvmp_service *s, struct job *job, const uvmp_mask *p
 	if (b->cold != 0)
 		uvmp_mask_andnot(&cold_at(s, b->cold)->discarded, &cold_at(s, b->cold)->discarded, &kept);
 	revoke_victims(s, job);
-	if ((uvmp_accessible_from(&s->processors, job->to) & BIT(job->requester)) != 0)
+	if ((uvmpi_accessible_from(&s->processors, job->to) & BIT(job->requester)) != 0)
 		map_processor(s, job, job->requester);
 	for (uint32_t proc = 0; proc < s->processors.count; proc++) {
 		if (proc != job->requester)

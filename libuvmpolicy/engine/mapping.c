@@ -1,5 +1,6 @@
 /* Mappings of one block: who loses them, and where pages are mapped where they lie. */
 #include "../base/bits_internal.h"
+#include "../base/processor_internal.h"
 #include "mapping_internal.h"
 #include "queue_internal.h"
 #include "space_internal.h"
@@ -81,7 +82,7 @@ static bool gains_remote(const struct uvmp_service *s, const struct block *b, co
 		uint8_t right;
 
 		if ((holders & BIT(proc)) != 0 ||
-		    uvmp_closest_processor(&s->processors, proc, holders) != holder)
+		    uvmpi_closest_processor(&s->processors, proc, holders) != holder)
 			continue;
 		right = (uint8_t)minimum(most, remote_right(s, b, page, proc, holder));
 		if (right <= residency_right_or_none(residency, page))
