@@ -506,7 +506,7 @@ static const struct {
         {"lru-cycle", "bench_lru_cycle", 1, "LRU 4 KiB victim, removal and touch among 65,536 pages"},
         {"service-1000", "bench_serve", 1, "fault through the engine, 1,000 resident blocks, memory full"},
         {"service-70000", "bench_serve", 1, "fault through the engine, 70,000 resident blocks, memory full"},
-        {"parse", "uvmp_policy_parse", 1, "policy string of six keys"},
+        {"parse", "uvmp_policy_parse_size", 1, "policy string of six keys"},
 };
 
 static bool run(const char *name, unsigned long count)
