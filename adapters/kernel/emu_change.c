@@ -217,7 +217,7 @@ static int prepare(struct emu_bottom *b, struct change *change)
 	int result = add_ranges(b, change);
 
 	if (result != 0)
-		return emu_engine_refuse(result, "the new engine has no room for all managed memory");
+		return emu_engine_refuse(result, "the new engine has no memory for the state of all managed memory");
 	result = each_piece_of_all(b, migrate_home, b);
 	if (result == 0)
 		result = each_piece_of_all(b, check_home, b);

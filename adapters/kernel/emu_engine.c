@@ -42,7 +42,7 @@ static int refuse_status(enum uvmp_status status)
 {
 	if (status == UVMP_ERR_UNSUPPORTED)
 		return emu_engine_refuse(
-			-EINVAL, "a prefetcher of ranges (sequential, locality, stride, next) goes with "
+			-EINVAL, "a prefetcher of ranges (sequential, locality, stride, next) works with "
 				 "one GPU only");
 	if (status == UVMP_ERR_RANGE)
 		return emu_engine_refuse(

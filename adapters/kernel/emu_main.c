@@ -37,7 +37,7 @@ MODULE_PARM_DESC(blocks, "VABlocks of managed memory that can be in use at a tim
 module_param(log_kib, uint, 0444);
 MODULE_PARM_DESC(log_kib, "newest KiB of decision log and of trace that are kept, 1..1048576");
 module_param(seed, ullong, 0444);
-MODULE_PARM_DESC(seed, "of what is random");
+MODULE_PARM_DESC(seed, "seed of all random choices");
 module_param(mode, ushort, 0444);
 MODULE_PARM_DESC(mode, "of the device file, octal with a leading 0, up to 0777");
 module_param(policy, charp, 0444);

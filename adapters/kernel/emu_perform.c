@@ -20,7 +20,7 @@ static int attach_to_chunk(struct emu_page *page, u64 address, const struct uvmp
 	before = (struct emu_page *)page_private(frame);
 	if (before != NULL && before != page) {
 		if (emu_residency_is_mapped(before, a->to))
-			emu_broken(b->driver, "memory is given away that is still mapped");
+			emu_broken(b->driver, "memory that is still mapped is allocated again");
 		before->data[a->to] = NULL;
 	}
 	if (page->data[a->to] != NULL && page->data[a->to] != frame)
@@ -65,7 +65,7 @@ static int detach_from_chunk(struct emu_page *page, u64 address, const struct uv
 	if (page->data[a->from] == NULL)
 		return 0;
 	if (emu_residency_is_mapped(page, a->from))
-		emu_broken(b->driver, "memory is freed that is still mapped");
+		emu_broken(b->driver, "memory that is still mapped is freed");
 	emu_residency_detach(page, a->from);
 	return 0;
 }
@@ -85,7 +85,7 @@ static int populate_one(struct emu_page *page, u64 address, const struct uvmp_ac
 	if (status != UVMP_OK)
 		return status;
 	if (emu_residency_is_mapped(page, a->to))
-		emu_broken(b->driver, "a page is cleared that is mapped");
+		emu_broken(b->driver, "a mapped page is cleared");
 	clear_highpage(page->data[a->to]);
 	return 0;
 }

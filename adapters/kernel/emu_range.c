@@ -96,7 +96,7 @@ void emu_range_remove(struct emu_space *space, u64 address, u64 bytes)
 	unsigned long first = address >> PAGE_SHIFT, pages = bytes >> PAGE_SHIFT;
 
 	if (mtree_store_range(&space->ranges, first, first + pages - 1, NULL, GFP_KERNEL | __GFP_NOFAIL) != 0)
-		emu_broken(space->driver, "a range does not leave");
+		emu_broken(space->driver, "a range cannot be removed");
 }
 
 void emu_range_free(struct emu_range *range, u64 address, u64 bytes)

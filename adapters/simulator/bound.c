@@ -243,7 +243,7 @@ static bool open_memory(struct bound *b)
 	uint64_t bytes = space_memory_bytes(b->memory.bytes, b->memory.oversub_percent, b->footprint_bytes);
 
 	if (b->ranges == 0 && b->source->line != 0) /* programs may do without managed memory */
-		return fail(b, "there is no range: nothing to bound");
+		return fail(b, "there is no range: there is no memory to bound");
 	if (b->ranges == 0)
 		bytes = ROOT_BYTES;
 	if (bytes == 0) {

@@ -93,7 +93,7 @@ static int list_policies(void)
 		add_word(text, sizeof(text), "%s", uvmp_prefetch_name((enum uvmp_prefetcher)i));
 	list_wrapped(text);
 	text[0] = '\0';
-	puts("eviction orders, with what leaves as one:");
+	puts("eviction orders, with the size of their units:");
 	for (int i = 0; i < UVMP_EVICT_COUNT; i++)
 		add_word(text, sizeof(text), "%s:%luK", uvmp_evict_name((enum uvmp_evictor)i),
 			 (unsigned long)uvmp_evict_unit_pages((enum uvmp_evictor)i) * 4);
@@ -177,7 +177,7 @@ static int list_formats(void)
 	     "vectors   first line `uvmpolicy-vectors 1 K` inputs and expected decisions of kind K (decide, "
 	     "check)\n"
 	     "measured  first line `uvmp-measured 1`       faults and copies of a real GPU (measured)\n"
-	     "log       one action a line                  what the engine decided and why (run --log, "
+	     "log       one action a line                  decisions of the engine and their causes (run --log, "
 	     "explain)");
 	puts("\nof other tools (import):");
 	for (size_t i = 0; (format = import_format_at(i)) != NULL; i++)
@@ -215,7 +215,7 @@ int cmd_list(int argc, char **argv)
 	while (found < count && strcmp(topic, topics[found].name) != 0)
 		nearest_try(&nearest, topics[found++].name);
 	if (found == count)
-		return say_error("there is no list of %.100s%s; workloads, policies, presets, gpus, formats",
+		return say_error("there is no list of %.100s%s; accepted are workloads, policies, presets, gpus, formats",
 				 topic, nearest_hint(&nearest, hint));
 	what = options_next(&args, &more);
 	if (what == OPTIONS_OPERAND && topics[found].list_one) {

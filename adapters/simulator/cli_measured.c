@@ -1,4 +1,4 @@
-/* measured: faults of a real GPU against the library, fault by fault. */
+/* measured: compare faults of a real GPU with the library, fault by fault. */
 #include "cli.h"
 
 #include <string.h>
@@ -8,19 +8,19 @@
 const char help_measured[] =
 	"usage: uvmsim measured FILE... [--policy \"KEY=VALUE ...\"]... [--brief]\n"
 	"\n"
-	"Replays measured faults of a real GPU (-: standard input) and prints, fault by\n"
-	"fault, what the driver moved and what the library decides with the same pages\n"
-	"resident. After each fault residency is set to what was measured, so that one\n"
-	"miss makes no further ones.\n"
+	"Replays measured faults of a real GPU (-: standard input). For each fault it\n"
+	"prints the pages that the driver moved and the pages that the library chooses\n"
+	"with the same residency. After each fault residency is set to the measured\n"
+	"residency, so that one miss causes no further misses.\n"
 	"\n"
 	"  --policy TEXT   policy string (uvmsim list policies); may be repeated;\n"
 	"                  default: the driver's\n"
 	"  --brief         only the closing line of each policy\n"
 	"\n"
 	"A row shows the block of 2 MiB as the driver left it, one character per 64 KiB:\n"
-	"# resident before, F faulting page, p came along, . absent. Where the library\n"
+	"# resident before, F faulting page, p prefetched, . absent. Where the library\n"
 	"differs, the row below shows the block as the library would have left it.\n"
-	"agree* means: the same pages, in other copies.\n"
+	"agree* means: the same pages, in different copies.\n"
 	"\n"
 	"Exit status: 0 all faults agree; 1 some differ; 2 bad input. File format:\n"
 	"docs/measured.md.\n";
@@ -106,7 +106,7 @@ static void print_heading(const char *program, const struct measured_fault *faul
 	const char *phase = "the GPU touches one page after the other";
 
 	if (fault->is_touch)
-		phase = "the host fills the block; a fault shows what came with the one before it";
+		phase = "the host fills the block; a fault shows the pages prefetched with the fault before";
 	else if (fault->proc == UVMP_CPU)
 		phase = "the host reads back";
 	printf("\n%s: %s\n", program, phase);

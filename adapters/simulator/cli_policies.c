@@ -73,7 +73,7 @@ int cli_policies_add(struct cli_policies *policies, const char *option, const ch
 	bool is_all = strcmp(text, "all") == 0;
 
 	if (policies->is_all || (is_all && policies->count > 0))
-		return say_error("%s all is every preset; no other policy stands beside it", option);
+		return say_error("%s all is every preset; it excludes other policies", option);
 	policies->is_all = is_all;
 	policies->is_sweep = policies->is_sweep || pattern;
 	return pattern ? add_matching(policies, option, pattern)

@@ -5,17 +5,16 @@
 
 const char help_decide[] = "usage: uvmsim decide FILE\n"
 			   "\n"
-			   "Reads a vector file (-: standard input), drops its `=> ` lines, computes them\n"
-			   "anew and prints the whole file. Stops at the first bad line, after the lines\n"
-			   "before it.\n"
+			   "Reads a vector file (-: standard input), recomputes its `=> ` lines, and prints\n"
+			   "the whole file. Stops at the first bad line, after printing the lines before.\n"
 			   "\n"
 			   "Exit status: 0 done; 2 bad input. Format: docs/vectors.md.\n";
 
 const char help_check[] = "usage: uvmsim check FILE...\n"
 			  "\n"
-			  "Computes the `=> ` lines of vector files (-: standard input) and compares.\n"
+			  "Computes the `=> ` lines of vector files (-: standard input) and compares them.\n"
 			  "Prints each input line whose results differ or are missing, with the expected\n"
-			  "and the computed ones; closes with `N passed, M failed`, in input lines.\n"
+			  "and the computed lines; ends with `N passed, M failed`, counted in input lines.\n"
 			  "\n"
 			  "Exit status: 0 all passed; 1 some failed; 2 bad input.\n"
 			  "Format: docs/vectors.md.\n";

@@ -10,17 +10,17 @@
 
 const char help_bound[] = "usage: uvmsim bound --workload NAME[:k=v,...] | --trace FILE   [options]\n"
 			  "\n"
-			  "What must move under every policy: all that is touched, once (with any\n"
-			  "memory), and what Belady's optimum, which knows the future, moves with this\n"
-			  "memory, in units of 4 KiB, 64 KiB and 2 MiB. For the accesses in the order of\n"
-			  "the source, all of them to GPU memory.\n"
+			  "Prints lower bounds for every policy, in units of 4 KiB, 64 KiB and 2 MiB:\n"
+			  "with any memory, each touched unit moves once; with this memory, the moves of\n"
+			  "Belady's optimum, which knows the future. The accesses are those of the source,\n"
+			  "in its order, all of them to GPU memory.\n"
 			  "\n"
 			  "  --workload SPEC  a built-in program, see `uvmsim list workloads`\n"
-			  "  --trace FILE     a recorded one, see `uvmsim list formats`; -: standard input\n"
+			  "  --trace FILE     a trace file, see `uvmsim list formats`; -: standard input\n"
 			  "  --memory SIZE    GPU memory, for example 512M or 12G, rounded down to 2 MiB\n"
 			  "  --oversub P      managed footprint in percent of GPU memory: 125 or 125%, or a\n"
 			  "                   ratio with a point: 1.25 (default 100: everything fits)\n"
-			  "  --seed N         for everything random (default 1)\n"
+			  "  --seed N         seed of all random choices (default 1)\n"
 			  "  --format F       table (default), json, csv\n";
 
 static const char *const options[] = {"workload=*", "trace=*", "memory=*", "oversub=*",

@@ -8,17 +8,17 @@
 const char help_explain[] =
 	"usage: uvmsim explain LOG [ADDRESS[-END | +BYTES]]   [options]\n"
 	"\n"
-	"Says why pages moved, from a decision log (-: standard input; a compressed one:\n"
-	"zstdcat LOG | uvmsim explain - ...). With an address: everything about the page\n"
-	"that holds the address, one line each, and how often the page arrived and left.\n"
-	"With a range: the same for every page that lies in the range, in part or whole.\n"
-	"Without: the ten blocks of which most pages moved, and what each cause copied.\n"
+	"Explains why pages moved, from a decision log (-: standard input; a compressed\n"
+	"log: zstdcat LOG | uvmsim explain - ...). With an address: every action on the\n"
+	"page that holds the address, one line each, and how often the page arrived and\n"
+	"was evicted. With a range: the same for every page that overlaps the range.\n"
+	"Without: the ten blocks with the most moved pages, and the copies by cause.\n"
 	"\n"
 	"  ADDRESS, END     hexadecimal, with or without 0x; END: one past the last byte\n"
 	"  BYTES            for example 65536, 64K, 2M\n"
 	"  --space N        only actions of this address space\n"
 	"\n"
-	"Exit status: 0 done; 2 bad input: what stands before it is printed.\n";
+	"Exit status: 0 done; 2 bad input: the output ends before the bad line.\n";
 
 static const char *const options[] = {"space=", NULL};
 

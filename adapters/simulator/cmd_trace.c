@@ -14,12 +14,12 @@
 const char help_trace[] = "usage: uvmsim trace --workload NAME[:k=v,...] | --trace FILE\n"
 			  "                    [--seed N] [--output FILE]\n"
 			  "\n"
-			  "Writes what a workload, or another trace, does with managed memory, in the\n"
-			  "trace format (docs/uvmsim.md).\n"
+			  "Writes the accesses and calls of a workload, or of another trace, to managed\n"
+			  "memory in the trace format (docs/uvmsim.md).\n"
 			  "\n"
 			  "  --workload SPEC   a built-in program, see `uvmsim list workloads`\n"
-			  "  --trace FILE      a recorded one, also compressed; - is standard input\n"
-			  "  --seed N          for everything random (default 1)\n"
+			  "  --trace FILE      a trace file, also compressed; - is standard input\n"
+			  "  --seed N          seed of all random choices (default 1)\n"
 			  "  --output FILE     instead of standard output; compressed if named *.zst\n";
 
 static const char *const options[] = {"workload=*", "trace=*", "seed=", "output=", "help", NULL};
@@ -54,7 +54,7 @@ static int open_output(struct output *output, const struct cli_source *source)
 	if (!output->path)
 		return CLI_DONE;
 	if (stat(output->path, &info) == 0 && is_source(source, &info))
-		return say_error("--output %s: is the trace that is read", output->path);
+		return say_error("--output %s: is the input trace", output->path);
 	output->is_packed = packer_is_wanted(output->path);
 	if (output->is_packed && !packer_is_available())
 		return say_error("--output %s: cannot be compressed, this program was built without zstd",
@@ -163,7 +163,7 @@ static int run(const struct cli_sources *sources, struct output *output)
 	progress_end();
 	interrupt_done();
 	if (!is_good && interrupt_caught != 0) {
-		say_error("trace: interrupted%s", output->is_ours ? ", nothing is kept" : "");
+		say_error("trace: interrupted%s", output->is_ours ? ", no output file was written" : "");
 		return interrupt_status();
 	}
 	return is_good ? CLI_DONE : say_error("%s", error);

@@ -59,7 +59,7 @@ static bool choose_memory(struct host *h, uint64_t *roots)
 	uint64_t device = memory->bytes != 0 ? h->space.device_bytes : 0;
 
 	if (h->space.ranges == 0 && h->source->line != 0) /* programs may do without managed memory */
-		return host_fail(h, "there is no range: nothing to run");
+		return host_fail(h, "there is no range: there is no memory to access");
 	if (bytes == 0 && (memory->bytes != 0 || h->space.blocks != 0)) {
 		snprintf(h->error, SOURCE_ERROR_MAX,
 			 "memory of %llu bytes is smaller than one VABlock (2 MiB)",
@@ -224,7 +224,7 @@ bool host_add_range(struct host *h, const struct source_range *range)
 	char text[SOURCE_ERROR_MAX];
 
 	if (h->service && range->is_device)
-		return host_fail(h, "a range that is not managed has to be there before the first access");
+		return host_fail(h, "a range that is not managed must precede the first access");
 	if (!space_add_range(&h->space, range, text))
 		return host_fail(h, text);
 	if (!h->service)
@@ -245,7 +245,7 @@ bool host_fail_call(struct host *h, uint64_t address, uint64_t bytes, enum uvmp_
 
 	snprintf(text, sizeof(text), "a prefetch, advice or free for %llu bytes at 0x%llx: %s",
 		 (unsigned long long)bytes, (unsigned long long)address,
-		 status == UVMP_ERR_UNKNOWN ? "not all of that is managed" : uvmp_status_text(status));
+		 status == UVMP_ERR_UNKNOWN ? "a part of the range is not managed" : uvmp_status_text(status));
 	return host_fail(h, text);
 }
 
@@ -291,7 +291,7 @@ bool host_free(struct host *h, uint64_t address, uint64_t bytes, bool is_part, u
 	enum uvmp_status status;
 
 	if (is_part && (address | bytes) % h->space.page_bytes != 0)
-		return host_fail(h, "a part that is freed is not whole pages of the simulated host");
+		return host_fail(h, "a freed part is not made of whole pages of the simulated host");
 	if (!is_part)
 		status = uvmp_service_free_range(h->service, HOST_SPACE, address, ticket);
 	else if (!grow_engine(h, 2)) /* each end may make two blocks of one */

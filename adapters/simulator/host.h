@@ -38,7 +38,7 @@ struct host {
 	"quirk "                                                                                             \
 	"Q23; quirks=0 counts them as 1)"
 #define HOST_NEVER_RESUMED                                                                                   \
-	"no access can continue: with this policy and memory every page leaves before it is used"
+	"no access can continue: with this policy and memory every page is evicted before it is used"
 
 /* Writes the error, with the name of the source and its line if it has one; always false. */
 bool host_fail(struct host *host, const char *text);

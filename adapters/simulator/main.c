@@ -16,16 +16,16 @@ struct command {
 };
 
 static const struct command commands[] = {
-	{"run", cmd_run, help_run, "one workload or trace under one policy: what it costs"},
-	{"compare", cmd_compare, help_compare, "the same under several policies, one row each"},
-	{"bound", cmd_bound, help_bound, "what no policy can avoid: compulsory traffic, Belady's optimum"},
-	{"explain", cmd_explain, help_explain, "why pages moved, from a decision log"},
-	{"import", cmd_import, help_import, "another tool's trace as one of ours"},
-	{"trace", cmd_trace, help_trace, "a workload as a trace file, or a trace as another"},
-	{"measured", cmd_measured, help_measured, "faults of a real GPU against the library, fault by fault"},
+	{"run", cmd_run, help_run, "run one workload or trace under one policy, and count the cost"},
+	{"compare", cmd_compare, help_compare, "run several policies, one row each"},
+	{"bound", cmd_bound, help_bound, "lower bounds for every policy: compulsory traffic, Belady's optimum"},
+	{"explain", cmd_explain, help_explain, "explain why pages moved, from a decision log"},
+	{"import", cmd_import, help_import, "convert another tool's trace to the trace format"},
+	{"trace", cmd_trace, help_trace, "write a workload or a trace as a trace file"},
+	{"measured", cmd_measured, help_measured, "compare faults of a real GPU with the library, fault by fault"},
 	{"decide", cmd_decide, help_decide, "recompute the expected lines of a vector file"},
 	{"check", cmd_check, help_check, "compare the expected lines of vector files with the library"},
-	{"list", cmd_list, help_list, "workloads, policies, presets, GPUs, file formats"},
+	{"list", cmd_list, help_list, "list workloads, policies, presets, GPUs, file formats"},
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -44,7 +44,7 @@ static void print_usage(FILE *out)
 
 static int print_help(void)
 {
-	puts("uvmsim: what a unified-memory driver decides, and what that costs\n");
+	puts("uvmsim: simulate the decisions of a unified-memory driver and their cost\n");
 	print_usage(stdout);
 	puts("\n"
 	     "Exit status: 0 done; 1 a check failed; 2 wrong usage or bad input, with one\n"
@@ -81,7 +81,7 @@ static int help(int argc, char **argv)
 	if (argc == 1 || wants_help(argc, argv))
 		return print_help();
 	if (argc > 2)
-		return say_error("nothing may follow help %.100s", argv[1]);
+		return say_error("unexpected argument after help %.100s", argv[1]);
 	for (size_t i = 0; i < COMMANDS; i++) {
 		if (strcmp(argv[1], commands[i].name) != 0)
 			continue;
@@ -124,7 +124,7 @@ static int dispatch(int argc, char **argv)
 		return run_command(argc - 1, argv + 1);
 	is_verbose = !is_help && argc == 3 && strcmp(argv[2], "-v") == 0;
 	if (argc > 2 && !is_verbose)
-		return say_error("nothing may follow %s%s", argv[1], is_help ? "" : " but -v");
+		return say_error("unexpected argument after %s%s", argv[1], is_help ? "" : "; only -v is accepted");
 	return is_help ? print_help() : cli_version(is_verbose);
 }
 

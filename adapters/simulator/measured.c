@@ -146,7 +146,7 @@ static bool take_touch(struct parse *parse, char *rest)
 	if (proc != UVMP_CPU)
 		return bad(parse, "only cpu can touch");
 	if (!uvmp_mask_is_empty(&parse->resident[0]) || !uvmp_mask_is_empty(&parse->resident[1]))
-		return bad(parse, "`touch` must come directly behind `program`");
+		return bad(parse, "`touch` must directly follow `program`");
 	list = line_word(&rest);
 	walk.end = walk.first + pages;
 	if (!take_walk(parse, list != NULL ? list : "", walk))
@@ -177,7 +177,7 @@ static bool take_copy(struct parse *parse, char *rest)
 	if (fault == NULL)
 		return bad(parse, "a copy without a fault directly before it");
 	if (way == NULL || strcmp(way, fault->proc == UVMP_CPU ? "d2h" : "h2d") != 0)
-		return bad(parse, "direction \"%.40s\" is not accepted; %s behind this fault",
+		return bad(parse, "direction \"%.40s\" is not accepted; %s after this fault",
 			   way != NULL ? way : "", fault->proc == UVMP_CPU ? "d2h" : "h2d");
 	if (!take_number(parse, &rest, "first page", 0, 511, &copy.first) ||
 	    !take_number(parse, &rest, "number of pages", 1, 512 - copy.first, &pages))

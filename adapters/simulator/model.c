@@ -224,7 +224,7 @@ static char *trim(char *text)
 static bool once(struct parse *parse, const char *key, uint64_t *line)
 {
 	if (*line != 0)
-		return bad_at(parse, parse->reader.number, "%s again; it stands in line %llu", key,
+		return bad_at(parse, parse->reader.number, "%s is given twice; the first is in line %llu", key,
 			      (unsigned long long)*line);
 	*line = parse->reader.number;
 	return true;

@@ -325,7 +325,7 @@ static bool parse_state(struct trace *trace, struct text line, struct source_ran
 	range->is_fresh = is_word(field, "fresh");
 	if (range->is_fresh)
 		return no_more(trace, line, field);
-	return fail(trace, "`%s` behind the name of the range is not `fresh`",
+	return fail(trace, "`%s` after the name of the range is not `fresh`",
 		    quote(field.at, (size_t)(field.end - field.at)).text);
 }
 

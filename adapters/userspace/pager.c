@@ -73,7 +73,7 @@ static int take_policy(struct uvmp_pager *p, const struct uvmp_pager_config *c, 
 				   c->page_bytes, evictors);
 	}
 	if (p->policy.replay.max_batches == 0 && p->policy.quirks)
-		return text_refuse(error, -EINVAL, "policy: max_batches=0 services nothing");
+		return text_refuse(error, -EINVAL, "policy: max_batches=0 services no fault");
 	return 0;
 }
 

@@ -275,7 +275,7 @@ void run_options_help(void)
 	       "\n"
 	       "Runs PROGRAM with its large allocations under a pager: at most the budget of them is "
 	       "resident,\n"
-	       "the rest is paged to a store. What happened is reported at the end.\n"
+	       "the rest is paged to a store. A report follows at the end.\n"
 	       "\n");
 	for (size_t row = 0; row < ROWS; row++)
 		print_row(&table[row]);

@@ -57,11 +57,11 @@ static const char *object_to_rights(const char *path)
 	if (stat(path, &info) != 0)
 		return NULL;
 	if ((info.st_mode & S_ISUID) != 0 && info.st_uid != getuid())
-		return "is setuid: it takes no libraries from its caller";
+		return "is setuid: it ignores the libraries of its caller";
 	if ((info.st_mode & S_ISGID) != 0 && info.st_gid != getgid())
-		return "is setgid: it takes no libraries from its caller";
+		return "is setgid: it ignores the libraries of its caller";
 	if (getuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0)
-		return "has capabilities of its own: it takes no libraries from its caller";
+		return "has file capabilities: it ignores the libraries of its caller";
 	return NULL;
 }
 

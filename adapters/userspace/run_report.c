@@ -419,18 +419,18 @@ static void say_nothing_managed(const struct run_report *report)
 			bytes_of(sum.peak_managed_bytes).text);
 		write_unmanaged(stderr, report->shared);
 	} else if (report->shared->loaded != 0 && has_unmanaged(report->shared)) {
-		fprintf(stderr, "uvmp-run: nothing was managed of what reached the threshold of %s\n",
+		fprintf(stderr, "uvmp-run: no memory was managed, although allocations reached the threshold of %s\n",
 			threshold.text);
 		write_unmanaged(stderr, report->shared);
 	} else if (report->shared->loaded != 0)
-		fprintf(stderr, "uvmp-run: nothing was managed: no allocation reached the threshold of %s\n",
+		fprintf(stderr, "uvmp-run: no memory was managed: no allocation reached the threshold of %s\n",
 			threshold.text);
 	else if (report->objection)
-		fprintf(stderr, "uvmp-run: nothing was managed: %s %s\n", report->program[0],
+		fprintf(stderr, "uvmp-run: no memory was managed: %s %s\n", report->program[0],
 			report->objection);
 	else
 		fprintf(stderr,
-			"uvmp-run: nothing was managed: %s did not load libuvmp-preload.so (is it statically "
+			"uvmp-run: no memory was managed: %s did not load libuvmp-preload.so (is it statically "
 			"linked, or setuid?)\n",
 			report->program[0]);
 }

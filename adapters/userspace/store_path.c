@@ -143,7 +143,7 @@ static int take_file(struct place *place, const char *path, struct text text)
 	if (fstat(place->fd, &stat) != 0 || !realpath(path, place->directory))
 		return -errno;
 	if (!S_ISREG(stat.st_mode) || stat.st_size != 0)
-		return text_refuse(text, -EEXIST, "%.200s: holds %lld bytes; only an empty file is taken",
+		return text_refuse(text, -EEXIST, "%.200s: holds %lld bytes; only an empty file is accepted",
 				    path, (long long)stat.st_size);
 	if (unlink(place->directory) != 0) {
 		int error = -errno;
@@ -173,7 +173,7 @@ static int mark_device(int fd, uint8_t *head, const char *path, struct text text
 	if (memcmp(head, mark, sizeof(mark)) != 0 && !is_empty(head))
 		return text_refuse(text, -EEXIST,
 				    "%.200s: its first MiB is not empty (a file system, a partition table?); "
-				    "only a device whose first MiB holds zeros is taken",
+				    "only a device whose first MiB holds zeros is accepted",
 				    path);
 	memset(head, 0, UVMP_STORE_PAGE_BYTES);
 	memcpy(head, mark, sizeof(mark));

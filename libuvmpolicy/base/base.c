@@ -20,9 +20,9 @@ const char *uvmp_status_text(enum uvmp_status status)
 	case UVMP_ERR_STATE:
 		return "call does not fit the present state";
 	case UVMP_ERR_NO_MEMORY:
-		return "no memory and nothing to evict";
+		return "no memory, and no unit to evict";
 	case UVMP_ERR_RETRY:
-		return "something is in flight, try again";
+		return "an operation is in progress, try again";
 	case UVMP_ERR_SYNTAX:
 		return "syntax error";
 	case UVMP_ERR_UNKNOWN:

@@ -207,7 +207,7 @@ static enum uvmp_status take_preset(struct parser *parser, struct span wanted, b
 	struct text out;
 
 	if (!is_first) {
-		say(parser, parser->word, span_of("preset"), "must come first, and once", "");
+		say(parser, parser->word, span_of("preset"), "must be the first word, and occur once", "");
 		return UVMP_ERR_CONFLICT;
 	}
 	if (preset != NULL) {

@@ -112,7 +112,7 @@ says 'unknown subcommand bogus' 'uvmsim --help'
 expect 2 'unknown option' "$uvmsim" --bogus
 says 'unknown option --bogus'
 expect 2 'something behind --version' "$uvmsim" --version now
-says 'nothing may follow --version but -v'
+says 'unexpected argument after --version; only -v is accepted'
 expect 2 'something behind --version -v' "$uvmsim" --version -v -v
 expect 2 'something behind --help' "$uvmsim" --help -v
 expect 2 '-v alone' "$uvmsim" -v
@@ -186,7 +186,7 @@ says '"footprint_bytes": 0' '"complete": true'
 expect 2 'two GPUs' "$uvmsim" run --workload regular --gpu titan-v --gpu titan-v
 says 'given twice'
 expect 0 'list formats' "$uvmsim" list formats
-says trace vectors measured 'what the engine decided' 'uvmsmart-access '
+says trace vectors measured 'decisions of the engine' 'uvmsmart-access '
 for gpu in $("$uvmsim" list gpus | grep '^[^ ]'); do
 	expect 0 "run on $gpu" "$uvmsim" run --workload regular:bytes=4m,passes=1 --gpu "$gpu" --format csv
 	says ",\"$gpu\",\""
@@ -244,7 +244,7 @@ printf '\000\000\000' >"$work/in" && bad 'NUL bytes only' 1 'NUL byte'
 printf '%s\r\n' "$head" >"$work/in" && bad 'carriage return' 1 'carriage return'
 printf '%s\nflush dups=129 cached=256 ratio=50\n' "$head" >"$work/in" && bad 'wrong key order' 2 'cached='
 printf '%s\nflush cached=1 dups=1\n' "$head" >"$work/in" && bad 'missing key' 2 'ratio='
-printf '%s\n%s x=1\n' "$head" "$one" >"$work/in" && bad 'unknown key' 2 '"x=1" stands behind the last key'
+printf '%s\n%s x=1\n' "$head" "$one" >"$work/in" && bad 'unknown key' 2 '"x=1" follows the last key'
 printf '%s\nflush cached=1 cached=1 dups=1 ratio=1\n' "$head" >"$work/in" && bad 'repeated key' 2 'dups='
 printf '%s\nflush cached=01 dups=1 ratio=1\n' "$head" >"$work/in" && bad 'leading zero' 2 'cached=01 is not accepted'
 printf '%s\nflush cached=4294967296 dups=1 ratio=1\n' "$head" >"$work/in" && bad 'number too large' 2 '0..4294967295'
@@ -253,7 +253,7 @@ printf '%s\n\n' "$head" >"$work/in" && bad 'empty line' 2 'empty line'
 printf '%s\nflush  cached=1\n' "$head" >"$work/in" && bad 'two blanks' 2 'exactly one blank'
 printf '%s\n#\377\n' "$head" >"$work/in" && bad 'not UTF-8' 2 'not UTF-8'
 head -c 20000 /dev/urandom | tr '\n' x >"$work/in" && bad 'noise' 1 ''
-printf 'uvmpolicy-vectors 1 replay\nempty t=1\n' >"$work/in" && bad 'step before the first case' 2 'before the first'
+printf 'uvmpolicy-vectors 1 replay\nempty t=1\n' >"$work/in" && bad 'step before the first case' 2 'precedes the first'
 printf 'uvmpolicy-vectors 1 density\ndensity pages=512 off=1\n' >"$work/in" && bad 'block beyond 512 pages' 2 ''
 
 # Masks and lists of the other kinds.
@@ -415,7 +415,7 @@ says 'workload pr: scale has no effect with file='
 expect 2 'run, directed without an edge list' "$uvmsim" run --workload pr:directed=1
 says 'workload pr: directed has no effect without file='
 expect 2 'run, an edge list from standard input' "$uvmsim" run --workload pr:file=-
-says '-: an edge list is read twice, which standard input cannot be'
+says '-: an edge list is read twice, so it cannot be standard input'
 printf '0 268435455\n' >"$work/edges"
 expect 2 'run, an edge list with a slip' "$uvmsim" run --workload "pr:file=$work/edges"
 says 'edges:1: 268435456 vertices are too many for 4 edges: above 1048576, at most 64 an edge'
@@ -493,9 +493,9 @@ if grep -q '^  nvidia-once' "$work/out"; then fail "$name: no other"; else ok "$
 expect 2 'compare, no preset like this' "$uvmsim" compare --workload $small --policy 'preset=bogus*'
 says 'no preset is named like bogus*'
 expect 2 'compare, all and another' "$uvmsim" compare --workload $small --policy all --policy prefetch=none
-says 'no other policy stands beside it'
+says 'it excludes other policies'
 expect 2 'compare, another and all' "$uvmsim" compare --workload $small --policy prefetch=none --policy all
-says 'no other policy stands beside it'
+says 'it excludes other policies'
 expect 2 'compare, more policies than there is room for' "$uvmsim" compare --workload $small \
 	--policy 'preset=*' --policy 'preset=*' --policy 'preset=*' --policy 'preset=*' --policy 'preset=*' --policy 'preset=*' \
 	--policy 'preset=*'
@@ -618,7 +618,7 @@ want=143 name='run, SIGTERM while it waits for rows'
 judge $?
 says 'interrupted'
 expect 130 'trace, SIGINT' interrupted INT 1 "$uvmsim" trace --workload $long --output "$work/cut.trace"
-says 'interrupted, nothing is kept'
+says 'interrupted, no output file was written'
 if [ -e "$work/cut.trace" ]; then fail "$name: nothing is kept"; else ok "$name: nothing is kept"; fi
 
 # -- trace --------------------------------------------------------------------------------------------------------------------
@@ -657,7 +657,7 @@ expect 2 'trace, unknown workload' "$uvmsim" trace --workload bogus --output "$w
 if [ -e "$work/none" ]; then fail "$name: no file"; else ok "$name: no file"; fi
 cp "$work/a.trace" "$work/want"
 expect 2 'trace onto itself' "$uvmsim" trace --trace "$work/a.trace" --output "$work/a.trace"
-says 'is the trace that is read'
+says 'is the input trace'
 cp "$work/a.trace" "$work/out"
 same "$work/want"
 expect 2 'trace, output that cannot be opened' "$uvmsim" trace --workload $small --output "$work/missing/a"

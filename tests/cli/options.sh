@@ -105,7 +105,7 @@ prints '"preset": "uvmsmart"'
 run 0 'uvmsmart with a key' run $w --policy 'uvmsmart evict=lru4k' --format json
 prints 'prefetch=tbn' 'evict=lru4k' '"preset": null'
 run 2 'a preset behind a key' run $w --policy 'evict=lru4k uvmsmart'
-says 'must come first'
+says 'must be the first word'
 
 # -- sizes and over-subscription --
 for size in 8388608 8388608B 8M 8m 8MB 8MiB 8192kB; do

@@ -110,13 +110,13 @@ expect 126 'program is a directory' "$run" --budget 8M "$work"
 
 # -- programs of which nothing is managed ---------------------------------------------------------------------------------
 expect 0 'small program' "$run" --budget 8M true
-says 'nothing was managed: no allocation reached the threshold of 1.0 MiB'
+says 'no memory was managed: no allocation reached the threshold of 1.0 MiB'
 expect 0 'quiet' "$run" --budget 8M --quiet true
 [ -s "$work/err" ] && fail 'quiet: says nothing' "$(cat "$work/err")" || ok 'quiet: says nothing'
 printf 'int main(void) { return 5; }\n' >"$work/static.c"
 if ${CC:-cc} -static -o "$work/static" "$work/static.c" 2>/dev/null; then
 	expect 5 'static program' "$run" --budget 8M "$work/static"
-	says 'nothing was managed' 'is statically linked'
+	says 'no memory was managed' 'is statically linked'
 	refuses 'static program, --require' 'is statically linked: no pager can run, which --require asks for' \
 		"$run" --budget 8M --require "$work/static"
 else
@@ -126,7 +126,7 @@ if [ "$(id -u)" = 0 ]; then
 	cp /bin/true "$work/setuid" && chown 65534 "$work/setuid" && chmod 4755 "$work/setuid"
 	expect 0 'setuid program' "$run" --budget 8M "$work/setuid"
 	says 'is setuid'
-	refuses 'setuid program, --require' 'is setuid: it takes no libraries from its caller: no pager can run' \
+	refuses 'setuid program, --require' 'is setuid: it ignores the libraries of its caller: no pager can run' \
 		"$run" --budget 8M --require "$work/setuid"
 fi
 
@@ -183,7 +183,7 @@ reasons() { # KEY=COUNT BYTES...: of the last report
 expect 0 'more than --managed' "$run" --budget 8M --managed 16M --format json --report "$work/report" "$program" simple 32
 reasons 'beyond_managed=1 33554432'
 expect 0 'more than --managed, as a table' "$run" --budget 8M --managed 16M "$program" simple 32
-says 'nothing was managed of what reached the threshold of 1.0 MiB' '32.0 MiB         1  beyond --managed'
+says 'no memory was managed, although allocations reached the threshold of 1.0 MiB' '32.0 MiB         1  beyond --managed'
 expect 0 'every kind of mapping' "$run" --budget 8M --format json --report "$work/report" "$program" kinds 16 "$work/mapped"
 reasons 'reserved=1 2097152' 'fixed=1 2097152' 'protected=1 2097152' 'shared=1 2097152' 'special=1 2097152' 'file=1 2097152' \
 	'huge_pages=1 2097152' 'aligned=1 4194304' 'beyond_managed=0 0' 'no_pager=0 0'
@@ -222,7 +222,7 @@ expect 3 'exit status' "$run" --budget 8M sh -c "$program simple 32; exit 3"
 expect 0 'standard input' sh -c "echo text | $run --budget 8M --quiet cat"
 prints text
 expect 0 'two, one in the other' "$run" --budget 16M "$run" --budget 8M "$program" simple 32
-says 'budget 8.0 MiB' 'nothing was managed'
+says 'budget 8.0 MiB' 'no memory was managed'
 "$run" --budget 8M --quiet env | sed -n 's/^\(UVMP_RUN_[A-Z_]*=\).*/\1/p' | sort >"$work/alone"
 "$run" --budget 16M --threshold 8M --policy prefetch=none --store zstd --managed 64M --threads 2 --log "$work/log" --log-completions --record "$work/trace.csv" \
 	--sample 8 --user-mode --quiet "$run" --budget 8M --quiet env >"$work/inner"

@@ -741,7 +741,7 @@ static void test_other_causes(void **unused)
 	            " on GPU 1 has no valid contents and is not copied, to make room\n"
 	            "t=0.000 ms  unmapped: page 5 of block " BLOCK " from GPU 1, because the range was freed\n"
 	            "t=0.000 ms  unmapped: page 5 of block " BLOCK
-	            " from GPU 1, because of a failure (no memory and nothing to evict)\n"
+	            " from GPU 1, because of a failure (no memory, and no unit to evict)\n"
 	            "t=0.000 ms  unmapped: page 5 of block " BLOCK
 	            " from GPU 1, because there is no range or no permission\n"
 	            "t=0.000 ms  none: page 5 of block " BLOCK " migrated to GPU 1 from somewhere\n"
@@ -781,7 +781,7 @@ static void test_cancelled(void **unused)
 	            "t=0.000 ms  batch 1  cancelled: no permission, writes and atomics of GPU 1 to page 5 of "
 	            "block " BLOCK " cannot be serviced\n"
 	            "t=0.000 ms  batch 1  cancelled: accesses of GPU 1 to page 5 of block " BLOCK
-	            " cannot be serviced, because of a failure (no memory and nothing to evict)\n"
+	            " cannot be serviced, because of a failure (no memory, and no unit to evict)\n"
 	            "0x7f0000005678: arrived 0 times; evicted 0 times\n");
 }
 

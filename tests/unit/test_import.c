@@ -195,7 +195,7 @@ static void bad_addresses(void **state)
 	assert_bad("addresses", "0x10000000000000000\n", NULL,
 	           "in:1: address \"0x10000000000000000\" is not a number of 64 bits");
 	assert_bad("addresses", "1\n12ab\n", NULL,
-	           "in:2: address \"12ab\" has letters but no 0x; --hex takes all as hexadecimal");
+	           "in:2: address \"12ab\" has letters but no 0x; --hex reads all as hexadecimal");
 	assert_bad("addresses", "1,r\n", NULL, "in:1: neither ADDRESS nor AGENT,ACCESS,ADDRESS");
 	assert_bad("addresses", "1,r,1,1\n", NULL, "in:1: neither ADDRESS nor AGENT,ACCESS,ADDRESS");
 	assert_bad("addresses", "1,x,1\n", NULL, "in:1: access \"x\" is not one of r, w, a, p");

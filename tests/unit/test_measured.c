@@ -83,7 +83,7 @@ static void test_bad_touch(void **state)
 	expect_bad(HEAD "program a\ntouch cpu 0 512\n",
 	           "F:3: \"\" is not accepted; pages 0..511 separated by commas");
 	expect_bad(HEAD "program a\ntouch cpu 0 512 0\ntouch cpu 0 512 0\n",
-	           "F:4: `touch` must come directly behind `program`");
+	           "F:4: `touch` must directly follow `program`");
 }
 
 static void test_bad_faults(void **state)
@@ -100,7 +100,7 @@ static void test_bad_faults(void **state)
 	        {"fault gpu 1\nfault gpu 2\n", "F:5: no copy before this line moved page 1, which faulted"},
 	        {"copy h2d 0 1\n", "F:4: a copy without a fault directly before it"},
 	        {"fault gpu 1\ncopy d2h 1 1\n",
-	         "F:5: direction \"d2h\" is not accepted; h2d behind this fault"},
+	         "F:5: direction \"d2h\" is not accepted; h2d after this fault"},
 	        {"fault gpu 1\ncopy h2d 1 0\n", "F:5: number of pages \"0\" is not accepted; 1..511"},
 	        {"fault gpu 1\ncopy h2d 1 32\n",
 	         "F:5: not all of these pages are where they are copied from"},

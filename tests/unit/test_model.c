@@ -533,11 +533,11 @@ static void repeated_and_missing(void **state)
 	(void)state;
 	write_changed("bad.gpu", "titan-v.gpu", NULL, "sms = 80\n");
 	assert_false(model_open(path_of("bad.gpu"), NULL, &model, error));
-	snprintf(text, sizeof(text), "sms again; it stands in line %u", line_of("titan-v.gpu", "sms ="));
+	snprintf(text, sizeof(text), "sms is given twice; the first is in line %u", line_of("titan-v.gpu", "sms ="));
 	assert_error(text);
 	write_changed("bad.gpu", "titan-v.gpu", NULL, "link = pcie3\n");
 	assert_false(model_open(path_of("bad.gpu"), NULL, &model, error));
-	assert_error("link again; it stands in line");
+	assert_error("link is given twice; the first is in line");
 	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
 		snprintf(text, sizeof(text), "%s =", needed[i]);
 		write_changed("bad.gpu", "titan-v.gpu", text, "# gone\n");
@@ -595,7 +595,7 @@ static void bad_links(void **state)
 	assert_bad_link("latency_ns = 0\nh2d = 1 1\n", "bad.link:4: d2h is missing");
 	assert_bad_link("h2d = 1 1\nd2h = 1 1\n", "bad.link:4: latency_ns is missing");
 	assert_bad_link("latency_ns = 0\nlatency_ns = 0\n",
-	                "bad.link:4: latency_ns again; it stands in line 3");
+	                "bad.link:4: latency_ns is given twice; the first is in line 3");
 	assert_bad_link("latency_ns = 1000001\n", "out of range, 0..1000000");
 	assert_bad_link("latency_ns = 1 2\n", "\"2\" is too much");
 	assert_bad_link("h2d = 4096\n", "bad.link:3: h2d: two numbers, BYTES MB_PER_S");
@@ -611,13 +611,13 @@ static void bad_links(void **state)
 	                "bad.link:3: latency_ns: the first point of d2h takes 500 ns only");
 	assert_bad_link("sms = 80\n", "bad.link:3: unknown key \"sms\"");
 	assert_bad_link("formula = pcie\n", "bad.link:3: formula: there is only uvmsmart");
-	assert_bad_link("formula = uvmsmart\nformula = uvmsmart\n", "bad.link:4: formula again");
+	assert_bad_link("formula = uvmsmart\nformula = uvmsmart\n", "bad.link:4: formula is given twice");
 	assert_bad_link("formula = uvmsmart\nclock_mhz = 1\n", "bad.link:4: gbps is missing");
 	assert_bad_link("formula = uvmsmart\ngbps = 16\n", "bad.link:4: clock_mhz is missing");
 	assert_bad_link("formula = uvmsmart\ngbps = 24\nclock_mhz = 1\n", "bad.link:4: gbps: 16, 32 or 64");
 	assert_bad_link("gbps = 65\n", "gbps: 65 is out of range, 16..64");
 	assert_bad_link("clock_mhz = 0\n", "clock_mhz: 0 is out of range, 1..65535");
-	assert_bad_link("clock_mhz = 1\nclock_mhz = 1\n", "bad.link:4: clock_mhz again");
+	assert_bad_link("clock_mhz = 1\nclock_mhz = 1\n", "bad.link:4: clock_mhz is given twice");
 	assert_bad_link("formula = uvmsmart\ngbps = 16\nclock_mhz = 1\nlatency_ns = 1\n",
 	                "bad.link:6: with a formula there is no latency_ns and no point");
 	assert_bad_link("d2h = 1 1\nformula = uvmsmart\ngbps = 16\nclock_mhz = 1\n",

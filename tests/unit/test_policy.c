@@ -543,12 +543,12 @@ static void test_errors(void **unused)
 
 	check_error("batch=1 batch=2", UVMP_ERR_CONFLICT, "batch=2", "batch: given twice");
 	check_error("batch=1 preset=uvmsmart", UVMP_ERR_CONFLICT, "preset=uvmsmart",
-	            "preset: must come first, and once");
-	check_error("batch=1 uvmsmart", UVMP_ERR_CONFLICT, "uvmsmart", "preset: must come first, and once");
-	check_error("uvmsmart on-demand", UVMP_ERR_CONFLICT, "on-demand", "preset: must come first, and once");
+	            "preset: must be the first word, and occur once");
+	check_error("batch=1 uvmsmart", UVMP_ERR_CONFLICT, "uvmsmart", "preset: must be the first word, and occur once");
+	check_error("uvmsmart on-demand", UVMP_ERR_CONFLICT, "on-demand", "preset: must be the first word, and occur once");
 	check_error("nvidia", UVMP_ERR_SYNTAX, "nvidia", "nvidia: neither key=value nor a preset");
 	check_error("preset=on-demand preset=uvmsmart", UVMP_ERR_CONFLICT, "preset=uvmsmart",
-	            "preset: must come first, and once");
+	            "preset: must be the first word, and occur once");
 	check_error("threshold=60 prefetch=tbn", UVMP_ERR_CONFLICT, "threshold=60",
 	            "threshold: used only by prefetch=density|next|pattern|safe");
 	check_error("replay=block put_ratio=50", UVMP_ERR_CONFLICT, "put_ratio=50",

@@ -449,7 +449,7 @@ static void test_paths_that_are_refused(void **state)
 	in_directory(name, "full");
 	fd = open(name + 5, O_RDWR | O_CREAT, 0600);
 	assert_int_equal(write(fd, "mine", 4), 4);
-	refused(name, 1, -EEXIST, "holds 4 bytes; only an empty file is taken");
+	refused(name, 1, -EEXIST, "holds 4 bytes; only an empty file is accepted");
 	assert_int_equal(lseek(fd, 0, SEEK_END), 4);
 	close(fd);
 	in_directory(name, "link");

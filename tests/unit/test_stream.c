@@ -419,10 +419,10 @@ static void test_bad_acts(void **unused)
 	assert_false(try_acts(outside, 1));
 	assert_non_null(strstr(error, "an access of the CPU lies outside every range"));
 	assert_false(try_acts(too_long, 1));
-	assert_non_null(strstr(error, "not all of that is managed"));
+	assert_non_null(strstr(error, "a part of the range is not managed"));
 	assert_int_equal(result.h2d_bytes, ROOT);
 	assert_false(try_acts(late, 3));
-	assert_non_null(strstr(error, "not all of that is managed"));
+	assert_non_null(strstr(error, "a part of the range is not managed"));
 	assert_true(times.kernel_ns > 0);
 	assert_false(try_acts(nowhere, 1));
 	assert_non_null(strstr(error, "lies outside every range"));

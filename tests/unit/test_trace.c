@@ -284,8 +284,8 @@ static void bad_calls(void **state)
 	assert_bad(ONE "advise,discard,gpu,10000,1\n",
 	           "t.csv:3: processor `gpu` is not empty, which it is for this advice");
 	assert_bad(ONE "advise,discard,,10000,0\n", "t.csv:3: size of 0 bytes");
-	assert_bad(HEAD "range,1000,1,a,\n", "t.csv:2: `` behind the name of the range is not `fresh`");
-	assert_bad(HEAD "range,1000,1,a,b\n", "t.csv:2: `b` behind the name of the range is not `fresh`");
+	assert_bad(HEAD "range,1000,1,a,\n", "t.csv:2: `` after the name of the range is not `fresh`");
+	assert_bad(HEAD "range,1000,1,a,b\n", "t.csv:2: `b` after the name of the range is not `fresh`");
 	assert_bad(HEAD "range,1000,1,a,fresh,\n", "t.csv:2: too many fields: ``");
 	assert_bad(HEAD "range,1000,1,\n", "t.csv:2: name of the range is missing");
 }

@@ -526,11 +526,11 @@ static void test_calls_outside(void **unused)
 	(void)unused;
 	assert_false(run_list(range, call, end, 2097152));
 	assert_string_equal(
-		error, "list:2: a prefetch, advice or free for 8192 bytes at 0x200001000: not all of that "
-		       "is managed");
+		error, "list:2: a prefetch, advice or free for 8192 bytes at 0x200001000: a part of "
+		       "the range is not managed");
 	call.kind = SOURCE_ADVISE;
 	assert_false(run_list(range, call, end, 2097152));
-	assert_non_null(strstr(error, "not all of that is managed"));
+	assert_non_null(strstr(error, "a part of the range is not managed"));
 	call.bytes = 1; /* the whole page is meant */
 	assert_true(run_list(range, call, end, 2097152));
 	call.bytes = 0;
@@ -687,7 +687,7 @@ static void test_device_ranges(void **unused)
 	use.address = BASE;
 	assert_false(run_list(range, use, device, 6291456));
 	assert_string_equal(error,
-			    "list:3: a range that is not managed has to be there before the first access");
+			    "list:3: a range that is not managed must precede the first access");
 	use.address = device.range.base;
 	assert_true(run_list(device, use, end, 4194304)); /* all of it */
 	assert_true(run_list(device, use, end, 0));

@@ -47,9 +47,9 @@ static void test_text(void **state)
 	assert_null(vec_text(&args, "c"));
 	expect_error("the line ends where c= must follow");
 	assert_null(vec_text(take("b=1 a=2"), "a"));
-	expect_error("\"b=1\" stands where a= must stand");
+	expect_error("\"b=1\" found, a= expected");
 	assert_null(vec_text(take("ab=1"), "a"));
-	expect_error("\"ab=1\" stands where a= must stand");
+	expect_error("\"ab=1\" found, a= expected");
 	assert_null(vec_text(take("a="), "a"));
 	expect_error("a= has no value");
 }
@@ -497,9 +497,9 @@ static void test_bad_lines(void **state)
 	expect_bad(HEAD "toggle\n",
 	           "F:2: the line starts with \"toggle\"; `flush`, `=>` or `#` are accepted");
 	expect_bad(HEAD "flush cached=1 dups=1\n", "F:2: the line ends where ratio= must follow");
-	expect_bad(HEAD "flush dups=1 cached=1 ratio=1\n", "F:2: \"dups=1\" stands where cached= must stand");
+	expect_bad(HEAD "flush dups=1 cached=1 ratio=1\n", "F:2: \"dups=1\" found, cached= expected");
 	expect_bad(HEAD "flush cached=1 dups=1 ratio=1 ratio=1\n",
-	           "F:2: \"ratio=1\" stands behind the last key");
+	           "F:2: \"ratio=1\" follows the last key");
 	pass_bytes(vec_check, HEAD "# a\0b\n", sizeof(HEAD "# a\0b\n") - 1);
 	assert_string_equal(result.error, "F:2: NUL byte (byte 0x00) in the line");
 }
@@ -511,7 +511,7 @@ static void test_bad_scripts(void **state)
 
 	(void)state;
 	snprintf(text, sizeof(text), "%sempty t=1\n", head);
-	expect_bad(text, "F:2: \"empty\" stands before the first `case`");
+	expect_bad(text, "F:2: \"empty\" precedes the first `case`");
 	snprintf(text, sizeof(text), "%scase\n", head);
 	expect_bad(text, "F:2: a name must follow `case`");
 	snprintf(text, sizeof(text), "%scase policy=block\n", head);
@@ -522,7 +522,7 @@ static void test_bad_scripts(void **state)
 	         "%scase x policy=block ratio=50 max_batches=20 max_throttled=5 max_batch=256 lapse_ms=1000 "
 	         "y=1\n",
 	         head);
-	expect_bad(text, "F:2: \"y=1\" stands behind the last key");
+	expect_bad(text, "F:2: \"y=1\" follows the last key");
 	snprintf(text, sizeof(text),
 	         "%scase x policy=block ratio=50 max_batches=20 max_throttled=5 max_batch=256 "
 	         "lapse_ms=1000\n=> ok\n",

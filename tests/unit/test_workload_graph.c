@@ -209,7 +209,7 @@ static void list_files(void **state)
 	assert_false(graph_load(&graph, "/nonexistent/list", plain, error));
 	assert_string_equal(error, "/nonexistent/list: No such file or directory");
 	assert_false(graph_load(&graph, "-", plain, error));
-	assert_string_equal(error, "-: an edge list is read twice, which standard input cannot be");
+	assert_string_equal(error, "-: an edge list is read twice, so it cannot be standard input");
 	assert_false(graph_load(&graph, "/", plain, error));
 	assert_string_equal(error, "/: cannot be read: Is a directory");
 	assert_int_equal(pipe(ends), 0);

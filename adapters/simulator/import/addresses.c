@@ -1,4 +1,4 @@
-/* Addresses, one a line, the simplest that a tool can print: ADDRESS, or AGENT,ACCESS,ADDRESS as in a trace.
+/* Addresses, one a line, the simplest format for a tool to print: ADDRESS, or AGENT,ACCESS,ADDRESS as in a trace.
  * Order is all there is. A number with 0x is hexadecimal, one without is decimal, unless all are said to be
  * hexadecimal: a number without letters could be either. Lines that begin with # and empty ones are skipped.
  */
@@ -16,7 +16,7 @@ static bool take_address(struct import *import, const char *text, uint64_t *addr
 		return true;
 	if (!is_hex && import_hex(text, address))
 		return import_bad(import,
-				  "address \"%.40s\" has letters but no 0x; --hex takes all as hexadecimal",
+				  "address \"%.40s\" has letters but no 0x; --hex reads all as hexadecimal",
 				  text);
 	return import_bad(import, "address \"%.40s\" is not a number of 64 bits", text);
 }
@@ -75,7 +75,7 @@ static bool read_lines(struct import *import)
 
 const struct import_format import_addresses = {
 	.name = "addresses",
-	.summary = "lines ADDRESS or AGENT,ACCESS,ADDRESS: the simplest that a tool can print",
+	.summary = "lines ADDRESS or AGENT,ACCESS,ADDRESS: the simplest format for a tool to print",
 	.options = IMPORT_RANGES | IMPORT_BENCHMARK | IMPORT_AGENTS | IMPORT_HEX,
 	.read = read_lines,
 };

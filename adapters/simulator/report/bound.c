@@ -15,7 +15,7 @@ static const struct field level_fields[] = {
 	LEVEL_FIELD(touched_bytes, "moved to the GPU at least", AS_BYTES),
 	LEVEL_FIELD(misses, "optimum: misses", AS_COUNT),
 	LEVEL_FIELD(h2d_bytes, "moved to the GPU", AS_BYTES),
-	LEVEL_FIELD(left, "units that leave", AS_COUNT),
+	LEVEL_FIELD(left, "units evicted", AS_COUNT),
 	LEVEL_FIELD(d2h_bytes, "moved to the CPU", AS_BYTES),
 	LEVEL_FIELD(written_back, "of them written", AS_COUNT),
 	LEVEL_FIELD(written_back_bytes, "moved if only they are", AS_BYTES),

@@ -32,7 +32,7 @@ const struct field report_fields[REPORT_FIELDS] = {
 	FIELD(d2h_most_bytes, NULL, AS_BYTES),
 	FIELD(evictions, "evictions", AS_COUNT),
 	FIELD(pages_evicted, "pages evicted", AS_COUNT),
-	FIELD(pages_thrashed, "  of them came again", AS_COUNT),
+	FIELD(pages_thrashed, "  of them refaulted", AS_COUNT),
 	FIELD(remote_accesses, "accesses across the link", AS_COUNT),
 };
 
@@ -44,13 +44,13 @@ const struct field report_fields[REPORT_FIELDS] = {
 const struct field report_times[REPORT_TIMES] = {
 	TIME(time_ns, "time", AS_TIME),
 	TIME(fetch_ns, "driver: fetch faults", AS_TIME),
-	TIME(order_ns, "driver: order them", AS_TIME),
+	TIME(order_ns, "driver: order faults", AS_TIME),
 	TIME(service_ns, "driver: service blocks", AS_TIME),
 	TIME(migrate_ns, "driver: migrate", AS_TIME),
 	TIME(map_ns, "driver: map", AS_TIME),
 	TIME(evict_ns, "driver: evict", AS_TIME),
 	TIME(replay_ns, "driver: flush, replay, wait", AS_TIME),
-	TIME(compute_ns, "some SM could run", AS_TIME),
+	TIME(compute_ns, "an SM could run", AS_TIME),
 	TIME(idle_ns, "driver: asleep", AS_TIME),
 	TIME(kernel_ns, "kernels, from launch to end", AS_TIME),
 	TIME(cpu_ns, "program: faults, calls", AS_TIME),

@@ -614,7 +614,7 @@ static struct turn next_turn(const struct timed *m)
 static bool take(struct timed *m, const struct turn *turn)
 {
 	if (turn->ns == NEVER)
-		return fail(m, "every warp waits, and no fault is left to be serviced");
+		return fail(m, "every warp waits, and no fault is pending");
 	if (turn->stream != NO_STREAM)
 		return step_stream(m, turn->stream, turn->ns);
 	if (turn->is_program)

@@ -200,7 +200,7 @@ static void close_script(struct pass *pass)
 static bool words_are_done(struct pass *pass)
 {
 	if (!pass->args.failed && pass->args.words[0] != '\0')
-		vec_fail(&pass->args, "\"%.80s\" stands behind the last key", line_word(&pass->args.words));
+		vec_fail(&pass->args, "\"%.80s\" follows the last key", line_word(&pass->args.words));
 	return !pass->args.failed || bad(pass, "%s", pass->args.error);
 }
 
@@ -237,7 +237,7 @@ static bool take_input(struct pass *pass)
 	if (pass->kind->is_scripted && strcmp(word, "case") == 0)
 		return take_case(pass);
 	if (pass->kind->is_scripted && pass->state == NULL)
-		return bad(pass, "\"%.80s\" stands before the first `case`", word);
+		return bad(pass, "\"%.80s\" precedes the first `case`", word);
 	if (!pass->kind->is_scripted && strcmp(word, pass->kind->name) != 0)
 		return bad(pass, "the line starts with \"%.80s\"; `%s`, `=>` or `#` are accepted", word,
 		           pass->kind->name);

@@ -45,7 +45,7 @@ static void alloc_line(void *state, const char *word, struct vec_args *args, str
 			vec_printf(out, "=> error=invalid_value\n");
 		} else if (uvmp_allocation_round(bytes[i], &allocation) != UVMP_OK ||
 		           allocation.rounded_bytes > UINT64_MAX - start) {
-			vec_fail(args, "bytes: %" PRIu64 " does not fit behind 0x%" PRIx64, bytes[i], start);
+			vec_fail(args, "bytes: %" PRIu64 " does not fit after 0x%" PRIx64, bytes[i], start);
 		} else {
 			print_allocation(start, &allocation, out);
 			start += allocation.rounded_bytes;

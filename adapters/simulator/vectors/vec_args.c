@@ -49,7 +49,7 @@ const char *vec_text(struct vec_args *args, const char *key)
 		return NULL;
 	}
 	if (strncmp(word, key, length) != 0 || word[length] != '=') {
-		vec_fail(args, "\"%.80s%s\" stands where %s= must stand", word,
+		vec_fail(args, "\"%.80s%s\" found, %s= expected", word,
 		         strlen(word) > 80 ? "..." : "", key);
 		return NULL;
 	}

@@ -135,7 +135,7 @@ static void decide(struct vec_args *args, const struct line *line, struct vec_ou
 		status = uvmp_counter_derive_sizes((enum uvmp_counter_granularity)line->facts.granularity,
 		                                   &sizes);
 	if (status != UVMP_OK) {
-		vec_fail(args, "the processors do not fit together, or gpu= is none of the GPUs: %s",
+		vec_fail(args, "the processors contradict each other, or gpu= names no GPU: %s",
 		         uvmp_status_text(status));
 		return;
 	}

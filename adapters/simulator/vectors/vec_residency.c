@@ -96,7 +96,7 @@ static void residency_line(void *state, const char *word, struct vec_args *args,
 		return;
 	status = uvmp_residency_select(&processors, &facts, &place);
 	if (status != UVMP_OK) {
-		vec_fail(args, "the processors do not fit together, or a key names one that is not there: %s",
+		vec_fail(args, "the processors contradict each other, or a key names a missing processor: %s",
 		         uvmp_status_text(status));
 		return;
 	}

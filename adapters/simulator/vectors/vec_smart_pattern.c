@@ -162,7 +162,7 @@ static void replay(struct vec_args *args, struct run *run)
 		uint32_t d = 0;
 
 		if (record->value >= run->first[run->count]) {
-			vec_fail(args, "log: block %" PRIu64 " lies behind the allocations", record->value);
+			vec_fail(args, "log: block %" PRIu64 " is beyond the allocations", record->value);
 			return;
 		}
 		while (record->value >= run->first[d + 1])

@@ -482,7 +482,7 @@ bool graph_load(struct graph *graph, const char *path, struct graph_options opti
 
 	*graph = (struct graph){0};
 	if (strcmp(path, "-") == 0) {
-		describe(error, path, 0, "an edge list is read twice, which standard input cannot be");
+		describe(error, path, 0, "an edge list is read twice, so it cannot be standard input");
 		return false;
 	}
 	in = fopen(path, "rb");

@@ -77,7 +77,7 @@ const struct workload_type workload_ra = {
         .name = "ra",
         .summary = "random access (HPC Challenge) as in UVM Smart; published run: n=1048576",
         .param = {{"n", "elements of each array", 1, (uint64_t)1 << 36, 21 << 20, false},
-                  {"stride", "only every so many threads do something; 1: all", 1, 1000000, 100, false},
+                  {"stride", "only every N-th thread works; 1: all", 1, 1000000, 100, false},
                   CPU_PARAM,
                   WORKLOAD_AGENTS},
         .open = ra_open,

@@ -43,7 +43,7 @@ static bool regular_step(struct workload *workload, struct workload_slot *slot)
 
 const struct workload_type workload_regular = {
         .name = "regular",
-        .summary = "each thread touches one page, that of its number (Allen & Ge 2021)",
+        .summary = "each thread touches the page with its number (Allen & Ge 2021)",
         .param = {{"bytes", "size of the one array", 1, (uint64_t)1 << 40, 256 << 20, true},
                   {"threads", "of a thread block", 1, 1024, 256, false},
                   {"passes", "kernels, each touching everything", 1, 1000000, 3, false},

@@ -366,7 +366,7 @@ const struct workload_type workload_rodinia_bfs = {
         .summary = "Rodinia: breadth-first search over a random graph; published run: 261444 nodes, 1568420 "
                    "edges",
         .param = {{"nodes", "nodes", 1, 1 << 26, 4190000, false},
-                  {"edges", "entries of the edge list; 0: as they come, about 6 per node", 0, 1 << 30, 0,
+                  {"edges", "entries of the edge list; 0: as generated, about 6 per node", 0, 1 << 30, 0,
                    false},
                   CPU_PARAM,
                   WORKLOAD_AGENTS},

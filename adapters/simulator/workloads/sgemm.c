@@ -215,7 +215,7 @@ const struct workload_type workload_sgemm = {
         .param = {{"n", "rows and columns; published: 29228 to 47660", 1, 1 << 18, 4608, false},
                   {"tile", "rows and columns of C that one thread block computes", 1, 1024, 128, false},
                   {"depth", "elements along k of one step", 1, 64, 8, false},
-                  {"panel", "elements along k after which an operand along k is asked for again", 1, 1024, 64,
+                  {"panel", "elements along k after which a thread block loads an operand along k again", 1, 1024, 64,
                    false},
                   {"raster", "0 thread blocks run down the columns of C, 1 along the rows", 0, 1, 0, false},
                   {"transa", "1: A is given transposed", 0, 1, 0, false},

@@ -315,7 +315,7 @@ const struct workload_type workload_sssp = {
 	.summary = "single-source shortest paths over a random graph as in UVM Smart; published run: "
 		   "nodes=1048576",
 	.param = {{"nodes", "nodes", 2, 1 << 26, 9 << 20, false},
-		  {"degree", "edges of a node, to so many others", 1, 32, 2, false},
+		  {"degree", "edges of a node", 1, 32, 2, false},
 		  {"rounds", "at most; rounded up to a multiple of 5", 1, 1000000, 15, false},
 		  CPU_PARAM,
 		  WORKLOAD_AGENTS},

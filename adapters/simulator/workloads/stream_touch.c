@@ -171,9 +171,9 @@ static bool stream_warp_step(struct workload *workload, struct workload_slot *sl
 		        {"block", block_summary, least_block, 1024, 1024, false},                            \
 		        {"write", "0 loads, 1 stores", 0, 1, 0, false},                                      \
 		        {"output", "1: the sums go to managed memory, too", 0, 1, 0, false},                 \
-		        {"move", "how ptr comes to the GPU: demand, prefetch or copy", 0, WORKLOAD_TEXT, 0,  \
+		        {"move", "migration of ptr to the GPU: demand, prefetch or copy", 0, WORKLOAD_TEXT, 0,  \
 		         false},                                                                             \
-		        {"unroll", "loads (stores) issued together; nvcc unrolls such loops, 4 is assumed",  \
+		        {"unroll", "loads (stores) issued together; 4 as in a loop unrolled by nvcc",  \
 		         1,        8,                                                                        \
 		         4,        false},                                                                   \
 		        WORKLOAD_AGENTS                                                                      \
