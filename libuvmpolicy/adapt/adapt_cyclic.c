@@ -1,17 +1,18 @@
 /* Pinning against cyclic thrashing (Park, Kim and Han, CASES'20, from its abstract).
  *
- * A program that walks in circles over more than memory holds defeats recency: each block leaves just before
- * it is wanted, and everything is moved in every round. The authors find repeated replacement in the driver
- * and pin pages, so that at least these are there in the next round.
+ * If a program accesses more data than fits into memory in a cycle, recency fails: each block is evicted
+ * shortly before its next use, and every cycle moves all data. The authors find such repeated replacement in
+ * the driver and pin pages, so that at least the pinned pages are resident in the next cycle.
  *
- * Assumed, for the abstract says no more. A block returns when it faults after an eviction; the return counts
- * if not more than `reach` was evicted in between, else it begins anew. After `rounds` returns in a row it is
- * pinned, as long as the pinned ones stay within their share of memory: the rest of the circle needs some
- * room to pass through. A block that a prefetch brings back has not returned: nobody knows yet that it is
- * wanted. Pinned blocks are the driver's blind spot, since it does not see them used. So all
- * pins are given up, oldest first, once `patience` was evicted without a single return that counts: whatever
- * is evicted now is not walking in circles. Distances are numbers of evictions, not time.
- */
+ * The abstract gives no details. Assumed:
+ *  - A block returns when it faults after an eviction. The return counts if at most `reach` blocks were
+ *    evicted since the eviction of the block; otherwise the count of returns starts from 0.
+ *  - After `rounds` counted returns in a row the block is pinned, unless the pinned blocks then exceed their
+ *    share of memory: the other blocks of the cycle need memory, too.
+ *  - A block that is prefetched has not returned, because its use is not certain.
+ *  - The driver does not see uses of pinned blocks. So all pins end, oldest first, after `patience` evictions
+ *    without a counted return: the evicted blocks are then not part of a cycle. Distances are numbers of
+ *    evictions, not times. */
 #include "adapt_internal.h"
 
 #define ROUNDS_MAX 255u

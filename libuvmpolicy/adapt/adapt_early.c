@@ -1,21 +1,20 @@
-/* Prefetch threshold from fault rates, of the block and of all (Early-Adaptor, ISPASS'23).
+/* Prefetch threshold from fault rates of the block and of all blocks (Early-Adaptor, ISPASS'23).
  *
- * Published idea: the driver watches the rate of page faults, of each VABlock and globally, and sets the
- * prefetch threshold by it, early in the run and again whenever the rates change.
+ * Published idea: the driver measures the rate of page faults of each VABlock and of all VABlocks, and sets
+ * the prefetch threshold from these rates, early in the run and whenever the rates change.
  *
- * Assumed, since no more than that could be had here:
- *  - A rate is a number of faulted pages in an epoch of fixed length. A block's rate is the larger of this
- *    epoch's count and the last one's, so that neither the start of an epoch nor one quiet epoch hides it.
- *  - It is compared with the mean over the blocks that faulted in the last epoch. Well above it, the block is
- *    being read densely and more of it will be wanted: lower threshold. Well below it, accesses are
- *    scattered: higher threshold. Before one epoch is over, or after an epoch without faults, there is no
- *    mean: base.
- *  - The global rate tells whether prefetching pays. If an epoch in which something was evicted had more
- *    faults than the one before (by change_percent), pages were pushed out that were needed: all thresholds
- *    go up a step. If it had fewer, or memory was not full, they go down a step, but never below what the
- *    parameters say. An epoch that had no predecessor, or one without faults, changes nothing.
- *  - Epochs that pass without any fault count as one: they leave no rate behind.
- */
+ * The source available here gives no details. Assumed:
+ *  - A rate is the number of faulted pages in an epoch of fixed length. A block's rate is the larger count of
+ *    this epoch and the last epoch. So neither the start of an epoch nor one quiet epoch hides the rate.
+ *  - The rate is compared with the mean over the blocks that faulted in the last epoch. Well above the mean,
+ *    the block is read densely and more of its pages will be used: lower threshold. Well below, accesses are
+ *    scattered: higher threshold. Before the first epoch has ended, or after an epoch without faults, there
+ *    is no mean: base threshold.
+ *  - The global rate shows whether prefetching helps. If an epoch with evictions had more faults than the
+ *    epoch before (by change_percent), prefetching evicted pages that were needed: all thresholds rise by a
+ *    step. If it had fewer, or memory was not full, all thresholds fall by a step, but not below the
+ *    parameters. An epoch without a predecessor, or after an epoch without faults, changes no threshold.
+ *  - Consecutive epochs without faults count as one epoch, with no rate. */
 #include "adapt_internal.h"
 
 #include "../base/bits_internal.h"

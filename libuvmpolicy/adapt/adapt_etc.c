@@ -1,16 +1,15 @@
-/* Which of ETC's techniques fit the program (Li et al., ASPLOS'19, as its abstract and Kim et al., ASPLOS'20,
- * sections 5.2 and 7, tell it).
+/* Which of ETC's techniques fit the program (Li et al., ASPLOS'19, from its abstract and from Kim et al.,
+ * ASPLOS'20, sections 5.2 and 7).
  *
- * ETC knows three classes of programs: regular without data shared between kernels, regular with such data,
- * and irregular. Proactive eviction makes room before it is asked for; it has to foresee when, which fails
- * for irregular programs, so there it is off. Throttling shrinks the working set. Capacity compression lets
- * memory hold more than its size, here by a given ratio.
+ * ETC distinguishes three classes of programs: regular without data shared between kernels, regular with
+ * shared data, and irregular. Proactive eviction frees memory before it is needed. It must predict the time
+ * of the need, which fails for irregular programs, so it is off for them. Throttling shrinks the working set.
+ * Capacity compression lets memory hold more than its size, here by a given ratio.
  *
- * Assumed. Without sharing nothing that leaves is missed, so proactive eviction alone hides all cost there;
- * throttling and compression help where data is wanted again, in the other two classes. The class is read
- * from the patterns of adapt_pattern.c: ascending without reuse, ascending with reuse, anything else. ETC's
- * timing of proactive evictions is a fixed share of free memory here.
- */
+ * Assumed. Without sharing, evicted data is not used again, so proactive eviction alone hides all cost.
+ * Throttling and compression help where data is used again, in the other two classes. The class follows from
+ * the patterns of adapt_pattern.c: ascending without reuse; ascending with reuse; all others. ETC's timing of
+ * proactive evictions is a fixed share of free memory here. */
 #include "uvmpolicy/adapt.h"
 
 enum uvmp_etc_class uvmp_etc_classify(const enum uvmp_pattern *pattern, uint32_t count)

@@ -8,7 +8,7 @@
 #include "../base/parameter_internal.h"
 #include "uvmpolicy/adapt.h"
 
-/* What a controller starts with. */
+/* The initial facts of a controller. */
 struct control_setup {
 	const struct uvmp_controls *controls;
 	uint32_t base; /* density threshold of the policy, 1..100 */
@@ -31,7 +31,7 @@ struct control_answer {
 	uint32_t extra_blocks;		      /* threads */
 };
 
-/* Everything that the library knows of one controller. Functions may be NULL: the controller ignores the event. */
+/* The descriptor of one controller. Functions may be NULL: the controller ignores the event. */
 struct controller {
 	char name[16];	      /* in the policy string */
 	uint8_t adapt;	      /* enum uvmp_adapt: the value that turns the controller on; UVMP_ADAPT_OFF: the first

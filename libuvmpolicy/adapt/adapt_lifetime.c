@@ -1,9 +1,8 @@
-/* Premature-eviction monitor (Kim et al., ASPLOS'20, section 4.1): how long pages stay.
+/* Premature-eviction monitor (Kim et al., ASPLOS'20, section 4.1): how long pages stay resident.
  *
- * The time of allocation of each page is kept; at its eviction the difference joins a running mean. A short
- * mean says that pages leave before they have served; the source uses nothing else. A page that faults again
- * after it was evicted was evicted too early: these are counted as well, for reports.
- */
+ * The time of allocation of each page is kept. At the eviction of the page its lifetime enters a running
+ * mean. A short mean says that pages are evicted before they are used fully; the source uses only this mean.
+ * A page that faults after its eviction was evicted too early. These pages are counted too, for reports. */
 #include "uvmpolicy/adapt.h"
 
 #define EVICTED UINT64_MAX

@@ -1,31 +1,30 @@
 /* Pattern engine (DATE'21; UVM Smart [uvmsmart: runtime-engine]), incremental.
  *
- * The original recomputes all from a log of scheduled blocks each time it asks. For kernel k and allocation
- * d, q is what was logged of d between launch and end of k, bounds included. q is linear if it never
- * descends; it has reuse if a block stands in it twice or stood in the q of an earlier kernel. The kernels'
- * verdicts L, LR, R, RR are then combined in order of launch.
+ * The original recomputes all patterns from a log of scheduled blocks at each query. For kernel k and
+ * allocation d, q is the part of the log that belongs to d, between launch and end of k, bounds included. q
+ * is linear if it never descends. q has reuse if a block occurs in it twice or in the q of an earlier kernel.
+ * The kernels' verdicts L, LR, R, RR are then combined in order of launch.
  *
- * The combination needs no table: let l, r, u be the first kernels that are linear, that are random, that
- * have reuse. Only l: LINEAR, only r: RANDOM, each with reuse if there is a u at all. Both: the pattern is
- * settled by the later of l and r, since MIXED and MIXED_REUSE absorb whatever follows: with reuse if u is
- * not later. So three numbers an allocation are enough, and each follows from facts of the allocation alone:
+ * The combination needs no table. Let l, r, u be the first kernels that are linear, that are random, that
+ * have reuse. With l only the pattern is LINEAR, with r only RANDOM, each with reuse if there is a u. With
+ * both, the later of l and r settles the pattern, since MIXED and MIXED_REUSE absorb all later verdicts: with
+ * reuse if u is not later. So three numbers an allocation are enough, and each follows from facts of the
+ * allocation alone:
  *
- *   r  Launches ascend. Two neighbouring records that descend make all running kernels random that were
- *      launched by the first of the two; the eldest running kernel is the first of these, if any is.
- *   u  A block that any kernel had before gives reuse to all running kernels, first of all to the eldest:
- *      that other kernel is an elder one, or this one. A new block does so to all but the eldest, which
- *      share it with him.
- *   l  A running kernel is linear if it was launched after the first record of the latest descent, and has a
- *      record: a search in the running kernels. Those that are over are looked at once, when they end.
+ *   r  Launches ascend. If two neighbouring records descend, all running kernels become random that were launched
+ *      by the first of the two records; the oldest running kernel is the first of these, if there is one.
+ *   u  A block that an earlier kernel had gives reuse to all running kernels, and so to the oldest: the earlier
+ *      kernel is an older one, or the oldest. A new block gives reuse to all but the oldest, which share it.
+ *   l  A running kernel is linear if it was launched after the first record of the latest descent and has a
+ *      record: a search in the running kernels. Kernels that are over are examined once, when they end.
  *
- * Bounds are inclusive, so a kernel is over only when time has passed its end, and a launch takes in what was
- * logged earlier in its cycle. Records made while no kernel runs belong to nobody, unless a kernel is
- * launched in the same cycle: such blocks are chained in the array of blocks until the next cycle of that
- * allocation.
+ * Bounds are inclusive. So a kernel is over only when time has passed its end, and a launch includes the
+ * records of its cycle that were reported before it. Records made while no kernel runs belong to no kernel,
+ * unless a kernel is launched in the same cycle: such blocks are chained in the array of blocks until the
+ * next cycle of the allocation.
  *
  * An entry of that array: 0 never logged, 1 logged in a kernel, else chained: index of the next + 3, 2 at the
- * end of the chain.
- */
+ * end of the chain. */
 #include "uvmpolicy/adapt.h"
 
 #include "../base/bits_internal.h"
@@ -111,8 +110,8 @@ static void settle(struct uvmp_pattern_engine *engine, const struct uvmp_pattern
 	}
 }
 
-/* Time goes on to `cycle`; kernels that ended before it are over. Within a cycle none can be newly over,
- * since an end is reported in its cycle. */
+/* Advances time to `cycle`; kernels that ended before it are over. Within a cycle no further kernel can be
+ * over, since an end is reported in its cycle. */
 static void advance(struct uvmp_pattern_engine *engine, uint64_t cycle)
 {
 	uint32_t kept = 0;

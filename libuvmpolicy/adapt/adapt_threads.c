@@ -1,17 +1,16 @@
 /* Thread oversubscription (Kim et al., ASPLOS'20, sections 4.1 and 5): how many extra thread blocks may each
  * SM hold?
  *
- * An SM whose thread blocks are all stalled on faults switches in another one; its faults make the batch
- * larger. From the beginning each SM has one extra thread block. Every 100,000 cycles the running mean of the
- * lifetimes of pages is compared with what it was at the look before. If it fell by 20 %, pages are pushed
- * out too early: one block fewer may be switched in. Otherwise each SM gets one more.
+ * An SM whose thread blocks are all stalled on faults switches to another thread block; the faults of that
+ * block make the batch larger. At the start each SM has one extra thread block. Every 100,000 cycles the
+ * running mean of the lifetimes of pages is compared with the mean at the last check. If the mean fell by 20
+ * %, pages are evicted too early, and each SM loses one extra block. Otherwise each SM gets one more.
  *
- * Assumed. The mean runs over all evictions since the start (of the period, by option); a period without
- * evictions leaves it as it was, so it is no fall; the first mean has nothing to fall from. "Decreased by 20
- * %" includes exactly 20 %. A block that was taken back stays allocated (it may have begun) and is the first
- * to be given again. The number of extra blocks is limited: the source reports up to two and three times the
- * blocks.
- */
+ * Assumed. The mean runs over all evictions since the start (of the period, by option). A period without
+ * evictions leaves the mean unchanged, which is no fall; the first mean has no predecessor. "Decreased by 20
+ * %" includes exactly 20 %. A removed block stays allocated (it may have started) and is the first to be
+ * added again. The number of extra blocks is limited: the source reports up to two and three times the
+ * blocks. */
 #include "adapt_internal.h"
 
 #include "../base/bits_internal.h"

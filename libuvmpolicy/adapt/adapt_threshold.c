@@ -1,18 +1,20 @@
 /* Prefetch threshold from fault and eviction load (Allen and Ge 2021, section VI.B, "Adaptive prefetching").
  *
- * The authors propose, and do not specify: while the allocations fit in GPU memory, prefetch as aggressively
- * as can be; once they do not, switch prefetching off, or infer from the load of faults and evictions how
- * much it helps and set the density threshold accordingly.
+ * The authors propose, but do not specify: while the allocations fit in GPU memory, prefetch as aggressively
+ * as possible. Once they do not fit, switch prefetching off, or infer its benefit from the load of faults and
+ * evictions and set the density threshold accordingly.
  *
- * Assumed here. "Fits" is managed bytes against GPU memory. A look is taken every `window` faulted pages. The
- * authors find that programs slow down with the number of pages evicted per fault and with data that is
- * evicted before it is used, so these two are the load:
- *   few refaults (data that leaves is not missed: streams)    threshold down a step, prefetch more
- *   refaults, many pages evicted a fault                      threshold up a step, fetch less
- *   refaults, few pages evicted a fault (faults are the load) threshold down a step
- *   in between                                                as it is
- * A step up from 100 is off, a step down from off is 100. Whenever all fits again, tuning starts anew.
- */
+ * Assumed here. Data fits while managed bytes do not exceed GPU memory. The threshold is updated every
+ * `window` faulted pages. The authors find that programs slow down with the number of pages evicted per fault
+ * and with data that is evicted before its use. So these two are the load:
+ *
+ *   few refaults (evicted data is not used again: streams)     threshold down a step, prefetch more
+ *   refaults, many pages evicted per fault                     threshold up a step, prefetch less
+ *   refaults, few pages evicted per fault (faults are the load) threshold down a step
+ *   in between                                                 unchanged
+ *
+ * A step up from 100 is off, a step down from off is 100. When all data fits again, tuning starts from the
+ * beginning. */
 #include "adapt_internal.h"
 
 #define PERCENT 100u

@@ -1,15 +1,13 @@
-/* Memory-aware throttling of ETC (Li et al., ASPLOS'19, as Kim et al., ASPLOS'20, tell it in section 5.2 and
- * footnote 8): SMs stand still so that the working set of those that run fits.
+/* Memory-aware throttling of ETC (Li et al., ASPLOS'19, from section 5.2 and footnote 8 of Kim et al.,
+ * ASPLOS'20): some SMs stop so that the working set of the others fits.
  *
- * When triggered, half of the SMs are throttled. After that initial phase two epochs alternate: in the
- * detection epoch behaviour is monitored, and for the execution epoch SMs are throttled or released
- * accordingly.
+ * The trigger throttles half of the SMs. After this initial phase two epochs alternate: the detection epoch
+ * measures behaviour; in the execution epoch SMs are throttled or released accordingly.
  *
- * Assumed. The trigger is the first eviction: memory is full. What is monitored is thrashing: the share of
- * faults that hit pages evicted before. A large share throttles `step` more SMs, a small one (or no fault at
- * all) releases as many; in between all stays. At least `min_running` SMs run. A phase begins at the step
- * that ends the one before it.
- */
+ * Assumed. The trigger is the first eviction: memory is full. The measured behaviour is thrashing: the share
+ * of faults on pages that were evicted before. A large share throttles `step` more SMs; a small share, or no
+ * fault, releases as many; otherwise the number stays. At least `min_running` SMs run. A phase starts at the
+ * call that ends the phase before. */
 #include "adapt_internal.h"
 
 #include "../base/bits_internal.h"

@@ -25,7 +25,7 @@ static inline bool is_power_of_two(uint64_t x)
 	return x != 0 && (x & (x - 1u)) == 0;
 }
 
-/* Number of bits that are set. Without the compiler's builtin, which may call a library that is not there. */
+/* Number of bits that are set. Without the compiler's builtin, which may call a library that is not linked. */
 static inline uint32_t popcount(uint64_t x)
 {
 	x -= (x >> 1) & 0x5555555555555555u;
@@ -67,11 +67,11 @@ static inline uint64_t float_of(uint64_t x)
 	return kept << drop;
 }
 
-/* So many percent of x, what a reserve protects: UVM Smart multiplies, divides by 100 and cuts off, in 32-bit
- * floats [uvmsmart: integer-forms]. Above 2^17 or so that can be one more than in integers. The quotient is
- * taken with 28 bits of fraction. What that cuts off cannot make a tie: a fraction with denominator 25 is at
- * least 2^-5, so no more than four zeros follow a one, and from 2 on the quotient is at least five bits
- * longer than a float and the bit that decides. */
+/* `percent` percent of x, the size of a reserve: UVM Smart multiplies, divides by 100 and truncates, in
+ * 32-bit floats [uvmsmart: integer-forms]. Above 2^17 or so that can be one more than in integers. The
+ * quotient is taken with 28 bits of fraction. What that cuts off cannot make a tie: a fraction with
+ * denominator 25 is at least 2^-5, so no more than four zeros follow a one, and from 2 on the quotient is at
+ * least five bits longer than a float and the bit that decides. */
 static inline uint32_t percent_as_float(uint32_t x, uint32_t percent)
 {
 	uint64_t product = float_of(float_of(x) * percent) << 28;

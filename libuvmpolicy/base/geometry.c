@@ -1,5 +1,5 @@
 /* Pages, big pages and VABlocks of a range; trees over leaves; rounding of allocations. All sizes are powers
- * of two, so everything here is shifts and masks:
+ * of two, so all calculations are shifts and masks:
  *
  *  - A range is cut at absolute multiples of the block size, so only its first and last block can be short.
  *  - Big pages are aligned to absolute addresses too; a block knows how far behind such a boundary it starts.
@@ -128,9 +128,9 @@ struct uvmp_region uvmp_block_big_pages(const struct uvmp_block *block, struct u
 
 	if (!uvmp_block_is_valid(block))
 		return big;
-	/* Counted from the boundary before the block, big pages start at multiples of their size. An end that
-	 * is rounded down to before the block leaves nothing, hence the test before the offset is taken off
-	 * again. */
+	/* Counted from the boundary before the block, big pages start at multiples of their size. If the end
+	 * is rounded down to before the block, the region is empty; so the test precedes the subtraction of
+	 * the offset. */
 	mask = block->big_pages - 1u;
 	first = (minimum(within.first, block->pages) + block->offset + mask) & ~mask;
 	end = (minimum(within.end, block->pages) + block->offset) & ~mask;

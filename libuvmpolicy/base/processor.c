@@ -1,4 +1,4 @@
-/* Relations between processors [driver: processors]. The transpose is computed when asked for: a host then
+/* Relations between processors [driver: processors]. The transpose is computed at each query, so a host
  * cannot give two relations that contradict each other. */
 #include "processor_internal.h"
 

@@ -1,7 +1,6 @@
-/* A perfect binary tree kept in one array, level by level from the root. A page belongs to one leaf; what
- * happens to a page happens to the nodes between its leaf and the root, each judged by itself. The walk goes
- * upwards, because the parent of node i is node (i - 1) / 2; the nodes do not look at each other, so the
- * direction makes no difference. */
+/* A perfect binary tree kept in one array, level by level from the root. A page belongs to one leaf. A change
+ * of a page changes the nodes between its leaf and the root, each independent of the others. The walk goes
+ * upwards, because the parent of node i is node (i - 1) / 2; the direction makes no difference. */
 #include "uvmpolicy/tree.h"
 
 #include "bits_internal.h"

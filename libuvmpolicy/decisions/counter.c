@@ -1,10 +1,9 @@
-/* Access counters: from notifications to pages that move and counters that are cleared
- * [driver: counter-service].
+/* Access counters: from notifications to pages that move and counters that are cleared [driver:
+ * counter-service].
  *
- * A notification names a page and, by the bits of its sub-granularity, the pieces of 64 KiB around it that
- * were used. The pieces say something only where virtual and physical neighbours are the same, that is where
- * the closest holder has the whole block in one chunk; elsewhere the page alone counts.
- */
+ * A notification names a page and, by the bits of its sub-granularity, the 64 KiB parts around the page that
+ * were used. The bits are valid only where virtual and physical neighbours are the same, that is where the
+ * closest holder has the whole block in one chunk; elsewhere only the page counts. */
 #include "uvmpolicy/counter.h"
 
 #include "../base/bits_internal.h"

@@ -1,13 +1,13 @@
 /* Access counters of UVM Smart [uvmsmart: counter-register, access-counting, round-trips].
  *
- * A word per node of a tree of basic blocks. A leaf's word is 27 bits of accesses with 5 bits of round trips
- * above them, an inner node's word a plain count. An access adds one to every word on its path, the leaf
- * last. If the leaf can count no further, all counts of all trees are halved before, so that hot and cold
+ * Each node of a tree of basic blocks has a word. A leaf's word has 27 bits of accesses with 5 bits of round
+ * trips above them; an inner node's word is a plain count. An access adds one to every word on its path, the
+ * leaf last. If the leaf cannot count further, all counts of all trees are halved first, so that hot and cold
  * keep their order. The original compares the whole word, which never matches once there are round trips:
- * then the count runs over into them [uvmsmart: counter-overflow]. Round trips are counted on all leaves of a
- * tree whenever some of it is written back.
+ * then the count overflows into them [uvmsmart: counter-overflow]. Round trips are counted on all leaves of a
+ * tree when a part of the tree is written back.
  *
- * What was read and written is kept per block: a node was if one of its blocks was. */
+ * Reads and writes are recorded per block: a node was read or written if one of its blocks was. */
 #include "uvmpolicy/counter.h"
 
 #include "../base/bits_internal.h"
@@ -44,7 +44,7 @@ static bool has_node(const struct uvmp_counter_tree *tree, uint32_t first, uint3
 	       first < tree->blocks && first % blocks == 0;
 }
 
-/* A level of k nodes stands behind the k - 1 nodes above it. */
+/* A level of k nodes follows the k - 1 nodes above it. */
 static uint32_t node_index(const struct uvmp_counter_tree *tree, uint32_t first, uint32_t blocks)
 {
 	return (tree->blocks + first) / blocks - 1u;

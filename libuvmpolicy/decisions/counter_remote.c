@@ -1,9 +1,9 @@
 /* Migrate, or access remotely? UVM Smart's delayed migration [uvmsmart: migrate-or-remote].
  *
- * A block moves once it was accessed often enough, and a store moves it always. Often enough is a constant
- * (always, oversub), or follows the state of memory (adaptive): while all fits, one access more than the
- * share of the threshold that corresponds to how full memory is; afterwards the threshold times the penalty
- * for each time that the block has been out and back, and once more. */
+ * A block migrates when the number of its accesses reaches a limit; a store always migrates it. The limit is
+ * a constant (always, oversub), or follows the state of memory (adaptive). While all data fits, the limit is
+ * the threshold's share that corresponds to the occupancy of memory, plus one. Afterwards it is the threshold
+ * times the penalty times one plus the number of round trips of the block. */
 #include "uvmpolicy/counter.h"
 
 #include "parameters_internal.h"

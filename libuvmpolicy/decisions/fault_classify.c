@@ -1,10 +1,9 @@
-/* What may be done about one fault: the first steps of the walk over a block and the permission table
- * [driver: batch-walk, block-walk, permission-check].
+/* How one fault may be serviced: the first steps of the walk over a block and the permission table [driver:
+ * batch-walk, block-walk, permission-check].
  *
- * A verdict depends on the entry before it in the walk. The most intrusive access of a page comes first, so
- * once it has been serviced the others of that page have nothing left to do. If it was refused for good, the
- * next one is judged by itself.
- */
+ * A verdict depends on the entry before it in the walk. The most intrusive access of a page precedes the
+ * others, so once it is serviced, the other faults of the page need no service. If it was cancelled, the next
+ * one is judged separately. */
 #include "uvmpolicy/fault.h"
 
 #define ACCESS_MASK_ALL ((1u << UVMP_ACCESS_NONE) - 1u)
@@ -32,8 +31,8 @@ static void refuse(struct uvmp_fault_verdict *verdict, enum uvmp_cancel_mode mod
 }
 
 /* The permission table [driver: permission-check]: what the entry is serviced as, UVMP_ACCESS_NONE for
- * nothing. Marks the verdict. An address that no range holds [driver: batch-walk] grants nothing, whatever
- * was merged. */
+ * nothing. Marks the verdict. An address that no range holds [driver: batch-walk] grants no access,
+ * independent of merged accesses. */
 static enum uvmp_access check_permission(const struct uvmp_fault *fault, const struct uvmp_fault_facts *facts,
                                          struct uvmp_fault_verdict *verdict)
 {

@@ -1,11 +1,10 @@
 /* Emptying a GPU's fault buffer: fetch with coalescing, and flush [driver: fetch, flush].
  *
- * A fetch walks over the same entries twice. The first walk only looks: how many entries does this batch
- * take, and can each of them be used? Every error comes from it, so nothing has to be undone. The second walk
- * moves the entries into the batch one by one. Each is compared with two earlier entries at most: the latest
- * representative of its own uTLB and the latest one of the batch. Cost: two visits per entry, never more than
- * the limit of the mode.
- */
+ * A fetch walks over the same entries twice. The first walk changes no state: it counts the entries of this
+ * batch and checks that each of them can be used. Every error is detected in the first walk, so no change has
+ * to be undone. The second walk moves the entries into the batch one by one. Each is compared with at most
+ * two earlier entries: the latest representative of its uTLB and the latest one of the batch. Cost: two
+ * visits per entry, never more than the limit of the mode. */
 #include "uvmpolicy/fault.h"
 
 #include "../base/bits_internal.h"
@@ -94,7 +93,7 @@ static bool can_absorb(const struct uvmp_fault *x, const struct uvmp_fault *e, b
 	return x->address == e->address && is_same_instance(x, e) && (quirks || !x->is_fatal);
 }
 
-/* Merges e into x. The more intrusive access stands for both, the older one on a tie. True if that is e. */
+/* Merges e into x. The more intrusive access represents both, the older one on a tie. True if that is e. */
 static bool merge(struct uvmp_fault *x, struct uvmp_fault *e)
 {
 	x->num_instances++;

@@ -1,11 +1,9 @@
-/* The order in which faults are serviced, and the bins that the order falls into [driver: batch-order,
- * batch-walk].
+/* The order in which faults are serviced, and the bins of this order [driver: batch-order, batch-walk].
  *
- * Both orders are total: entries that are equal by every rule of the driver are told apart by their index,
- * which is the order of arrival. So the result does not depend on the algorithm. A list that is in order
- * already, which is what one warp walking through memory gives, costs one comparison per entry; any other
- * list is sorted as a binary heap in place.
- */
+ * Both orders are total: the index, which is the order of arrival, distinguishes entries that are equal by
+ * every rule of the driver. So the result does not depend on the algorithm. A list that is already in order,
+ * such as the faults of one warp that scans memory, costs one comparison per entry; any other list is sorted
+ * as a binary heap in place. */
 #include "uvmpolicy/fault.h"
 
 /* Must entry a stand before entry b? */

@@ -1,11 +1,12 @@
 /* From the pages that must arrive on one processor to their transfers.
  *
- * What is there already is left out. For each page left, the source is the closest processor that holds it:
- * the holders stand in a list, closest first, and the first of them that has the page is it. Every run of
- * pages is cut into groups, by the rule of uvmp_prefetch_groups (which would need an array of groups too
- * large for the stack; that both rules are one is a property test), and every group into pieces of one
- * source, one chunk and the largest size. The walk is made for the fault groups and then for the prefetch
- * groups; if there may be more transfers than room, once before to count. */
+ * Pages that are already resident are excluded. For each other page, the source is the closest processor that
+ * holds it: the holders are a list, closest first, and the first holder with the page is the source. Every
+ * run of pages is cut into groups, by the rule of uvmp_prefetch_groups (which would need an array of groups
+ * too large for the stack; a property test shows that both rules are equal), and every group into transfers
+ * of one source, one chunk and the largest size. The walk is made for the fault groups and then for the
+ * prefetch groups. If there may be more transfers than the caller's array holds, one more walk counts them
+ * first. */
 #include "uvmpolicy/plan.h"
 
 #include "../base/bits_internal.h"

@@ -1,8 +1,8 @@
-/* The memory manager's calls but for eviction: memory layout, allocation, unpin, free, marks, looking.
+/* The memory manager's calls except eviction: memory layout, allocation, unpin, free, marks, queries.
  *
- * An allocation takes the first free chunk of its size, else of the next larger sizes, zeroed before others,
- * else a batch of roots from the pool, and splits what it got down to its size [driver: chunk-allocation].
- */
+ * An allocation takes the first free chunk of its size, else of the next larger sizes, zeroed chunks before
+ * others, else a batch of roots from the pool, and splits the chunk down to its size [driver:
+ * chunk-allocation]. */
 #include "pmm_internal.h"
 
 /* -- memory -- */

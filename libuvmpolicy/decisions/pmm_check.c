@@ -1,10 +1,9 @@
-/* Does the whole state of the memory manager hold together?
+/* Is the state of the memory manager consistent?
  *
- * Three things together say that every list has exactly its members, in a line: each walk from a head meets
- * only chunks that belong on that list and whose back links fit (so it never meets one twice), it is as long
- * as the list's counter says, and the counters are the numbers of chunks that belong there, counted from the
- * chunks' own states. Everything read is checked before it is used as an index.
- */
+ * Three conditions together prove that every list has exactly its members, in a line. Each walk from a head
+ * meets only chunks that belong on that list and whose back links match (so it meets no chunk twice). The
+ * walk is as long as the list's counter. The counters are the numbers of chunks that belong there, counted
+ * from the chunks' own states. Every value is checked before it is used as an index. */
 #include "pmm_internal.h"
 
 /* What is counted from the chunks, to be compared with the counters. */
@@ -182,7 +181,8 @@ static uint32_t chain_length(const struct uvmp_pmm *pmm)
 	return length;
 }
 
-/* What a bit of the pool's bitmap has to be: level 0 tells about roots, the others about the words below. */
+/* The required value of a bit of the pool's bitmap: level 0 describes roots, the other levels the words
+ * below. */
 static bool level_bit(const struct uvmp_pmm *pmm, uint32_t level, uint32_t i)
 {
 	if (level == 0)

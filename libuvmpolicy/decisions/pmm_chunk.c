@@ -1,11 +1,10 @@
 /* Steps of the memory manager: lists, the pool, pinning, splitting, merging.
  *
  * All lists are doubly linked through indices, so that every move is O(1). The pool is a bitmap with three
- * levels of summary above it: the lowest set bit of the top word names the word to look at one level below. A
- * root that is split has a record with one slot per page; the sub-chunk that starts at a page uses that
- * page's slot, either as its place in a free list or for its owner. Merging is two steps at most, 4 KiB into
- * 64 KiB and 64 KiB into 2 MiB.
- */
+ * levels of summary above it: the lowest set bit of the top word names the word of the next level. A split
+ * root has a record with one slot per page; the sub-chunk that starts at a page uses that page's slot, either
+ * as its position in a free list or for its owner. Merging is two steps at most, 4 KiB into 64 KiB and 64 KiB
+ * into 2 MiB. */
 #include "pmm_internal.h"
 
 /* -- lists -- */

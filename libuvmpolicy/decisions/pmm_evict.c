@@ -1,8 +1,8 @@
-/* Eviction of root chunks [driver: victim-choice]: choose a victim, empty it block by block, hand it on.
+/* Eviction of root chunks [driver: victim-choice]: choose a victim, empty it block by block, pass it to the
+ * new owner.
  *
- * A root in eviction is on no list and none of its pieces is free, so nothing can be claimed from it; pieces
- * that have left are pinned without an owner. When all are, the root is merged in one step.
- */
+ * A root in eviction is on no list, and none of its chunks is free, so no chunk of it can be allocated;
+ * evicted chunks are pinned without an owner. When all chunks are evicted, the root is merged in one step. */
 #include "pmm_internal.h"
 
 /* Errors that all steps share. `status` of the call if the root is in eviction. */
@@ -15,7 +15,7 @@ static enum uvmp_status check_root(const struct uvmp_pmm *pmm, uint32_t root)
 	return pmm->root[root].is_evicting ? UVMP_OK : UVMP_ERR_STATE;
 }
 
-/* Has everything left the root? */
+/* Are all chunks of the root evicted? */
 static bool is_drained(const struct uvmp_pmm *pmm, uint32_t root)
 {
 	const struct pmm_root *r = &pmm->root[root];

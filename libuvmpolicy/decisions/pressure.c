@@ -1,13 +1,13 @@
-/* Is GPU memory full? ([uvmsmart: oversubscription-switch, eviction-trigger, migrate-or-remote]; the
- * integer form is that of [uvmsmart: integer-forms].)
+/* Is GPU memory full? ([uvmsmart: oversubscription-switch, eviction-trigger, migrate-or-remote]; the integer
+ * form is that of [uvmsmart: integer-forms].)
  *
- * Demand is memory to be kept free, in use and requested; supply is the memory and what is
- * leaving. Demand above supply is pressure, demand over supply is the occupancy.
+ * Demand is memory to be kept free, in use and requested; supply is the memory and the departing pages.
+ * Demand above supply is pressure, demand divided by supply is the occupancy.
  *
- * The original's numbers are 32-bit floats: each number that goes in, each product, quotient and sum is
- * rounded to 24 significant bits, ties to even. Here a number is an integer of exactly 24 bits times a power
- * of two. Every step is calculated exactly in 64 bits, but for a last bit that says "and something more", and
- * is then rounded once. */
+ * The original's numbers are 32-bit floats: each input, product, quotient and sum is rounded to 24
+ * significant bits, ties to even. Here a number is an integer of exactly 24 bits times a power of two. Every
+ * step is calculated exactly in 64 bits, with a last bit that says whether a remainder follows, and is then
+ * rounded once. */
 #include "uvmpolicy/pressure.h"
 
 #define DIGITS    24u

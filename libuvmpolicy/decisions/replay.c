@@ -1,11 +1,10 @@
-/* The bottom half of the fault interrupt as a machine that waits for one answer at a time
- * [driver: bottom-half].
+/* The bottom half of the fault interrupt as a machine that waits for one answer at a time [driver:
+ * bottom-half].
  *
- * `position` says which action the host is working on. A table gives for each position the action, the kind
- * of event that answers it, and the rule that looks at the event and names the next position. The rules read
- * top to bottom like the driver's loop: head of the loop, fetch, preprocess, service, cancel or replay, end.
- * Position IDLE is both "not running" and "over".
- */
+ * `position` names the action that the host performs. A table has, for each position, the action, the kind of
+ * event that answers it, and the rule that reads the event and names the next position. The rules read top to
+ * bottom like the driver's loop: head of the loop, fetch, preprocess, service, cancel or replay, end.
+ * Position IDLE is both "not running" and "over". */
 #include "uvmpolicy/replay.h"
 
 enum position {

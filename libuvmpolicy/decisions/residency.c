@@ -1,14 +1,14 @@
-/* Where a page lives and who may use it there [driver: read-duplication, residency-choice,
+/* Where a page resides and which processors may access it there [driver: read-duplication, residency-choice,
  * other-mappings, block-service].
  *
- * The destination comes from a table whose first matching row decides. Its rows are tested here in their
- * order, in three pieces: those that come before anybody asks where the page is now (1 to 6), the page that
- * is nowhere (7), and those that may leave it where it is (8 to 12).
+ * The destination comes from a table whose first matching row decides. The rows are tested here in their
+ * order, in three parts: those that do not depend on the present residency of the page (1 to 6), the page
+ * that is resident nowhere (7), and those that may leave the page where it is (8 to 12).
  *
- * Rights follow from the access. The requester gets more than it asked for where that costs nothing: a page
- * that is read may be written too if no processor loses atomics by it. A processor that could then see a
- * write or an atomic that its own hardware does not order with this one loses the right to it.
- */
+ * Rights follow from the access. The requester gets more rights than it needs where that costs nothing: a
+ * page that is read may also be mapped for writing if no processor loses atomics by it. A processor that
+ * could then see a write or an atomic that its own hardware does not order with this access loses the right
+ * to it. */
 #include "uvmpolicy/residency.h"
 
 #include "../base/bits_internal.h"
@@ -211,8 +211,8 @@ static uint64_t others_to_map(const struct uvmp_processors *processors, const st
 	return facts->is_cpu_barred ? others & ~BIT(UVMP_CPU) : others;
 }
 
-/* [driver: other-mappings]: with which right. Without atomics of its own on the memory, the requester's are
- * done by taking the page's rights from others; they must not get them back here. */
+/* [driver: other-mappings]: the right. If the requester has no native atomics on the memory, its atomics
+ * require that others lose their rights to the page; they must not get them back here. */
 static void map_others(const struct uvmp_processors *processors, const struct uvmp_map_facts *facts,
                        struct uvmp_map *map)
 {

@@ -1,10 +1,10 @@
 /* State of the thrashing detector: parameters, blocks and their arrays, pins and the queue of pinned pages,
  * and the events [driver: thrashing-parameters, thrashing-state, thrashing-events, pin-and-reset].
  *
- * An event stamps each page of its region. A stamp that follows the one before within the lapse is counted;
- * with enough of them the page thrashes, until an event that comes late, a reset, or the end of its pin. The
- * array with the stamps exists only for blocks in which two processors met within one lapse. Pinned pages
- * stand in a queue that is linked through the pages themselves. */
+ * An event stamps each page of its region. A stamp within the lapse after the stamp before is counted. With
+ * enough of them the page thrashes, until an event that is late, a reset, or the end of its pin. The array
+ * with the stamps exists only for blocks in which events of two processors were within one lapse. The queue
+ * of pinned pages is linked through the pages themselves. */
 #include "parameters_internal.h"
 #include "thrash_internal.h"
 

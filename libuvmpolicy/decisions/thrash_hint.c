@@ -1,11 +1,10 @@
-/* What to do about a fault on a page that may be bouncing [driver: thrashing-hint, thrashing-table,
+/* The hint for a fault on a page that may be thrashing [driver: thrashing-hint, thrashing-table,
  * lapse-adaptation].
  *
- * In order: a block that has long been quiet is forgotten; a page that does not thrash gets no hint; a
- * processor that is being throttled stays so until the period ends; the gap since the last event adapts the
- * lapse and decides whether the page still thrashes; if no period is running, a new one begins and
- * spares the requester, unless it was spared in the last one; then the table of [driver: thrashing-table]
- * chooses. */
+ * In order: the history of a block without recent events is reset; a page that does not thrash gets no hint;
+ * a throttled processor stays throttled until the period ends; the gap since the last event adapts the lapse
+ * and decides whether the page still thrashes; if no period is running, a new one begins and does not
+ * throttle the requester, unless the last one did not; then the table of [driver: thrashing-table] chooses. */
 #include "thrash_internal.h"
 
 #include "../base/bits_internal.h"
@@ -134,7 +133,8 @@ static enum uvmp_thrash_hint_kind choose_near(const struct relations *r, uint32_
 	return can_stay && requester == UVMP_CPU ? UVMP_THRASH_NONE : UVMP_THRASH_PIN;
 }
 
-/* Rows 3c to 3e and 5: the page is not pinned; the spared processor counts towards a pin at itself. */
+/* Rows 3c to 3e and 5: the page is not pinned; the processor that is not throttled counts towards a pin at
+ * itself. */
 static enum uvmp_thrash_hint_kind choose_unpinned(const struct uvmp_thrash_space *space,
                                                   const struct uvmp_thrash_page *page, uint32_t requester,
                                                   uint32_t *pin_to)
@@ -228,7 +228,7 @@ static void throttle(struct uvmp_thrash_hint *hint, const struct uvmp_thrash_pag
 	hint->until_ns = page->throttle_end_ns;
 }
 
-/* True if the requester goes on waiting. If it has waited enough, its throttling ends. */
+/* True if the requester continues to wait. If it has waited enough, its throttling ends. */
 static bool stays_throttled(struct uvmp_thrash_page *page, const struct uvmp_thrash_facts *facts)
 {
 	if ((page->throttled & BIT(facts->requester)) == 0)

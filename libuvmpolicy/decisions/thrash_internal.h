@@ -19,7 +19,8 @@ static inline bool is_region_inside(const struct uvmp_thrash_block *block, struc
 	return !uvmp_region_is_empty(region) && region.end <= block->pages;
 }
 
-/* So many lapses: of the lapse at the beginning [driver: reset-leftovers], or of the present one. */
+/* The duration of a number of lapses: of the initial lapse [driver: reset-leftovers], or of the present
+ * lapse. */
 uint64_t uvmpi_thrash_lapses(const struct uvmp_thrash_space *space, uint32_t multiple);
 
 /* The table of hints for a page that thrashes [driver: thrashing-table]. *pin_to means something for PIN

@@ -7,7 +7,7 @@
 #define ENTRY(CONSTANT, name) [UVMP_EVICT_##CONSTANT] = &uvmpi_order_##name,
 static const struct eviction_order *const table[UVMP_EVICT_COUNT] = {UVMP_EVICT_ORDERS(ENTRY)};
 
-/* Most units whose state size_t can count; UVMP_UNITS_MAX wherever addresses have 64 bits. */
+/* The largest number of units whose state size_t can count; UVMP_UNITS_MAX if addresses have 64 bits. */
 enum { UNITS_FIT = (size_t)-1 / 48u < UVMP_UNITS_MAX ? (size_t)-1 / 48u : UVMP_UNITS_MAX };
 
 static const struct eviction_order *order_of(enum uvmp_evictor evictor)

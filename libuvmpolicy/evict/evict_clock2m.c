@@ -1,13 +1,13 @@
-/* Second chance, the clock (Corbato's, as textbooks on paging have it).
+/* Second chance, the clock (Corbato's, as in textbooks on paging).
  *
- * Units stand in a circle in the order in which they arrived. A touch of a listed unit moves nothing; the
- * touch gives the unit a chance. The hand stands at the oldest unit. A unit with a chance loses the chance
- * and becomes the newest; the first unit without a chance is the victim. Each touch pays for at most one step
- * of the hand, so that a victim is O(1) amortised.
+ * Units form a circle in the order of their arrival. A touch of a listed unit gives the unit a chance and
+ * does not move it. The hand is at the oldest unit. A unit with a chance loses the chance and becomes the
+ * newest; the first unit without a chance is the victim. Each touch pays for at most one step of the hand, so
+ * that a victim is O(1) amortised.
  *
- * Units without a chance leave first, then the others, each in the circle's order: that is how the hand takes
- * them while no unit is touched, and moving the hand does not change the order. A unit arrives without a
- * chance: a touch brought the unit, and later touches must be told apart from that one. */
+ * Units without a chance are evicted first, then the others, each in the order of the circle: the hand takes
+ * them in this order while no unit is touched, and moving the hand does not change the order. A unit arrives
+ * without a chance: the touch that fetched the unit does not count, only later touches do. */
 #include "recency_internal.h"
 
 struct clock {

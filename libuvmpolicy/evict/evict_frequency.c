@@ -1,10 +1,11 @@
 /* Least frequently used first ([uvmsmart: eviction-list], order of LFU 2 MiB), without sorting.
  *
  * A binary heap of units: no unit precedes the unit above it. When a unit's key changes, the unit rises while
- * it precedes the unit above, then sinks while one of the two below precedes it. A unit that leaves is
- * replaced by the last of the heap, which then does the same. Beyond the first unit the heap is no order: the
- * unit of a rank is found by bisection, of the parts of its key one after the other, counting the keys that
- * do not exceed. The unit behind another lies below units that precede it: the search enters only those. */
+ * it precedes the unit above, then sinks while one of the two below precedes it. An evicted unit is replaced
+ * by the last unit of the heap, which then rises or sinks in the same way. Beyond the first unit the heap is
+ * not sorted. The unit of a rank is found by bisection of the parts of its key, one after the other, counting
+ * the keys that do not exceed. The unit after a given unit lies below units that precede it: the search
+ * enters only those. */
 #include "frequency_internal.h"
 
 void uvmpi_frequency_init(struct frequency *list, uint32_t units, void *memory)
@@ -153,7 +154,7 @@ uint32_t uvmpi_frequency_at(const struct frequency *list, uint32_t rank)
 	return list->heap[at];
 }
 
-/* The place behind all that lie below this one; the number of units: there is none. */
+/* The position after all units below this one; the number of units: there is none. */
 static uint32_t place_behind(const struct frequency *list, uint32_t at)
 {
 	while (at != 0 && (at % 2u == 0 || at + 1u == list->count))

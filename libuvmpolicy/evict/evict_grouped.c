@@ -1,9 +1,9 @@
 /* Recency in groups ([uvmsmart: eviction-list], order of SL and TBNe), without sorting.
  *
- * Each group has a list of its units, in the order of their last touches; the groups that have any stand in a
- * recency list of their own. A touch makes the unit the newest of its group and the group the newest of all:
- * two lists to append to. When a group loses its newest unit it becomes as old as the next newest, and moves
- * towards the head past those groups that were touched since; the units' stamps tell. */
+ * Each group has a list of its units, in the order of their last touches. Groups with units form a recency
+ * list of groups. A touch makes the unit the newest of its group and the group the newest of all: the touch
+ * appends to two lists. When a group loses its newest unit, the group becomes as old as its next newest unit,
+ * and moves towards the head past the groups that were touched since, by the stamps of the units. */
 #include "grouped_internal.h"
 
 static uint32_t groups_of(uint32_t units, uint32_t group_units)

@@ -8,8 +8,8 @@
 
 #include "uvmpolicy/evict.h"
 
-/* Everything that the library knows of one order. `evict` is valid and `unit` is in range, but for `random`,
- * which may be NULL. The order keeps evict->count. */
+/* The descriptor of one order. `evict` is valid and `unit` is in range; `random` may be NULL. The order keeps
+ * evict->count. */
 struct eviction_order {
 	char name[12]; /* in the policy string */
 	struct uvmp_evict_traits traits;

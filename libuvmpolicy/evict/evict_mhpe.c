@@ -1,28 +1,30 @@
 /* MHPE, the eviction of CPPE (Yu, Childers, Huang, Qian, Guo and Wang: Coordinated Page Prefetch and Eviction
  * for Memory Oversubscription Management in GPUs, IPDPS 2020; a change of the same authors' HPE, TCAD 2020).
  *
- * Published idea. Recency fails programs that walk in circles over more than memory holds, so the newest go
- * first, but not the very newest: chunks of 64 KiB stand in a chain in the order in which they were migrated,
- * touches do not move them. Time is counted in intervals of migrations; what came in the present interval or
- * in the one before is left alone, the others are the old partition. The first strategy takes the newest of
- * the old partition, some distance (the forward distance) away from its end. If many pages of what leaves had
- * never been touched, prefetched for nothing or sent away before their turn, the strategy becomes recency
- * (the oldest of the chain goes) and stays that.
+ * Published idea. Recency fails for programs that access more data than fits into memory in a cycle. So
+ * recent chunks are evicted first, but not the most recent: chunks of 64 KiB form a chain in the order of
+ * their migration; touches do not move them. Time is counted in intervals of migrations. Chunks that arrived
+ * in the present interval or in the last one are not evicted; the others are the old partition. The first
+ * strategy evicts the newest chunk of the old partition, some distance (the forward distance) away from its
+ * end. If many evicted pages were never touched (prefetched in vain, or evicted too early), the strategy
+ * becomes recency (the oldest chunk of the chain is evicted) and stays recency.
  *
  * Assumed, as only the abstract and descriptions of it were at hand:
- * - An interval is at least 64 pages, here four chunks, and ends where a batch begins: the original services
- *   faults one by one, a driver's batch may bring hundreds of chunks, which must not push each other out
- *   before the GPU goes on.
- * - The untouch level of an interval is the number of untouched ones among 64 evicted pages, its mean over
- *   the interval. Intervals without evictions do not count. The strategy changes if in one of the first four
- *   the level is 32 or more, or 40 or more in their sum.
- * - The forward distance begins at 0 and grows at the end of an interval by the level in chunks, and by the
- *   wrong evictions: chunks that came back in the interval in which they left, or the next. It is at most 32.
- * - An empty old partition: the oldest of the chain. Where a victim is refused, the next older one is; behind
- *   the oldest come those that are newer than the first victim, from there on.
+ *  - An interval is at least 64 pages, here four chunks, and ends where a batch begins. The original services
+ *    faults one by one. A batch of the driver may fetch hundreds of chunks, which must not evict each other
+ *    before the GPU continues.
+ *  - The untouch level of an interval is the number of untouched pages among 64 evicted pages, its mean over
+ *    the interval. Intervals without evictions do not count. The strategy changes if in one of the first four
+ *    the level is 32 or more, or 40 or more in their sum.
+ *  - The forward distance starts at 0. At the end of an interval it grows by the level in chunks, and by the
+ *    wrong evictions: chunks that returned in the interval of their eviction, or in the next. It is at most
+ *    32.
+ *  - If the old partition is empty, the oldest chunk of the chain is the victim. If a victim is refused, the
+ *    next older chunk is the victim; after the oldest chunk, those newer than the first victim follow, in
+ *    their order.
  *
- * Chunks have the number of their arrival, so that partitions are comparisons. The newest of the old
- * partition is known: it moves on when an interval ends, once past each chunk. */
+ * Chunks have the number of their arrival, so that partitions are comparisons. The newest chunk of the old
+ * partition is kept: at the end of an interval it advances, once past each chunk. */
 #include "evict_mhpe_internal.h"
 
 enum {

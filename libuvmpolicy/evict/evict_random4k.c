@@ -1,10 +1,10 @@
-/* A random page ([uvmsmart: victim-selection], policy 3). The units that may be evicted stand in an array
- * without gaps, so that one draw names one. If a unit leaves, the last of the array takes its place.
+/* A random page ([uvmsmart: victim-selection], policy 3). The evictable units fill an array without gaps, so
+ * that one draw names a unit. When a unit is evicted, the last unit of the array takes its position.
  *
- * The draw is uniform over the units that may be evicted. The simulator that the order comes from draws a
- * position in its recency order and takes the first evictable entry from there on. While every listed entry
- * may be evicted that is the same distribution. If some are pinned, the original favours the entries
- * behind them and finds nothing when only pinned entries follow, which is not reproduced. */
+ * The draw is uniform over the evictable units. The original simulator draws a position in its recency order
+ * and takes the first evictable entry from there on. While every listed entry is evictable, the distribution
+ * is the same. If some are pinned, the original favours the entries after them, and finds no victim when only
+ * pinned entries follow; this is not reproduced. */
 #include "evict_internal.h"
 
 struct random_order {

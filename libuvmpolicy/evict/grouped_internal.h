@@ -45,9 +45,9 @@ static inline bool uvmpi_grouped_contains(const struct grouped *list, uint32_t u
 /* Makes the unit the newest of its group, and its group the newest; inserts the unit if need be. O(1); a
  * first touch as uvmpi_recency_touch. */
 void uvmpi_grouped_touch(struct grouped *list, uint32_t unit);
-/* Takes a listed unit off the list. O(1), but for the newest unit of its group, without which the group is
- * older: O(groups whose newest touch lies between). The first group has no older ones, so that taking victims
- * is always O(1). */
+/* Takes a listed unit off the list. O(1); for the newest unit of its group, without which the group is older:
+ * O(groups whose newest touch is between). The first group has no older ones, so that taking victims is
+ * always O(1). */
 void uvmpi_grouped_take_off(struct grouped *list, uint32_t unit);
 /* The victim, UVMP_UNIT_NONE if the list is empty. O(1). */
 uint32_t uvmpi_grouped_oldest(const struct grouped *list);

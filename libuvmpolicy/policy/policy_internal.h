@@ -1,4 +1,4 @@
-/* What the files of the policy string share.
+/* Declarations that the files of the policy string share.
  *
  *   policy_keys.c     the table of keys: every key once, with the field that holds it and the keys that it depends on
  *   policy_presets.c  the table of presets
@@ -17,7 +17,7 @@
 #include "../base/text_internal.h"
 #include "uvmpolicy/policy.h"
 
-/* When is a key used? Always, or while another key, which stands before it, has one of some values. */
+/* When is a key used? Always, or while another key, which precedes it, has one of some values. */
 enum use {
 	USE_ALWAYS,
 	USE_PREFETCHER, /* prefetch: the prefetcher that defines the parameter, and those that start from it */
@@ -72,7 +72,7 @@ bool uvmpi_key_is_used(const struct key *key, const struct uvmp_policy *policy);
 /* Writes "prefetch=density|next" for a key that is not always used, nothing for others. */
 void uvmpi_key_put_use(const struct key *key, struct text *text);
 
-/* Values that a key accepts beside the others of the policy; `by`: the key that narrows them, NULL: none. */
+/* Values that a key accepts with the other values of the policy; `by`: the key that narrows them, NULL: none. */
 struct limit {
 	const char *by;
 	uint32_t by_value;

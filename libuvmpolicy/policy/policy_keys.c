@@ -78,7 +78,7 @@ static const char *plan_name(uint32_t choice)
 						     choice, summary)),                                      \
 	   field)
 
-/* The parameters of these descriptors stand here. */
+/* The parameters of these descriptors follow here. */
 #define EXPAND(descriptors)                                                                                  \
 	{                                                                                                    \
 		.parameter = NULL, .use = USE_##descriptors                                                  \

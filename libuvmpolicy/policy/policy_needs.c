@@ -1,4 +1,4 @@
-/* What a policy needs of its host, from the traits of what it names. */
+/* The needs of a policy, from the traits of the prefetchers, eviction order and controllers that it names. */
 #include "policy_internal.h"
 
 #define SMALL_PAGE 4096u

@@ -144,7 +144,8 @@ static bool has_states(const struct uvmp_prefetch_traits *traits, const struct u
 	return true;
 }
 
-/* What the traits ask for: a tree that covers the block, a random state, a range in which the block lies. */
+/* Checks the facts that the traits require: a tree that covers the block, a random state, a range that
+ * contains the block. */
 static enum uvmp_status check_traits(const struct uvmp_prefetch_traits *traits,
 				     const struct uvmp_prefetch_facts *facts,
 				     const struct uvmp_prefetch_state *state)

@@ -14,7 +14,7 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 	return UVMP_OK;
 }
 
-/* Everything in the block that is neither resident, pending nor faulting. */
+/* All pages of the block that are neither resident, pending nor faulting. */
 const struct prefetcher uvmpi_prefetcher_block = {
 	.name = "block",
 	.traits = {.grouping = UVMP_GROUPING_BY_CAUSE},

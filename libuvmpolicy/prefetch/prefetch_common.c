@@ -1,4 +1,4 @@
-/* What several prefetchers use: the hint, absent pages, and the driver's limits on prefetching. */
+/* Functions that several prefetchers use: the hint, absent pages, and the driver's limits on prefetching. */
 #include "prefetch_internal.h"
 
 void uvmpi_prefetch_hint_set(struct uvmp_prefetch_hint *hint, uint32_t to, const uvmp_mask *pages)

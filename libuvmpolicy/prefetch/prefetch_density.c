@@ -1,14 +1,14 @@
 /* The driver's density prefetcher, and its variant for system-allocated memory.
  *
- * Think of a binary tree whose leaves are the pages of the block. A page is "set" if it is resident or
- * faulted; a faulted big page counts as wholly set. For every faulted page take the largest node above it of
- * which more than `threshold` percent are set: its pages are fetched. The tree starts at a big-page boundary,
- * so a block that starts elsewhere has some leaves of padding in front that are never set.
+ * The leaves of a binary tree are the pages of the block. A page is "set" if it is resident or faulted; a
+ * faulted big page counts as wholly set. For every faulted page, the largest node above it is chosen of which
+ * more than `threshold` percent are set, and the pages of the node are fetched. The tree starts at a big-page
+ * boundary. So a block that starts elsewhere has padding leaves in front, which are never set.
  *
- * No tree is stored. The set pages are a mask in tree order; the count below a node of 64 leaves or more is a
- * difference of two entries of `before`, that of a smaller node is a few bits of one word. Nodes are tried
- * from the root down, so the first that is dense enough is the largest; everything below it then needs no
- * look at all. */
+ * No tree is stored. The set pages are a mask in tree order. The count below a node of 64 leaves or more is a
+ * difference of two entries of `before`, the count below a smaller node is a few bits of one word. Nodes are
+ * tried from the root down, so the first node that is dense enough is the largest, and the nodes below it are
+ * skipped. */
 #include "../base/bits_internal.h"
 #include "prefetch_internal.h"
 
@@ -67,7 +67,7 @@ static void grow(uvmp_mask *set, const struct uvmp_prefetch_facts *facts, struct
 	}
 }
 
-/* `set` is in pages of the block; what lies outside `max` is ignored. */
+/* `set` is in pages of the block; pages outside `max` are ignored. */
 static void build(struct tree *tree, const uvmp_mask *set, struct uvmp_region max, uint32_t padding,
 		  uint32_t threshold)
 {

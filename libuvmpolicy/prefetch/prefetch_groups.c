@@ -1,9 +1,9 @@
-/* Cuts what is fetched into transfers.
+/* Cuts fetched pages into transfers.
  *
- * Every group starts where the last one ended and is a piece of one run of pages. By cause (driver): it ends
- * where demand turns into prefetch or back. Run to fault (UVM Smart [uvmsmart: transfer-split]): it ends
- * behind the next faulting page. Single (UVM Smart [uvmsmart: on-demand]): it is one page. In all three a
- * group that ends in a faulting page is a fault group. */
+ * Every group starts where the last group ended and is a part of one run of pages. By cause (driver): the
+ * group ends where demand changes to prefetch or back. Run to fault (UVM Smart [uvmsmart: transfer-split]):
+ * it ends after the next faulting page. Single (UVM Smart [uvmsmart: on-demand]): it is one page. In all
+ * three a group that ends in a faulting page is a fault group. */
 #include "uvmpolicy/prefetch.h"
 
 #include "../base/bits_internal.h"

@@ -1,8 +1,8 @@
 /* What the prefetchers share: the descriptor, and helpers.
  *
- * Layers of this folder: prefetch_common.c < prefetch_tree.c < one file per prefetcher < prefetch.c, which holds the
- * table and checks every argument before it calls a prefetcher. A prefetcher therefore checks only what its traits do
- * not say.
+ * Layers of this folder: prefetch_common.c < prefetch_tree.c < one file per prefetcher < prefetch.c, which
+ * holds the table and checks every argument before it calls a prefetcher. So a prefetcher checks only
+ * requirements that are not traits.
  *
  * A prefetcher writes the hint last, from a mask on its stack: masks of the facts may be hint->pages of an earlier
  * decision. */
@@ -19,7 +19,7 @@ typedef enum uvmp_status uvmpi_prefetch_function(const struct uvmp_prefetch_para
 						 struct uvmp_prefetch_state *state,
 						 struct uvmp_prefetch_hint *hint);
 
-/* Everything that the library knows of one prefetcher. */
+/* The descriptor of one prefetcher. */
 struct prefetcher {
 	char name[16]; /* in the policy string */
 	struct uvmp_prefetch_traits traits;

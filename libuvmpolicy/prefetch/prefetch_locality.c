@@ -1,8 +1,7 @@
-/* Locality-aware prefetch after Zheng et al. [uvmsmart: zheng-prefetchers]: from each faulting page on
- * `locality_pages` consecutive pages of the range, without those that are resident, in flight or faulting.
+/* Locality-aware prefetch after Zheng et al. [uvmsmart: zheng-prefetchers]: `locality_pages` consecutive
+ * pages of the range from each faulting page on, without pages that are resident, in flight or faulting.
  *
- * What reaches behind the block is asked for block by block through hint->follow; range->reach keeps how far
- * it goes. */
+ * Pages beyond the block are requested block by block through hint->follow; range->reach is their end. */
 #include "prefetch_internal.h"
 #include "prefetch_states_internal.h"
 
@@ -15,7 +14,7 @@ static uint64_t reach_of(const struct uvmp_prefetch_params *params, const struct
 	return facts->range_first + (end < left ? end : left);
 }
 
-/* Adds everything within `locality_pages` from a faulting page on. */
+/* Adds all pages within `locality_pages` from a faulting page on. */
 static void spread(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts,
 		   uvmp_mask *pages)
 {
@@ -69,8 +68,8 @@ static const struct parameter parameters[] = {
 };
 
 /* Zheng et al. [uvmsmart: zheng-prefetchers]: pages [p, p + locality_pages) of each faulting page p, cut at
- * the end of the range, without those resident, pending or faulting. What reaches beyond the block is asked
- * for through hint->follow (see struct uvmp_prefetch_hint). UVMP_ERR_RANGE also: range_pages < range_first +
+ * the end of the range, without those resident, pending or faulting. Pages beyond the block are requested
+ * through hint->follow (see struct uvmp_prefetch_hint). UVMP_ERR_RANGE also: range_pages < range_first +
  * block.pages. */
 const struct prefetcher uvmpi_prefetcher_locality = {
 	.name = "locality",

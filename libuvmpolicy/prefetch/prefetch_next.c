@@ -1,15 +1,14 @@
 /* Prefetch beyond the VABlock (Rhee et al., "Beyond VABlock", Journal of Systems Architecture 162, 2025).
  *
- * Idea: Transformers read their weights block after block, and the driver's prefetcher ends with each block,
- * so that every 2 MiB begin with the same few faults. A block-aware prefetcher brings several contiguous
- * VABlocks. Written from the abstract, which does not tell when and in what shape; what follows is ours:
+ * Idea: Transformers read their weights block after block. The driver's prefetcher ends with each block, so
+ * every 2 MiB start with the same few faults. A block-aware prefetcher fetches several contiguous VABlocks.
+ * The abstract does not say when, and which pages. Assumed:
  *
- *  - In the block that faulted the driver's density decides, parameters and all.
- *  - If after that `next_percent` of the block's pages are resident, on their way, faulting or asked for, all
- *    absent pages of the `next_blocks` blocks behind it in the range come too. A block that is there already
- *    counts: never more than next_blocks ahead of the faults.
- *  - Pages that bounce, range groups and ranges that prefer to be elsewhere are left alone, as density leaves
- *    them. */
+ *  - In the faulted block the driver's density decides, with all its parameters.
+ *  - If then `next_percent` of the block's pages are resident, in flight, faulting or requested, all absent
+ *    pages of the `next_blocks` following blocks of the range are fetched too. A block that is already
+ *    resident counts: at most next_blocks blocks ahead of the faults are fetched.
+ *  - Thrashing pages, range groups and ranges with another preferred location are skipped, as by density. */
 #include "prefetch_internal.h"
 #include "prefetch_states_internal.h"
 
@@ -68,8 +67,8 @@ static const struct parameter parameters[] = {
 			   "percent of pages at which a block counts as full"),
 };
 
-/* Density in the block that faulted; if `next_percent` of its pages are there, coming or asked for after
- * that, also all of the `next_blocks` blocks behind it, through hint->follow (see struct
+/* Density in the block that faulted; if `next_percent` of its pages are then resident, in flight or
+ * requested, also all pages of the `next_blocks` following blocks, through hint->follow (see struct
  * uvmp_prefetch_hint). UVMP_ERR_RANGE also: range_pages < range_first + block.pages. Quirks: as density. */
 const struct prefetcher uvmpi_prefetcher_next = {
 	.name = "next",

@@ -1,9 +1,10 @@
 /* Prefetch by the evicted pattern (CPPE: Yu et al., "Coordinated Page Prefetch and Eviction for Memory
  * Oversubscription Management in GPUs", IPDPS 2020).
  *
- * Idea: what a program did not touch the last time it will not touch the next time. The eviction policy knows
- * which pages of its victim were touched; when the victim comes back, only those come. The paper's eviction
- * policy, MHPE, is not part of this. Written from the abstract; what follows is assumed:
+ * Idea: pages that a program did not touch during the last residency of their block, it will not touch during
+ * the next. The eviction policy knows the touched pages of its victim; when the victim is fetched again, only
+ * these pages are fetched. The paper's eviction policy, MHPE, is not part of this file. From the abstract;
+ * assumed:
  *
  *  - The unit is the VABlock, which is what the driver evicts. The state of a block is one mask: pages that were
  *    touched during the last stay on a processor, as far as the host knows (uvmp_prefetch_left).

@@ -1,10 +1,10 @@
-/* Random prefetch of UVM Smart [uvmsmart: random-page]: for each faulting page, ascending, one draw
- * over the pages of the block; the drawn page comes along if it is neither resident nor in flight nor moved
- * already for this batch. There is no second draw.
+/* Random prefetch of UVM Smart [uvmsmart: random-page]: for each faulting page, ascending, one draw over the
+ * pages of the block. The drawn page is fetched unless it is resident, in flight, or already moved for this
+ * batch. There is no second draw.
  *
- * [uvmsmart: random-page-twice]: the original means to leave out every page of the batch but only knows those
- * before the present one, so a later faulting page can be drawn and is then moved (and counted in the tree)
- * twice. */
+ * [uvmsmart: random-page-twice]: the original means to exclude every page of the batch but only knows the
+ * pages before the present one. So a later faulting page can be drawn, and is then moved (and counted in the
+ * tree) twice. */
 #include "prefetch_internal.h"
 
 static enum uvmp_status decide(const struct uvmp_prefetch_params *params,

@@ -1,14 +1,14 @@
 /* Sharing-aware prefetch (SAFE: Shin et al., IEEE Computer Architecture Letters 24(1), 2025).
  *
- * Idea: whether a program is regular shows in how many SMs share a block, and so does whether prefetching
- * pays. Faults carry the uTLB they came from; a few SMs share one. So the number of different uTLBs that
- * fault on a block chooses between two configurations of the driver's prefetcher.
+ * Idea: the number of SMs that share a block shows whether the program is regular, and whether prefetching
+ * pays. A fault carries the number of its uTLB, which a few SMs share. So the number of different uTLBs that
+ * fault on a block selects one of two configurations of the driver's prefetcher.
  *
- * Written from the abstract, which tells neither the rule nor the configurations. Assumed: a block is shared
- * from `shared_utlbs` uTLBs on; shared blocks are fetched aggressively, others hardly, each by a threshold of
- * density. Threshold 1 brings the whole block after any fault, 99 the faulting big pages alone, 100 nothing;
- * who takes sharing for a sign of disorder exchanges the two. Over which time uTLBs are counted is the host's
- * choice: those of the batch need no memory. A number that is not known (0) leaves density as it is. */
+ * The abstract gives neither the rule nor the configurations. Assumed: a block is shared from `shared_utlbs`
+ * uTLBs on. Shared blocks are fetched aggressively, others hardly, each with a density threshold. Threshold 1
+ * fetches the whole block after any fault, 99 only the faulting big pages, 100 no page. To treat sharing as a
+ * sign of irregular access, exchange the two thresholds. The host chooses the period over which uTLBs are
+ * counted: those of one batch need no memory. If the number is not known (0), density decides unchanged. */
 #include "prefetch_internal.h"
 
 static enum uvmp_status decide(const struct uvmp_prefetch_params *params,

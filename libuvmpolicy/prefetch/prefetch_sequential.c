@@ -1,9 +1,9 @@
 /* Sequential prefetch after Zheng et al. [uvmsmart: zheng-prefetchers]: a cursor walks the range once, from
- * its first page to its last, whatever faults. A decision takes the next few pages on its way that are
- * neither resident, in flight nor faulting.
+ * its first page to its last, independent of the faults. A decision takes the next pages from the cursor on
+ * that are neither resident, in flight nor faulting.
  *
- * The cursor is rarely in the block that faulted. A decision sees one block, so it takes what lies in its
- * block and asks, through hint->follow, to be called again for the block that holds the cursor. */
+ * The cursor is rarely in the block that faulted. A decision sees one block. So it takes the pages in its
+ * block and requests, through hint->follow, another call for the block that holds the cursor. */
 #include "prefetch_internal.h"
 #include "prefetch_states_internal.h"
 
@@ -12,7 +12,7 @@ static bool has_cursor(const struct uvmp_prefetch_facts *facts, const struct seq
 	return range->cursor >= facts->range_first && range->cursor - facts->range_first < facts->block.pages;
 }
 
-/* Takes up to `budget` of the absent pages from the cursor on, which lies in the block. */
+/* Takes up to `budget` of the absent pages from the cursor on; the cursor is in the block. */
 static void take(const struct uvmp_prefetch_facts *facts, struct sequential_range *range, uvmp_mask *pages)
 {
 	uint32_t next = (uint32_t)(range->cursor - facts->range_first);
@@ -40,7 +40,7 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 	struct sequential_range *range = state->range;
 	uvmp_mask pages;
 
-	/* The answer could only be the question again, for ever. */
+	/* Another call would give the same answer without end. */
 	if (facts->is_follow && !has_cursor(facts, range))
 		return UVMP_ERR_RANGE;
 	uvmp_mask_zero(&pages);
@@ -61,10 +61,10 @@ static const struct parameter parameters[] = {
 
 /* Zheng et al. (HPCA'16), made exact in [uvmsmart: zheng-prefetchers]: a cursor walks the range from its
  * first page to its last; each decision takes the next `sequential_pages` pages that are neither resident,
- * pending nor faulting. The cursor also moves past those that are. Where the cursor lies in another block,
- * hint->follow names that block (see struct uvmp_prefetch_hint). A batch with faults in several blocks is several
- * decisions. UVMP_ERR_RANGE also: range_pages < range_first + block.pages; is_follow for a block that does
- * not hold the cursor. */
+ * pending nor faulting. The cursor also moves past the other pages. If the cursor is in another block,
+ * hint->follow names that block (see struct uvmp_prefetch_hint). A batch with faults in several blocks is
+ * several decisions. UVMP_ERR_RANGE also: range_pages < range_first + block.pages; is_follow for a block that
+ * does not hold the cursor. */
 const struct prefetcher uvmpi_prefetcher_sequential = {
 	.name = "sequential",
 	.traits = {.grouping = UVMP_GROUPING_RUN_TO_FAULT,

@@ -1,22 +1,23 @@
 /* Prefetch by stride with confidence.
  *
- * Idea: faults at equal distances will go on like that. gpu_ext (arXiv 2512.12615) keeps, per VABlock, the
- * last faulting page, the distance of the last two faults and how often it repeated; a distance that does not
- * repeat takes one from that confidence instead of all of it. With enough of it the next pages of the stride
- * are fetched. Only that idea is taken from there; what follows is ours:
+ * Idea: faults at equal distances will continue. gpu_ext (arXiv 2512.12615) keeps, per VABlock, the last
+ * faulting page, the distance of the last two faults and the number of its repetitions, the confidence. A
+ * distance that does not repeat lowers the confidence by one instead of clearing it. With enough confidence
+ * the next pages of the stride are fetched. Only this idea is from there; the rest is ours:
  *
- *  - The faults of a range are kept as a few streams, the last used first, so that a stride may cross blocks
- *    and several of them may run at once. The pages of one decision are looked at in ascending order.
- *  - A stream is expected to fault one stride behind its last fault; once it is trusted, at any multiple up
- *    to one stride behind what it has fetched: pages that arrived ahead of time do not fault.
- *  - A page that no stream expects goes to the nearest stream within 512 pages (the size of a block, where
- *    gpu_ext looks). It costs a point of confidence; from the last point on the stream takes the new distance
- *    for its stride. A page that is nowhere near begins a stream, in place of the one not used for longest.
- *  - Each faulting page of a trusted stream fetches the next `stride_depth` pages of its stride. Where that
- *    leaves the block, hint->follow asks for the other block with what is left; of several streams that leave
- *    it in one decision the last one goes on.
- *  - Pages that bounce, range groups without a fault and ranges that prefer to be elsewhere are left alone,
- *    as the driver's own prefetcher leaves them. */
+ *  - The faults of a range are kept as a few streams, the last used first. So a stride may cross blocks, and
+ *    several streams may run at once. The pages of one decision are examined in ascending order.
+ *  - A stream expects a fault one stride after its last fault; once it is trusted, at any multiple up to one
+ *    stride after its last fetched page: pages that arrived ahead of time do not fault.
+ *  - A page that no stream expects belongs to the nearest stream within 512 pages (the size of a block, which
+ *    gpu_ext searches). It lowers the confidence by one; when no confidence remains, the stream takes the new
+ *    distance as its stride. A page without a near stream starts a stream, in place of the least recently
+ *    used one.
+ *  - Each faulting page of a trusted stream fetches the next `stride_depth` pages of its stride. If these
+ *    leave the block, hint->follow names the other block, with the remaining pages. If several streams leave
+ *    the block in one decision, the last one continues.
+ *  - Thrashing pages, range groups without a fault and ranges with another preferred location are skipped, as
+ *    by the driver's prefetcher. */
 #include "../base/bits_internal.h"
 #include "prefetch_internal.h"
 #include "prefetch_states_internal.h"
@@ -37,7 +38,7 @@ static bool is_trusted(const struct uvmp_prefetch_params *params, const struct s
 static bool expects(const struct uvmp_prefetch_params *params, const struct stride_stream *stream,
 		    uint64_t page)
 {
-	/* Wraps, and so is too far, when the page lies on the other side. */
+	/* If the page is on the other side, the distance wraps and is too large. */
 	uint64_t ahead = stream->stride < 0 ? stream->page - page : page - stream->page;
 	uint64_t size = size_of(stream->stride);
 	uint64_t farthest = is_trusted(params, stream) ? size * (params->stride_depth + 1u) : size;
@@ -107,7 +108,7 @@ struct walk {
 	int32_t step;
 };
 
-/* Takes what lies in the block. What is left of the budget then is for another block. */
+/* Takes pages in the block. The rest of the budget is for another block. */
 static void take(const struct uvmp_prefetch_facts *facts, struct walk *walk, uvmp_mask *pages)
 {
 	/* A step over either end of the range ends the walk: in front of its start the number wraps. */
@@ -122,7 +123,8 @@ static void take(const struct uvmp_prefetch_facts *facts, struct walk *walk, uvm
 	walk->budget = 0;
 }
 
-/* Learns from the faults and takes what they promise; returns the walk that goes on elsewhere, if any. */
+/* Updates the streams with the faults and takes the pages of trusted streams; returns the walk that continues
+ * in another block, if there is one. */
 static struct walk take_ahead(const struct uvmp_prefetch_params *params,
 			      const struct uvmp_prefetch_facts *facts, struct stride_range *range,
 			      uvmp_mask *pages)
@@ -159,7 +161,7 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 		walk.page = range->cursor;
 		walk.budget = range->budget < params->stride_depth ? range->budget : params->stride_depth;
 		walk.step = range->step;
-		/* The answer could only be the question again, for ever. */
+		/* Another call would give the same answer without end. */
 		if (walk.budget != 0 && walk.page - facts->range_first >= facts->block.pages)
 			return UVMP_ERR_RANGE;
 		take(facts, &walk, &pages);

@@ -1,13 +1,13 @@
 /* Tree-based neighbourhood prefetch of UVM Smart [uvmsmart: tbnp].
  *
  * First every faulting basic block is taken as in prefetch_sl.c. Then one pass judges each inner node after
- * its children: the node becomes the sum of its children (which heals [uvmsmart: ancestors-pass-full,
- * partial-leaf-grows] above the leaves), and if it is more than half but not exactly full, every leaf below
- * it that holds exactly nothing is taken too; leaves that hold something stay as they are.
+ * its children. The node becomes the sum of its children (which repairs [uvmsmart: ancestors-pass-full,
+ * partial-leaf-grows] above the leaves). If the node is more than half full but not exactly full, every empty
+ * leaf below it is taken too; leaves that are partly full stay unchanged.
  *
- * The original makes the pass as a recursive post-order. A node looks at its own subtree only, so any
- * order that has children before their parents gives the same: here level by level from the bottom. For the
- * same reason all sums can be renewed after each fill: what that changes is either below the node just filled
+ * The original makes the pass as a recursive post-order. A node depends on its own subtree only, so any order
+ * that has children before their parents gives the same result: here level by level from the bottom. For the
+ * same reason all sums can be recomputed after each fill: a changed sum is either below the node just filled
  * or not judged yet. */
 #include "prefetch_internal.h"
 

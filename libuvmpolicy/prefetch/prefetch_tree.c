@@ -1,10 +1,9 @@
-/* The tree of basic blocks of UVM Smart, as sl and tbn use it [uvmsmart: sequential-local,
- * tree-updates].
+/* The tree of basic blocks of UVM Smart, as sl and tbn use it [uvmsmart: sequential-local, tree-updates].
  *
  * Each faulting page adds a whole basic block (16 pages) on its path in the tree; the chosen basic blocks are
- * fetched unless they are resident. [uvmsmart: in-flight-requested-again]: only "not resident" is asked, so
- * pages in flight are requested again; the corrected rule leaves them out, and sets the leaves to the pages
- * that really are resident or requested [uvmsmart: ancestors-pass-full, partial-leaf-grows,
+ * fetched unless they are resident. [uvmsmart: in-flight-requested-again]: the original tests only for "not
+ * resident", so pages in flight are requested again. The corrected rule excludes them, and sets the leaves to
+ * the pages that are resident or requested [uvmsmart: ancestors-pass-full, partial-leaf-grows,
  * user-prefetch-bypasses-tree]. */
 #include "../base/bits_internal.h"
 #include "prefetch_internal.h"
