@@ -75,7 +75,7 @@ static inline void stalled_report(struct stalled_queue *queue, stalled_function 
 	stalled_report_some(queue, false, report, host);
 }
 
-/* A replay of `gpu`: removes the faults that go on. stalled_report_again must follow. */
+/* A replay of `gpu`: removes the faults that are resumed. stalled_report_again must follow. */
 static inline void stalled_replay(struct stalled_queue *queue, uint32_t gpu, stalled_function *resume,
 				  void *host)
 {
@@ -129,8 +129,9 @@ static inline void stalled_clear(struct stalled_queue *queue)
 	queue->count = queue->unreported = queue->idle = 0;
 }
 
-/* A bottom half has ended. True: it resumed no fault, and some are stalled. Then no fault goes on before the throttled
- * ones may: the host advances the engine's clock to their time. If stalled_is_stuck, the host should let all go. */
+/* A bottom half has ended. True: it resumed no fault, and some are stalled. Then no fault is resumed before
+ * the throttled faults may be: the host advances the engine's clock to their time. If stalled_is_stuck, the
+ * host should resume all of them. */
 static inline bool stalled_is_idle(struct stalled_queue *queue)
 {
 	bool is_idle = !queue->is_resumed && queue->count != 0;

@@ -415,7 +415,7 @@ struct emu_driver {
 void emu_broken(struct emu_driver *driver, const char *what);
 /* emu_file.c */
 extern const struct file_operations emu_file_operations;
-/* Fills all members but stats->gpu; gpu 0: sums over everything. */
+/* Fills all members but stats->gpu; gpu 0: sums over all GPUs. */
 void emu_stats(struct emu_driver *driver, u32 gpu, struct uvmp_emu_stats *stats);
 
 #endif

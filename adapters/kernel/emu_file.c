@@ -75,7 +75,7 @@ static int file_open(struct inode *inode, struct file *file)
 	return nonseekable_open(inode, file);
 }
 
-/* The last mapping is gone too: each holds a reference to the file. */
+/* The last mapping is removed too: each holds a reference to the file. */
 static int file_release(struct inode *inode, struct file *file)
 {
 	struct emu_space *space = file->private_data;

@@ -109,8 +109,8 @@ static int fs_begin(struct fs_context *context)
 	return init_pseudo(context, EMU_MAGIC) ? 0 : -ENOMEM;
 }
 
-/* Without an owner: its mount would hold the module for good. An inode lives no longer than its open
- * file, which holds the module. */
+/* Without an owner: its mount would hold the module without end. An inode lives no longer than its open file,
+ * which holds the module. */
 static struct file_system_type fs_type = {
 	.name = UVMP_EMU_DEVICE,
 	.init_fs_context = fs_begin,

@@ -260,9 +260,9 @@ static vm_fault_t wait_until(struct vm_fault *vmf, u64 until_ns, bool may_retry)
 	return VM_FAULT_RETRY;
 }
 
-/* If the page is lost again after the policy's answer, another processor was quicker: the access faults
- * again, after signals. Without memory the access raises SIGBUS: with VM_FAULT_OOM it would fault for
- * ever, since no process is killed for frames. */
+/* If the page moved again after the policy's answer, another processor was quicker: the access faults again,
+ * after signals. Without memory the access raises SIGBUS: with VM_FAULT_OOM it would fault without end, since
+ * no process is killed for frames. */
 static vm_fault_t serve(struct vm_fault *vmf, bool may_retry)
 {
 	struct emu_range *range = vmf->vma->vm_private_data;

@@ -236,8 +236,7 @@ static bool cut_out(struct bound *b, const struct range *gone)
 	return true;
 }
 
-/* Memory is whole roots, as in a run: what a percentage asks for is rounded up, so that at 100 everything
- * fits. */
+/* Memory is whole roots, as in a run: the memory of a percentage is rounded up, so that at 100 all data fits. */
 static bool open_memory(struct bound *b)
 {
 	uint64_t bytes = space_memory_bytes(b->memory.bytes, b->memory.oversub_percent, b->footprint_bytes);
@@ -433,7 +432,7 @@ struct weighing {
 	const struct bound *bound;
 	uint32_t level;
 	const struct range
-		*gone; /* only units that nothing is left of, since these addresses are gone; NULL: all */
+		*gone; /* only units that are freed completely, since their addresses are no longer managed; NULL: all */
 };
 
 static bool is_meant(const struct weighing *w, uint32_t unit)
@@ -482,8 +481,8 @@ static void free_window(struct bound *b, const struct weighing *w, uint32_t wind
 	}
 }
 
-/* As in the end, those may still be there of whose units there is room for most. They are gone then without
- * having left. */
+/* As at the end, units may still be resident at the size of which most fit. They are removed without an
+ * eviction. */
 static void free_units(struct bound *b, uint32_t level, const struct range *gone)
 {
 	struct weighing weighing = {b, level, gone};

@@ -18,8 +18,7 @@
 
 enum cli_exit { CLI_DONE = 0, CLI_CHECK_FAILED = 1, CLI_BAD_INPUT = 2 };
 
-/* The note that an over-subscription of `percent` was asked for and is not met within 2 points; nothing if it
- * is. */
+/* The note that the over-subscription is not within 2 points of the requested `percent`; no output if it is. */
 void cli_note_oversub(const char *source, uint32_t percent, uint64_t footprint_bytes, uint64_t memory_bytes);
 /* Prints words separated by blanks, wrapped at 100 columns: the first line continues one that stands at
  * `column`, the others start there. Ends with a line feed. */

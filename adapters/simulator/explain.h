@@ -23,19 +23,19 @@ struct explain_query {
 /* Reads the log `in`, which error messages call `name`, to its end and writes plain English to `out`.
  *
  * Story: one line for each action on one of the pages, in the order of the log, and a closing line. A page
- * arrives when it is copied to a processor or begins as zeros on it, and leaves when it is evicted from a GPU; an eviction
- * to the CPU is no arrival. Numbers of times count pages: two pages that arrive in one copy arrive two times. For
- * prefetched pages the line names the subtree of 64 KiB big pages that arrived together, if the log says enough; else how
- * many pages of the block had faulted and how many were resident.
+ * arrives when it is copied to a processor or as zeros; it is evicted from a GPU. An eviction to the CPU is
+ * no arrival. Numbers of times count pages: two pages that arrive in one copy arrive two times. For
+ * prefetched pages the line names the subtree of 64 KiB big pages that arrived together, if the log says
+ * enough; else how many pages of the block had faulted and how many were resident.
  *
- * Where the log has completions, a copy says how long it took, if that is not 0: from the time of its action on, with
- * its waits. Completions change nothing else.
+ * Where the log has completions, a copy says how long it took, if that is not 0: from the time of its action
+ * on, with its waits. Completions have no other effect.
  *
- * Summary: the ten blocks of which most pages moved, all of them together, and what each cause has copied. A
- * page bounces when it returns to the processor that it left last, unless by eviction. It is pinned
+ * Summary: the ten blocks with the most moved pages, all blocks together, and the copies by cause. A page
+ * bounces when it returns to the processor from which it was migrated last, except by eviction. It is pinned
  * when it is placed or mapped for that cause the first time, or the first time after it was unpinned.
  *
- * False with `error` filled: `NAME:LINE: what is wrong`, or memory is short. */
+ * False with `error` filled: `NAME:LINE: error`, or out of memory. */
 bool explain_log(FILE *in, const char *name, const struct explain_query *query, FILE *out,
 		 char error[EXPLAIN_ERROR_MAX]);
 

@@ -50,8 +50,8 @@ bool host_has_roots(const struct host *h)
 	return uvmp_evict_traits_of(h->params.run.policy->evict)->is_chunked;
 }
 
-/* What is left for managed ranges; an engine has one root even if there are none. A percentage is of the
- * managed footprint alone. */
+/* The memory for managed ranges; an engine has one root even without ranges. A percentage is of the managed
+ * footprint alone. */
 static bool choose_memory(struct host *h, uint64_t *roots)
 {
 	const struct sim_memory *memory = &h->params.run.memory;
@@ -312,8 +312,8 @@ static void weigh_copy(uint64_t *least, uint64_t *most, uint64_t bytes)
 		*most = bytes;
 }
 
-/* Of the pages of a run those that came along: the others, at its end, had faulted, unless the program or an
- * access counter asked. */
+/* The prefetched pages of a run: the others, at its end, had faulted, unless the program or an access counter
+ * requested the migration. */
 static struct uvmp_region came_along(const struct uvmp_action *a)
 {
 	bool has_faulted = a->cause != UVMP_CAUSE_MIGRATE && a->cause != UVMP_CAUSE_COUNTER;

@@ -4,8 +4,7 @@
 
 #include <signal.h>
 
-/* The signal that asked for the end, 0: none has. Long loops look at it and fail with the text
- * `interrupted`. */
+/* The signal that requested the end; 0: none. Long loops check it and fail with the text `interrupted`. */
 extern volatile sig_atomic_t interrupt_caught;
 
 /* From here on the first signal is noted. Two seconds later another one kills the process as it would have; a

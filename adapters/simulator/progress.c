@@ -75,7 +75,7 @@ static uint64_t parts(uint64_t done, uint64_t total)
 	return total > UINT64_MAX / PARTS ? done / (total / PARTS) : done * PARTS / total;
 }
 
-/* How much of everything is done. Runs that do not know their total count when they have ended. */
+/* The share of all work that is done. Runs that do not know their total count when they have ended. */
 static uint64_t parts_done(const struct progress_at *running, size_t count, const struct progress_past *past)
 {
 	uint64_t sum = past->ended * PARTS;

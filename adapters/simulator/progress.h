@@ -35,7 +35,7 @@ struct progress_past {
 void progress_start(size_t runs);
 /* Is standard error a terminal that shows progress? */
 bool progress_is_on(void);
-/* The line, at most a few times a second, for the `count` runs that go on now. */
+/* The line, at most a few times a second, for the `count` runs in progress. */
 void progress_show(const struct progress_at *running, size_t count);
 /* One run has ended, after `accesses` accesses. */
 void progress_run_ended(uint64_t accesses);

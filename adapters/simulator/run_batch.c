@@ -193,8 +193,9 @@ static bool was_refused(const struct report *report)
 	return report->error && report->result.accesses == 0 && !report->was_crash;
 }
 
-/* Among many presets some may be of no use for a model: they are refused before their first access, and their
- * rows say so. A run that broke later is an error of the whole, and so is it if no preset runs. */
+/* Among many presets some may not suit a model: they are refused before their first access, and their rows
+ * say so. A later failure of a run is an error of the whole comparison; so is a comparison in which no preset
+ * runs. */
 static void judge_presets(struct run_batch *batch)
 {
 	const struct report *worst = NULL;

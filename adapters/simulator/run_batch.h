@@ -1,4 +1,4 @@
-/* run_batch.h: the runs that one command line asks for, and how they are performed. */
+/* run_batch.h: the runs of one command line, and how they are performed. */
 #ifndef UVMSIM_RUN_BATCH_H
 #define UVMSIM_RUN_BATCH_H
 
@@ -8,7 +8,7 @@
 
 enum { MANY = 64, JOBS_MOST = 1024 }; /* repetitions of one option; processes */
 
-/* What the command line asks for. */
+/* The requests of the command line. */
 struct run_request {
 	struct model model; /* only if */
 	bool has_model;
@@ -90,7 +90,7 @@ int run_batch_perform(struct run_request *q);
 
 /* Keys of policies that have an effect only with --gpu. */
 void run_note_untimed(const struct run_request *q);
-/* Over-subscription that was asked for and is not met, once for each workload and memory size. */
+/* Notes that the requested over-subscription is not met, once for each workload and memory size. */
 void run_note_oversub(const struct run_batch *batch);
 /* What a recorded trace cannot tell about these runs. */
 void run_note_recording(const struct run_batch *batch, size_t source);

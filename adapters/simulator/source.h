@@ -59,7 +59,7 @@ struct source {
 	/* Fills the fields of the row's kind. All others are 0, except in an ACCESS, where they are unspecified.
 	 * After END or BAD: the same again. BAD: error says `FILE:LINE: cause`. */
 	void (*next)(struct source *source, struct source_row *row);
-	void (*close)(struct source *source); /* frees everything, the struct too */
+	void (*close)(struct source *source); /* frees all memory, the struct too */
 	uint64_t line;			      /* traces: number of the row's line; 0 for workloads */
 	/* Progress. */
 	uint64_t done, total;		    /* bytes of a trace's file; total 0: not known */

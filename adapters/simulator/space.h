@@ -78,8 +78,8 @@ static inline uint32_t right_on(const struct sim_block *block, uint32_t processo
 	       (uint32_t)uvmp_mask_test(&block->high[processor], page) << 1;
 }
 
-/* GPU memory in whole roots: `bytes` rounded down; or, if that is 0, as much as makes `footprint`
- * oversub_percent of it, rounded up, so that at 100 % everything fits. */
+/* GPU memory in whole roots: `bytes` rounded down; or, if `bytes` is 0, the memory of which `footprint` is
+ * oversub_percent, rounded up, so that at 100 % all data fits. */
 static inline uint64_t space_memory_bytes(uint64_t bytes, uint32_t oversub_percent, uint64_t footprint)
 {
 	if (bytes == 0)

@@ -1,5 +1,5 @@
-/* The untimed simulator: see untimed.h. The engine of libuvmpolicy decides everything; here are the agents that fault, the
- * rights on pages as the GPU sees them (space.c), and the counting of actions. */
+/* The untimed simulator: see untimed.h. The engine of libuvmpolicy makes all decisions; here are the agents
+ * that fault, the rights on pages as the GPU sees them (space.c), and the counting of actions. */
 #include "untimed.h"
 
 #include <stdlib.h>

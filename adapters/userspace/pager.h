@@ -78,9 +78,9 @@ extern "C" {
 
 #define UVMP_PAGER_BLOCK_BYTES ((uint64_t)2 << 20) /* a VABlock */
 
-/* The smallest budget. An instruction completes only if all its pages are resident together. An
- * instruction that copies memory across VABlock borders on both sides needs four VABlocks; with
- * less, each of its faults would evict a page of the previous one, for ever. */
+/* The smallest budget. An instruction completes only if all its pages are resident together. An instruction
+ * that copies memory across VABlock borders on both sides needs four VABlocks; with less, each of its faults
+ * would evict a page of the previous one, without end. */
 #define UVMP_PAGER_BUDGET_LEAST (4u * UVMP_PAGER_BLOCK_BYTES)
 
 /* The default policy: the driver's, but with evictions of 64 KiB instead of whole VABlocks. A

@@ -102,7 +102,7 @@ struct area {
 	uint32_t page_bytes;  /* of the engine's pages */
 	uint64_t mapped;      /* pages that the program has not unmapped */
 	uint64_t store_page;  /* store page of the first page, in pages of 4 KiB */
-	bool keeps_store;     /* its store pages stay taken: a mapping of them remains for good */
+	bool keeps_store;     /* its store pages stay allocated: a mapping of them remains until the process ends */
 	struct block *block;
 };
 
@@ -135,7 +135,7 @@ void areas_remove(struct areas *areas, struct area *area);
 /* `address` lies in the area. */
 struct block *area_block(const struct area *area, uint64_t address);
 bool areas_overlap(const struct areas *areas, uint64_t base, uint64_t bytes);
-/* Retires the area's addresses for good. Without effect if out of memory. */
+/* Retires the area's addresses until the process ends. Without effect if out of memory. */
 void areas_retire(struct areas *areas, const struct area *area);
 bool areas_are_retired(const struct areas *areas, uint64_t base, uint64_t bytes);
 void areas_close(struct areas *areas);

@@ -26,7 +26,7 @@ int pager_thread(pthread_t *thread, void *(*begin)(void *), void *context)
 }
 
 /* A thread must release its lock itself. A signal handler may touch managed memory, whose fault would not be
- * serviced meanwhile, and a cancelled thread would leave the lock held for good. */
+ * serviced meanwhile, and a cancelled thread would leave the lock held without end. */
 void pager_block_signals(struct pager_caller *caller)
 {
 	sigset_t every;

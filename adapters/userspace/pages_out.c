@@ -28,7 +28,7 @@ static int read_part(void *context, struct uvmp_region part)
 			 pages_address(p, copy->area, copy->block, part.first), pages_bytes(p, part));
 }
 
-/* Copies dirty pages to the bounce buffer, whatever the program does meanwhile. Pages between them are clean
+/* Copies dirty pages to the bounce buffer, while the program may write to them. Pages between them are clean
  * or missing, so one call protects the whole range. */
 static int read_dirty(struct uvmp_pager *p, const struct area *area, const struct block *block,
 		      const uvmp_mask *dirty)

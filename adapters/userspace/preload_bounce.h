@@ -107,7 +107,7 @@ static inline const char *bounce_text(struct bounces *bounces, const char *text)
 #define NAME_IN(a, bytes) ((__CONST_SOCKADDR_ARG){.__sockaddr__ = IN((a).__sockaddr__, bytes)})
 #define NAME_OUT(a, size) ((__SOCKADDR_ARG){.__sockaddr__ = ADDRESS((a).__sockaddr__, size)})
 
-/* A function that only bounces its arguments. */
+/* A function that only copies its arguments through bounce buffers. */
 #define CALL(type, name, parameters, ...)                                                                    \
 	NAMED(name);                                                                                         \
 	EXPORT type name parameters                                                                          \

@@ -141,7 +141,7 @@ static void *map_managed(const struct mapping *m, const void *caller)
 	return NULL;
 }
 
-/* Managed memory is whole blocks; munmap would not free bytes that mmap was not asked for. */
+/* Managed memory is whole blocks; munmap would not free bytes beyond those passed to mmap. */
 static void *trim(uint8_t *memory, size_t bytes)
 {
 	size_t all = preload_usable(memory);

@@ -53,7 +53,7 @@ static void *serve(void *context)
 		p->stats.service_ns += pager_now_ns() - start_ns;
 		is_failing = p->cancels >= CANCELS_MOST;
 		pager_release(p);
-		if (is_failing) /* a thread that cannot be killed retries at once, for ever */
+		if (is_failing) /* a thread that cannot be killed retries at once, without end */
 			(void)poll(&fds[1], 1, CANCELS_MS);
 	}
 }

@@ -222,7 +222,7 @@ void uffd_wake(const struct uffd *uffd, uint64_t at, uint64_t bytes)
 	ioctl(uffd->fd, UFFDIO_WAKE, &range);
 }
 
-/* Every call says EAGAIN then, before it looks at what it was asked for. */
+/* Every call then returns EAGAIN before it reads its arguments. */
 bool uffd_is_changing(const struct uffd *uffd)
 {
 	struct uffdio_zeropage nothing = {.mode = UFFDIO_ZEROPAGE_MODE_DONTWAKE};

@@ -178,7 +178,7 @@ static void map_processor(struct uvmp_service *s, struct job *job, uint32_t proc
 		return;
 	residency = uvmpi_residency_make(s, block_at(s, job->block), proc);
 	if (!residency) {
-		if (proc == job->requester) /* it would fault again for ever */
+		if (proc == job->requester) /* it would fault again without end */
 			job->error = UVMP_ERR_NO_MEMORY;
 		return;
 	}

@@ -376,7 +376,7 @@ static void dispatch(struct uvmp_service *s)
 		return;
 	}
 	if (h == 0) {
-		run->next_bin++; /* the precise cancel goes on behind it */
+		run->next_bin++; /* the precise cancel continues after it */
 		answer(s, status);
 		return;
 	}

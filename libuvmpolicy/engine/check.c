@@ -1,4 +1,4 @@
-/* Does everything that the engine knows hold together?
+/* Is the engine's state consistent?
  *
  * A bucket's chain holds only blocks that belong there, and so does the list of a range: a block is met twice
  * by a walk only if the list is closed. So walks stop after as many blocks as exist; and if all chains

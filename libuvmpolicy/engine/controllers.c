@@ -229,7 +229,7 @@ uint64_t uvmpi_adapt_wakeup_ns(const struct uvmp_service *s)
 
 /* -- history of a block -- */
 
-/* A stay on another GPU begins: what was touched elsewhere is not looked at any more. */
+/* The block arrives on another GPU: pages touched elsewhere no longer count. */
 static void note_touched(struct history *history, uint32_t gpu, const uvmp_mask *pages)
 {
 	if (history->gpu != gpu)

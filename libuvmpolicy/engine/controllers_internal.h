@@ -23,7 +23,7 @@ uint64_t uvmpi_adapt_wakeup_ns(const struct uvmp_service *s);
  * which of those were not there before. */
 void uvmpi_adapt_arrived(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *arrived,
 			 const uvmp_mask *faulted, const uvmp_mask *missed);
-/* Pages are not resident on a GPU any more; they still have their memory. */
+/* Pages are no longer resident on a GPU; they still have their memory. */
 void uvmpi_adapt_left(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *gone, bool is_eviction);
 /* The GPU has used a page, if it has it. */
 void uvmpi_adapt_touch(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page);

@@ -1,9 +1,9 @@
 /* Pinning against cyclic thrashing (CASES'20; adapt_cyclic.c has the rule and its source).
  *
- * The engine pins blocks of 2 MiB, whatever the unit of eviction: a block has left when its last page has,
- * and returns when a fault brings pages of it; a prefetch only brings it back. The units of a pinned block
- * are out of the order of eviction, so that pins add nothing to the cost of choosing a victim. When a pin
- * ends, the caller (memory_units.c) puts the units back as the newest. If the order is empty, the oldest
+ * The engine pins blocks of 2 MiB, with every unit of eviction. A block is evicted when its last page is
+ * evicted, and returns when a fault fetches pages of it; a prefetch is not a return. The units of a pinned
+ * block are out of the order of eviction, so that pins add nothing to the cost of choosing a victim. When a
+ * pin ends, the caller (memory_units.c) puts the units back as the newest. If the order is empty, the oldest
  * pin ends.
  */
 #include "cyclic_internal.h"

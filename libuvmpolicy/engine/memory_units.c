@@ -179,7 +179,7 @@ static void weigh(const struct uvmp_service *s, struct gpu *g, const struct bloc
 
 	if (!s->order->counts_uses || c == NULL)
 		return;
-	blocks = UVMP_TREE_BLOCKS_MAX / g->block_units; /* of 64 KiB, whatever the page */
+	blocks = UVMP_TREE_BLOCKS_MAX / g->block_units; /* of 64 KiB, with every page size */
 	first = page / g->unit_pages * blocks;
 	blocks = minimum(blocks, c->tree.blocks);
 	(void)uvmp_evict_weigh(&g->order, unit_of(g, p, page),

@@ -231,7 +231,7 @@ void uvmpi_request_advance(struct uvmp_service *s)
 		begin(s);
 		return;
 	}
-	if (run->phase == REMOVE) { /* goes on to the end, and tells the first failure */
+	if (run->phase == REMOVE) { /* continues to the end, and returns the first failure */
 		if (run->status == UVMP_OK)
 			run->status = status;
 		uvmpi_request_free_pieces(s);

@@ -85,7 +85,7 @@ void uvmpi_request_leave(struct uvmp_service *s)
 	s->run.phase = VACATE;
 }
 
-/* Maps a processor that accesses the range wherever pages lie, but for duplicated and discarded ones. */
+/* Maps a processor that accesses the range to all resident pages except duplicated and discarded pages. */
 void uvmpi_request_map_accessor(struct uvmp_service *s, handle h, uint32_t proc)
 {
 	const struct block *b = block_at(s, h);

@@ -238,7 +238,7 @@ struct gpu {
 	/* memory: pmm, or the page-wise order; only memory*.c and victim*.c ask which */
 	struct uvmp_pmm *pmm;
 	struct uvmp_evict order;
-	uint32_t unit_pages, block_units; /* pages that leave as one; how many of those a block has */
+	uint32_t unit_pages, block_units; /* pages of an eviction unit; units in a block */
 	uint64_t capacity_pages, used_pages;
 	uint32_t coming_pages; /* backed, and not used yet */
 	uint16_t *unit_used; /* [blocks]: pages that count for the block with this number */
@@ -349,7 +349,7 @@ struct eviction {
 	uint32_t blocks;  /* so many of this victim have begun to leave */
 	uvmp_mask rest;	  /* page-wise order: pages of the block whose turn comes yet, resident or not */
 	uvmp_mask held;	  /* pages of the block with memory in the root */
-	uvmp_mask pages;  /* resident ones among them: what leaves */
+	uvmp_mask pages;  /* the resident pages among them, which are evicted */
 	uvmp_mask lost;	  /* discarded ones among these, not copied */
 	uvmp_mask copied; /* others that the CPU does not have */
 	enum uvmp_status status; /* result, when phase is EVICT_IDLE again */
@@ -381,7 +381,7 @@ struct request_run {
 	bool has_stepped; /* and has ended well */
 	bool is_last;	  /* the range at work is the last one */
 	struct request request;
-	uvmp_addr next, last; /* where the work goes on; last byte */
+	uvmp_addr next, last; /* where the work continues; last byte */
 	uint32_t phase;
 	uint32_t range; /* slot at work */
 	handle block;	/* at work */

@@ -1,11 +1,11 @@
 /* The runtime engine of DATE'21 in the engine [uvmsmart: runtime-engine]: runtime=on.
  *
- * Allocations are ranges as they were added, kernels what the host tells of, the log what a tree prefetcher
- * has scheduled, in the order of its decisions. The patterns are judged where the original does: before a
- * victim is chosen, and once when memory is found full. What follows stays for good:
+ * Allocations are ranges as they were added, kernels are reported by the host, the log has the blocks that a
+ * tree prefetcher has scheduled, in the order of its decisions. The patterns are judged as in the original:
+ * before a victim is chosen, and once when memory is found full. Each consequence is permanent:
  *
- *   no verdict       the 2 MiB of the oldest basic block leave
- *   EVICT_TREE       evict=tbne as it is
+ *   no verdict       the 2 MiB of the oldest basic block are evicted
+ *   EVICT_TREE       evict=tbne unchanged
  *   REMOTE           that, and the remote mode becomes `oversub`
  *
  * Basic blocks are numbered by the 2 MiB window of their VABlock, 32 to each, from that in which the
@@ -74,7 +74,7 @@ void uvmpi_runtime_forget(struct uvmp_service *s, uint32_t slot)
 
 /* -- events -- */
 
-/* Time of the log; it does not run back, whatever the clocks of a host do. */
+/* Time of the log; it never decreases, even if a host's clock does. */
 static uint64_t cycle(const struct uvmp_service *s, uint64_t now_ns)
 {
 	return now_ns > s->patterns.now ? now_ns : s->patterns.now;

@@ -1,4 +1,5 @@
-/* Services one block, and makes the room that the block needs: a job of the block service with its evictions.
+/* Services one block, and evicts for the memory that the block needs: a job of the block service with its
+ * evictions.
  *
  * The block service answers with what it needs. If it needs room, a victim is evicted. Then the block service continues
  * (page-wise orders), or ends with UVMP_ERR_RETRY, so that the operation decides again [driver: eviction-retry].
@@ -7,7 +8,7 @@
 #include "eviction_internal.h"
 #include "servicing_internal.h"
 
-/* s->active is written here only: the job or the eviction that goes on with the next advance. */
+/* s->active is written here only: the job or the eviction that continues with the next advance. */
 static bool note_active(struct uvmp_service *s, struct servicing *servicing)
 {
 	bool is_active = servicing->job.phase != JOB_IDLE || servicing->eviction.phase != EVICT_IDLE;

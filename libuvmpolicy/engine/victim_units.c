@@ -71,7 +71,7 @@ static bool is_refused(const struct uvmp_service *s, const struct eviction *e, u
 	       (is_strict && !is_complete(s, block, gpu, pages_of_unit(g, unit)));
 }
 
-/* -- TBNe: what leaves with the first victim -- */
+/* -- TBNe: units evicted with the first victim -- */
 
 /* Basic blocks of the block that may leave: all pages are resident, none is arriving. */
 static uint32_t evictable_blocks(const struct uvmp_service *s, const struct eviction *e, handle block,
@@ -137,7 +137,7 @@ static bool find_unit(struct uvmp_service *s, struct eviction *e, uint32_t gpu, 
 	return status == UVMP_OK;
 }
 
-/* If every unit is protected, the protection is ignored: the original would wait for ever. Pins end last. */
+/* If every unit is protected, the protection is ignored: the original would wait without end. Pins end last. */
 bool uvmpi_victim_choose_unit(struct uvmp_service *s, struct eviction *e, uint32_t gpu)
 {
 	struct gpu *g = &s->gpu[gpu];

@@ -53,7 +53,7 @@ static void test_bad_configurations(void **state)
 	config.policy = "prefetch=sideways";
 	refused(&config, -EINVAL, "policy: prefetch: \"sideways\" is not accepted");
 	config.policy = "max_batches=0";
-	refused(&config, -EINVAL, "services nothing");
+	refused(&config, -EINVAL, "services no fault");
 	config.policy = NULL;
 	config.page_bytes = 8192;
 	refused(&config, -EINVAL, "pages of 8192 bytes");

@@ -15,8 +15,8 @@
 /* -- input.c: bytes -- */
 
 /* Decoded bytes of a stream: through zstd if its first bytes say so. Of text, carriage returns, tabs and
- * blanks at the ends of lines are gone, elsewhere each is a blank, and what is no printable ASCII is '?' (but
- * NUL, which text has not). */
+ * blanks at the ends of lines are removed, elsewhere each becomes a blank, and each byte that is not
+ * printable ASCII becomes '?' (NUL does not occur in text). */
 struct import_view;
 
 struct import_view *import_view_open(FILE *raw, bool is_text);

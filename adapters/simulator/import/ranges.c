@@ -166,7 +166,7 @@ struct reading {
 	struct import_text text;
 	struct import_ranges *ranges;
 	const char *set, *benchmark;
-	char only[64]; /* the benchmark of the lines taken so far, if none was asked for */
+	char only[64]; /* the benchmark of the lines read so far, if none was requested */
 };
 
 static bool add(struct reading *reading, const struct source_range *range)

@@ -27,7 +27,7 @@ struct gpu_counts {
 	uint64_t tlb_hits, tlb_misses, l2_tlb_hits, l2_tlb_misses;
 	uint64_t remote_accesses, remote_bytes[MODEL_DIRECTIONS]; /* their bytes across the link, each way */
 	uint64_t context_switches;				  /* thread blocks switched out */
-	uint64_t mshr_merged, mshr_stalled; /* pages asked for that were in the table; that found it full */
+	uint64_t mshr_merged, mshr_stalled; /* requests for pages that were in the table; that found the table full */
 	uint64_t busy_ns;		    /* time in which some SM ran */
 };
 
@@ -53,7 +53,7 @@ uint64_t gpu_end_ns(const struct gpu *gpu); /* then: when the last one ended */
 void gpu_progress(const struct gpu *gpu, uint64_t *done, uint64_t *total);
 /* Every warp waits for a replay, and none is queued: only the driver can help. */
 bool gpu_is_stuck(const struct gpu *gpu);
-/* The GPU cannot go on: an access lies outside every range, its address; or GPU_OUT_OF_MEMORY. */
+/* The GPU cannot continue: an access lies outside every range, its address; or GPU_OUT_OF_MEMORY. */
 #define GPU_OUT_OF_MEMORY UINT64_MAX
 bool gpu_is_lost(const struct gpu *gpu, uint64_t *address);
 

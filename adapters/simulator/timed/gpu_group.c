@@ -114,7 +114,7 @@ static uint64_t switch_out(struct gpu *gpu, struct sm *sm, struct group *group, 
 	return move_contexts(gpu, sm, at_ns, group->left);
 }
 
-/* Its warps that do not wait go on when it has been restored. */
+/* Its warps that do not wait continue when the context has been restored. */
 static void switch_in(struct gpu *gpu, struct sm *sm, struct group *group, uint64_t at_ns)
 {
 	uint32_t place = (uint32_t)(group - sm->group);

@@ -16,7 +16,7 @@ void gpu_group_deal(struct gpu *gpu);
 /* The warp, which has had its turn, waits for a page; or has ended. */
 void gpu_group_wait(struct gpu *gpu, uint32_t sm_index, uint32_t warp);
 void gpu_group_end(struct gpu *gpu, uint32_t sm_index, uint32_t warp);
-/* It can go on at ready_ns, if its thread block is switched in. No effect if it does not wait. */
+/* The warp can continue at ready_ns, if its thread block is switched in. No effect if it does not wait. */
 void gpu_group_wake(struct gpu *gpu, uint32_t sm_index, uint32_t warp, uint64_t ready_ns);
 /* All that wait. */
 void gpu_group_wake_all(struct gpu *gpu, uint64_t ready_ns);

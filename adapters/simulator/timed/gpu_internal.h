@@ -25,7 +25,7 @@ struct warp {
 	uint64_t pending;  /* with MSHRs: of those (a span: bit 0), the ones that come with an entry */
 	uint64_t ready_ns; /* continues no sooner: it has begun, or was woken */
 	uint32_t group;	   /* thread block on the SM */
-	uint8_t needs;	   /* enum uvmp_right that the step asks for */
+	uint8_t needs;	   /* enum uvmp_right that the step needs */
 	bool is_alive, is_waiting; /* waiting: for a page, or a replay */
 	bool wants_entry;	   /* in the MSHRs */
 	bool has_step;

@@ -1,8 +1,8 @@
 /* Ready warps; gpu_ready.h.
  *
- * They are in a list by the time from which on they can go on; those of one time take turns. The first of
- * them takes a step, and is ready again, behind most others: its new place is searched from the end on, so
- * that mostly nothing moves. */
+ * The warps are in a list, ordered by the time at which they can continue; warps with equal times take turns.
+ * The first warp takes a step and becomes ready again, after most others. So its new position is searched
+ * from the end, and mostly no entry moves. */
 #include "gpu_ready.h"
 
 #include <string.h>

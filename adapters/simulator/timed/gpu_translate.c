@@ -206,7 +206,7 @@ static enum gpu_outcome lock_and_fault(struct gpu *gpu, const struct asker *who,
 	struct utlb *utlb = gpu->sm[who->sm].utlb;
 
 	if (utlb->lock_ns == GPU_NEVER ||
-	    utlb->lock_ns < in_since(gpu, who)) /* until the walk has failed, translations go on */
+	    utlb->lock_ns < in_since(gpu, who)) /* until the walk has failed, translations continue */
 		utlb->lock_ns = now_ns + gpu->model->walk_ns;
 	gpu_fault_raise(gpu, now_ns, who, page, right);
 	return GPU_FAULTED;

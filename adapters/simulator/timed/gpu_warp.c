@@ -9,8 +9,8 @@
 #include "gpu_ready.h"
 #include "gpu_translate.h"
 
-#define ISSUE_NS 2u  /* between two translations that an SM asks for */
-#define WANTS	 64u /* pages that a step can ask for at once; more are asked for in turns */
+#define ISSUE_NS 2u  /* between two translations that an SM requests */
+#define WANTS	 64u /* pages that a step can request at once; more are requested in turns */
 
 uint64_t gpu_warp_next_ns(const struct gpu *gpu)
 {
@@ -74,8 +74,7 @@ static uint64_t wanted_page(const struct gpu *gpu, const struct warp *w, uint32_
 				  : (w->at >> gpu->page_shift) + number;
 }
 
-/* The pages that the step asks for now, one bit each; lanes on a page that an earlier lane asks for are left
- * out. */
+/* The pages that the step requests now, one bit each; lanes on a page of an earlier lane are skipped. */
 static void list_wants(const struct gpu *gpu, struct warp *w)
 {
 	uint64_t pages;

@@ -1,4 +1,5 @@
-/* mshr.h: far-fault MSHRs: the pages that warps have asked for and that are not mapped yet, each with the warps that wait. */
+/* mshr.h: far-fault MSHRs: the pages that warps have requested and that are not mapped yet, each with the
+ * warps that wait. */
 #ifndef UVMSIM_MSHR_H
 #define UVMSIM_MSHR_H
 

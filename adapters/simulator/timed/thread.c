@@ -91,8 +91,8 @@ static void begin(struct thread *t, const struct uvmp_action *a)
 		fetch(t, a);
 }
 
-/* What an eviction has emptied is only given out when it has left, unless the plan lets both go on side by
- * side, or memory is emptied before it is needed. */
+/* Evicted memory is allocated again only after the copies of the eviction, unless the plan overlaps both, or
+ * memory is freed before it is needed. */
 static bool waits_for_evictions(const struct thread *t)
 {
 	return t->system->host.params.run.policy->plan == UVMP_PLAN_SERIAL && !t->is_ahead;

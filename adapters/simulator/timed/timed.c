@@ -489,7 +489,7 @@ static bool go_on(struct timed *m)
 	return true;
 }
 
-/* Whatever takes the thread time in a step is a fault, a prefetch or an advice. */
+/* The thread spends time in a step only for a fault, a prefetch or an advice. */
 static bool step_program(struct timed *m, uint64_t at_ns)
 {
 	bool is_done;

@@ -11,11 +11,12 @@
 #include "../model.h"
 #include "../spread.h"
 
-/* In ns. fetch to replay: what the driver did, in whichever thread, and waits within an action. idle: a kernel was on the
- * GPU, and the bottom half slept. compute: of time_ns, the part in which some SM had a warp that could run. kernel: sum of
- * the kernels' times, from launch to end. cpu: the program's own thread was in a fault, prefetch call or advice, from
- * its beginning until the thread went on; what the driver did in it counts there as well. time_ns ends with the program:
- * a bottom half that works on faults without a waiting warp counts whole in the others, and may end later. */
+/* In ns. fetch to replay: the driver's work, in both threads, and waits within an action. idle: a kernel was
+ * on the GPU, and the bottom half slept. compute: of time_ns, the part in which some SM had a warp that could
+ * run. kernel: sum of the kernels' times, from launch to end. cpu: the program's own thread was in a fault,
+ * prefetch call or advice, from its beginning until the thread went on; what the driver did in it counts
+ * there as well. time_ns ends with the program: a bottom half that works on faults without a waiting warp
+ * counts whole in the others, and may end later. */
 struct sim_times {
 	uint64_t time_ns;
 	uint64_t fetch_ns, order_ns, service_ns, migrate_ns, map_ns, evict_ns, replay_ns, compute_ns, idle_ns;

@@ -42,7 +42,7 @@ void heap_free(struct heap *heap);
 /* Key `alloc`: adds the parts. */
 void heap_take_allocations(struct heap *heap, struct vec_args *args);
 
-/* A set from the input; asked for one part after the other, ascending. */
+/* A set from the input; its parts are requested one after another, ascending. */
 struct heap_set {
 	struct vec_range *range; /* free it */
 	size_t count, next;
@@ -58,7 +58,7 @@ uint64_t heap_take_count(struct vec_args *args);
 struct heap_report {
 	struct vec_out batch, migrate, blocks, transfers;
 	struct vec_set_printer batch_set, migrate_set, blocks_set;
-	uint64_t fresh_pages; /* asked for that were not in flight before */
+	uint64_t fresh_pages; /* requested that were not in flight before */
 };
 
 /* The pages of the set that are neither resident nor in flight fault in one batch. Free the report. */

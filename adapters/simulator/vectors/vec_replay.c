@@ -123,7 +123,7 @@ static const char *service(struct offer *offer, struct uvmp_replay_event *event)
 	return "block";
 }
 
-/* Does what the machine asks for; returns the words to print. */
+/* Performs the step that the machine requests; returns the words to print. */
 static const char *perform(const struct uvmp_replay_action *action, struct offer *offer,
                            struct uvmp_replay_event *event)
 {

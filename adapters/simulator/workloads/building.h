@@ -5,8 +5,8 @@
 #include "interrupt.h"
 #include "progress.h"
 
-/* Shows how far it is (total 0: not known). False: the user has asked for the end; the workload cannot be
- * opened, and workload_open says why. */
+/* Shows the progress (total 0: not known). False: the user has interrupted the program; the workload cannot
+ * be opened, and workload_open says why. */
 static inline bool building_show(uint64_t done, uint64_t total)
 {
 	progress_show(&(struct progress_at){.kernel_done = done, .kernel_total = total}, 1);

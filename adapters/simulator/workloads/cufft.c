@@ -28,7 +28,7 @@ enum { NOWHERE = WORKLOAD_RANGES_MAX };
 #define COLUMNS       16u
 #define WARPS         8u
 
-/* The pass that runs. Everything is a power of two. */
+/* The pass that runs. All sizes are powers of two. */
 struct pass {
 	unsigned index, count;      /* of passes */
 	uint64_t radix, stride;     /* Rp and S; the last one has S = 1 */

@@ -75,7 +75,7 @@ __attribute__((format(printf, 3, 4))) static bool fail_at(struct reader *reader,
 	char text[SOURCE_ERROR_MAX];
 	va_list args;
 
-	if (reader->is_bad) /* what comes of the first failure does not count */
+	if (reader->is_bad) /* results after the first failure do not count */
 		return false;
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);

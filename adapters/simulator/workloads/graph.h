@@ -14,7 +14,7 @@ struct graph {
 	uint64_t vertices, edges; /* edges: length of edge[] */
 	uint64_t *offset;         /* [vertices + 1] */
 	uint32_t *edge;
-	uint32_t *weight; /* of each entry of edge[]; NULL unless asked for */
+	uint32_t *weight; /* of each entry of edge[]; NULL unless requested */
 };
 
 /* Vertices of a loaded graph are numbered 0..GRAPH_VERTEX_MAX: a slip in a file must not ask for all memory. */

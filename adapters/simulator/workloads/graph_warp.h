@@ -64,7 +64,7 @@ struct graph_state {
 	uint32_t root;		   /* where a search starts: the vertex with the most edges */
 	unsigned offsets, edges;   /* their ranges */
 	uint32_t pass;		   /* its number, from 0: also the level or colour in hand */
-	bool is_again;		   /* the flag by which the GPU asks for another pass */
+	bool is_again;		   /* the flag by which the GPU requests another pass */
 	bool is_filling;	   /* the kernel that runs is the one that fills the arrays */
 	bool is_second;		   /* it is the second one of its pass */
 	uint32_t *level;	   /* of each vertex, in searches by levels; the root's is 0 */
@@ -226,7 +226,8 @@ static inline void graph_go(struct workload_slot *slot, uint64_t step, uint32_t 
 }
 
 /* A kernel's first step: all threads load their elements, which chose those of the mask (of graph_alive());
- * they become own[0] and go on to step `then`, if there are any, else to `over`. False: no thread at all. */
+ * they become own[0] and continue with step `then`, if there are any, else with `over`. False: no thread at
+ * all. */
 bool graph_choose(struct workload *workload, struct workload_slot *slot, unsigned range, uint32_t bytes,
 		  uint32_t mask, uint64_t then, uint64_t over);
 

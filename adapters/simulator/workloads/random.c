@@ -1,5 +1,5 @@
 /* Random page touch, as Allen & Ge 2021 define it: each thread accesses one page, no two threads the same
- * one, in random order. A warp asks for its 32 pages with one instruction. The order is another one in each
+ * one, in random order. A warp accesses its 32 pages with one instruction. The order is another one in each
  * pass; it is computed, not stored, so that memory does not grow with the array. */
 #include <stdlib.h>
 

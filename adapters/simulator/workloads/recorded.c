@@ -1,9 +1,9 @@
-/* Rows as a workload; recorded.h says what becomes of them.
+/* Rows as a workload; recorded.h describes their use.
  *
- * Rows come in one order, and warps ask for theirs in another. So rows are read ahead, never beyond the end
- * of the kernel, into a list for each warp; all lists share one window of fixed size. A warp that has no row
- * in a full window idles until others have taken some. Since all warps of a kernel run at the same time these
- * others go on, so no warp waits for ever. */
+ * Rows are recorded in one order, and warps read theirs in another. So rows are read ahead, never beyond the
+ * end of the kernel, into a list for each warp; all lists share one window of fixed size. A warp that has no
+ * row in a full window idles until others have taken some. Since all warps of a kernel run at the same time,
+ * the others continue, so no warp waits without end. */
 #include "recorded.h"
 
 #include <stdlib.h>

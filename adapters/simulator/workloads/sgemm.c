@@ -115,8 +115,8 @@ static uint32_t flops_of(const struct square *square, uint64_t count)
 	return (uint32_t)(2 * square->rows.count * square->columns.count * count / WARPS);
 }
 
-/* The next up to 16 columns of the operands that lie along k; slot->row counts them. False: all are asked
- * for. More loads follow in the k-step if the warp has columns left or something across. */
+/* The next up to 16 columns of the operands that lie along k; slot->row counts them. False: all are
+ * requested. More loads follow in the k-step if the warp has columns left or something across. */
 static bool set_along(struct workload *workload, struct workload_slot *slot, const struct square *square,
                       bool has_across)
 {

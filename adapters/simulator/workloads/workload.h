@@ -1,7 +1,7 @@
 /* What the built-in workloads share.
  *
  * A workload is a sequence of kernels; a kernel is a grid of thread blocks, each of `warps` warps; a warp is
- * a sequence of steps. A step is what the warp asks for before it waits: a run of bytes that it walks from
+ * a sequence of steps. A step has the accesses of the warp before it waits: a run of bytes that it walks from
  * one page to the next (a span), a run of which it asks for all pages at once (at_once: neighbouring threads,
  * one load), or up to 32 addresses anywhere (lanes: a gather or scatter). Steps become page accesses: a run
  * one per page in ascending order, lanes one per page in the order in which the lanes name them first. An
@@ -64,7 +64,7 @@ struct workload_slot {
 	uint32_t lanes;	     /* or the number of addresses in lane[] */
 	uint32_t lane_bytes; /* bytes of each, not across a page boundary */
 	enum uvmp_access access;
-	bool at_once;	/* all pages of the span are asked for before the warp waits */
+	bool at_once;	/* all pages of the span are requested before the warp waits */
 	bool goes_on;	/* the warp does not wait before its next step; joined steps are never so */
 	uint32_t flops; /* floating-point (or as many integer) operations of all threads of the warp,
 	                 * done when the data has come */
@@ -198,7 +198,7 @@ static inline void workload_set_span(struct workload_slot *slot, uint64_t at, ui
 	slot->flops = 0;
 }
 
-/* The same, with all pages asked for at once: the threads of the warp, or unrolled loads. */
+/* The same, with all pages requested at once: the threads of the warp, or unrolled loads. */
 static inline void workload_set_wide(struct workload_slot *slot, uint64_t at, uint64_t bytes,
 				     enum uvmp_access access)
 {
@@ -221,8 +221,8 @@ static inline void workload_set_lanes(struct workload_slot *slot, uint32_t lanes
 	slot->flops = 0;
 }
 
-/* The warp does not wait for the step just set: it needs nothing of it before it asks for the next one, which
- * (if there is one) is of the same access kind. Both are on 32 pages at most. Always true. */
+/* The warp does not wait for the step just set: it needs no result of it before the next step, which (if
+ * there is one) is of the same access kind. Both are on 32 pages at most. Always true. */
 static inline bool workload_go_on(struct workload_slot *slot)
 {
 	slot->goes_on = true;

@@ -5,7 +5,7 @@
 
 #include "smart_evict.h"
 
-/* What leaves together: pages of one tree; none of it if nothing may. */
+/* Pages that are evicted together: pages of one tree; none if no page may be evicted. */
 struct smart_victims {
 	uint32_t tree;
 	uint32_t first; /* page that the order named */
@@ -61,7 +61,7 @@ void smart_list_remove(struct smart_evict *e, uint32_t tree, struct uvmp_region 
 
 /* May these pages leave [uvmsmart: evictable]? */
 bool smart_is_evictable(const struct smart_tree *tree, struct uvmp_region pages);
-/* Index of the first entry from `from` on whose own pages may leave; e->entries if there is none. */
+/* Index of the first entry from `from` on whose own pages may be evicted; e->entries if there is none. */
 uint32_t smart_find_evictable(const struct smart_evict *e, uint32_t from);
 
 /* -- victims -- */
