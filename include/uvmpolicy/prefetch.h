@@ -70,6 +70,7 @@ struct uvmp_prefetch_traits {
 	bool is_driver;	    /* decides as the driver does: for the CPU, too, and about pages that fault
 			     * although they are there. The others decide for GPUs, about pages that are
 			     * absent */
+	bool is_off;	    /* never prefetches: need not be asked */
 	bool may_repeat;    /* may be asked again about the same faults, as the driver asks after an eviction.
 			     * The others have counted them in their state */
 	bool has_tree;	    /* needs state->tree */

@@ -23,14 +23,17 @@ struct parameter {
 	uint16_t offset; /* of the field in its structure, bytes */
 	uint8_t bytes;	 /* of the field: 1, 4 or 8 */
 	uint8_t limit;	 /* enum parameter_limit */
+	bool is_pages;	 /* a number of pages of 4 KiB; decisions take pages of the host */
 	const char *(*choice)(uint32_t); /* name of a value; NULL: the value is a number */
 };
 
-#define PARAMETER(type, field, name, min, max, initial, scale, limit, choice, summary)                       \
+#define PARAMETER_OF(type, field, name, min, max, initial, scale, limit, is_pages, choice, summary)          \
 	{                                                                                                    \
 		name, summary, min, max, initial, scale, (uint16_t)offsetof(type, field),                    \
-			(uint8_t)sizeof(((type *)0)->field), limit, choice                                   \
+			(uint8_t)sizeof(((type *)0)->field), limit, is_pages, choice                         \
 	}
+#define PARAMETER(type, field, name, min, max, initial, scale, limit, choice, summary)                       \
+	PARAMETER_OF(type, field, name, min, max, initial, scale, limit, false, choice, summary)
 #define PARAMETER_NUMBER(type, field, name, min, max, initial, summary)                                      \
 	PARAMETER(type, field, name, min, max, initial, 1, LIMIT_NONE, NULL, summary)
 /* `count` values, named by choice(0) to choice(count - 1). */

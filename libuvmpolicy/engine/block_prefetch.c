@@ -1,5 +1,6 @@
 /* Block service: which further pages of the block are to arrive [driver: prefetch-in-service]. */
 #include "../base/bits_internal.h"
+#include "../prefetch/prefetch_internal.h"
 #include "block_service_internal.h"
 #include "controllers_internal.h"
 #include "job_internal.h"
@@ -86,7 +87,7 @@ static void ask_prefetcher(struct uvmp_service *s, struct job *job, uint32_t to)
 					    .utlbs = job->utlbs,
 					    .is_follow = job->is_follow};
 
-	if (params.prefetcher == UVMP_PREFETCH_NONE)
+	if (uvmpi_prefetch_traits(s)->is_off)
 		return;
 	job->present = residency ? uvmp_mask_weight(&residency->resident) : 0;
 	if (!uvmpi_prefetch_traits(s)->is_driver &&
@@ -153,14 +154,9 @@ void uvmpi_block_prefetch(struct uvmp_service *s, struct job *job)
 	add_prefetched(s, job, to);
 }
 
-/* Zheng's distances are in pages of 4 KiB, decisions in the host's. */
 void uvmpi_prefetch_scale(struct uvmp_service *s)
 {
-	struct uvmp_prefetch_params *params = &s->tuned.prefetch;
-	uint32_t smaller = s->page_bytes / UVMP_POLICY_PAGE_BYTES;
-
-	params->locality_pages = (params->locality_pages + smaller - 1u) / smaller;
-	params->sequential_pages = (params->sequential_pages + smaller - 1u) / smaller;
+	uvmpi_prefetch_params_scale(&s->tuned.prefetch, s->page_bytes / UVMP_POLICY_PAGE_BYTES);
 }
 
 void uvmpi_prefetch_switch(struct uvmp_service *s)

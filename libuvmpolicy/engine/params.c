@@ -185,20 +185,8 @@ static bool check_gpu(const struct uvmp_service_params *params, uint32_t gpu,
 	       check_size(params, gpu, roots, error);
 }
 
-/* Prefetchers with state of a range, which knows one GPU only. */
-static bool walks_ranges(enum uvmp_prefetcher prefetcher)
-{
-	return uvmp_prefetch_traits_of(prefetcher)->walks_ranges;
-}
-
-static bool is_full_walking(const struct uvmp_policy *policy)
-{
-	return policy->prefetch_full != UVMP_PREFETCH_FULL_SAME &&
-	       walks_ranges((enum uvmp_prefetcher)(policy->prefetch_full - 1u));
-}
-
-/* "a|b|c" as "a, b or c". */
-static void put_list(struct text *text, const char *list)
+/* "a|b|c" as "a, b or c", if `before_last` is " or ". */
+static void put_list(struct text *text, const char *list, const char *before_last)
 {
 	const char *last = list;
 
@@ -208,8 +196,28 @@ static void put_list(struct text *text, const char *list)
 		if (*list != '|')
 			put_char(text, *list);
 		else
-			put_text(text, list == last ? " or " : ", ");
+			put_text(text, list == last ? before_last : ", ");
 	}
+}
+
+/* Does the prefetcher of this field work with the host's GPUs? State of a range knows one GPU only. */
+static bool check_prefetcher(const struct uvmp_service_params *params, struct given given,
+			     enum uvmp_prefetcher prefetcher, struct uvmp_service_error *error)
+{
+	char why[UVMP_SERVICE_ERROR_MAX], names[UVMP_SERVICE_ERROR_MAX];
+	struct text text = {why, sizeof(why), 0}, list = {names, sizeof(names), 0};
+
+	for (uint32_t i = 0; i < UVMP_PREFETCH_COUNT; i++) {
+		if (!uvmp_prefetch_traits_of((enum uvmp_prefetcher)i)->walks_ranges)
+			continue;
+		put_text(&list, list.length != 0 ? "|" : "");
+		put_text(&list, uvmp_prefetch_name((enum uvmp_prefetcher)i));
+	}
+	put_list(&text, names, " and ");
+	put_text(&text, " know one GPU only");
+	return judge(error, given,
+		     params->processors->count == 2u || !uvmp_prefetch_traits_of(prefetcher)->walks_ranges,
+		     why);
 }
 
 /* Does the eviction order work with the host's page size? */
@@ -224,7 +232,7 @@ static bool check_pages(const struct uvmp_service_params *params, const struct u
 	put_text(&text, "pages of ");
 	put_number(&text, params->page_bytes / 1024u);
 	put_text(&text, " KiB need ");
-	put_list(&text, evictors);
+	put_list(&text, evictors, " or ");
 	return judge(error, evict, (needs->page_bytes & params->page_bytes) != 0, why);
 }
 
@@ -232,15 +240,13 @@ static bool check_support(const struct uvmp_service_params *params, struct uvmp_
 {
 	const struct given prefetch = {0, "policy->prefetch", params->policy->prefetch.prefetcher};
 	const struct given full = {0, "policy->prefetch_full", params->policy->prefetch_full};
-	bool has_one_gpu = params->processors->count == 2u;
 	struct uvmp_needs needs = {.size = sizeof(needs)};
 
 	(void)uvmp_policy_needs(params->policy, &needs); /* the policy is valid */
 	return check_pages(params, &needs, error) &&
-	       judge(error, prefetch, has_one_gpu || !walks_ranges(params->policy->prefetch.prefetcher),
-		     "sequential, locality, stride and next know one GPU only") &&
-	       judge(error, full, has_one_gpu || !is_full_walking(params->policy),
-		     "sequential, locality, stride and next know one GPU only");
+	       check_prefetcher(params, prefetch, params->policy->prefetch.prefetcher, error) &&
+	       (full.value == UVMP_PREFETCH_FULL_SAME ||
+		check_prefetcher(params, full, (enum uvmp_prefetcher)(full.value - 1u), error));
 }
 
 static enum uvmp_status check_gpus(const struct uvmp_service_params *params, struct uvmp_service_error *error)

@@ -38,6 +38,20 @@ void uvmp_prefetch_params_init(struct uvmp_prefetch_params *params, enum uvmp_pr
 		uvmpi_parameters_init(table[i]->parameter, table[i]->parameters, params);
 }
 
+void uvmpi_prefetch_params_scale(struct uvmp_prefetch_params *params, uint32_t smaller)
+{
+	for (uint32_t i = 0; i < UVMP_PREFETCH_COUNT; i++) {
+		for (uint32_t k = 0; k < table[i]->parameters; k++) {
+			const struct parameter *parameter = &table[i]->parameter[k];
+			uint64_t pages = uvmpi_field_get(params, parameter->offset, parameter->bytes);
+
+			if (parameter->is_pages)
+				uvmpi_field_set(params, parameter->offset, parameter->bytes,
+						(pages + smaller - 1u) / smaller);
+		}
+	}
+}
+
 /* [driver: threshold-zero]: the driver documents a threshold of 1..100 and accepts 0. */
 static bool are_params_valid(const struct prefetcher *prefetcher, const struct uvmp_prefetch_params *params)
 {

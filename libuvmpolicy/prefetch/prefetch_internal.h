@@ -41,6 +41,14 @@ const struct prefetcher *uvmpi_prefetcher_at(enum uvmp_prefetcher prefetcher);
 #define PREFETCH_PARAMETER(field, name, min, max, initial, summary)                                          \
 	PARAMETER_NUMBER(struct uvmp_prefetch_params, field, name, min, max, initial, summary)
 
+/* The same; the number counts pages of 4 KiB, and the field of a decision pages of the host. */
+#define PREFETCH_PAGES(field, name, min, max, initial, summary)                                              \
+	PARAMETER_OF(struct uvmp_prefetch_params, field, name, min, max, initial, 1, LIMIT_NONE, true, NULL, \
+		     summary)
+
+/* From pages of 4 KiB to pages of the host, of which each holds `smaller`; rounds up. */
+void uvmpi_prefetch_params_scale(struct uvmp_prefetch_params *params, uint32_t smaller);
+
 /* -- prefetch_common.c -- */
 
 /* *hint: `pages` go to processor `to` (UVMP_PROC_NONE: no pages); nothing follows, no basic blocks, no subtrees. */

@@ -63,8 +63,8 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 }
 
 static const struct parameter parameters[] = {
-	PREFETCH_PARAMETER(locality_pages, "locality_pages", 1, 512, 128,
-			   "pages of 4 KiB to fetch, the faulted page first"),
+	PREFETCH_PAGES(locality_pages, "locality_pages", 1, 512, 128,
+		       "pages of 4 KiB to fetch, the faulted page first"),
 };
 
 /* Zheng et al. [uvmsmart: zheng-prefetchers]: pages [p, p + locality_pages) of each faulting page p, cut at

@@ -55,8 +55,8 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 }
 
 static const struct parameter parameters[] = {
-	PREFETCH_PARAMETER(sequential_pages, "seq_pages", 1, 512, 1,
-			   "pages of 4 KiB that the cursor advances per decision"),
+	PREFETCH_PAGES(sequential_pages, "seq_pages", 1, 512, 1,
+		       "pages of 4 KiB that the cursor advances per decision"),
 };
 
 /* Zheng et al. (HPCA'16), made exact in [uvmsmart: zheng-prefetchers]: a cursor walks the range from its

@@ -111,6 +111,7 @@ static void test_traits(void **state)
 		assert_true(!traits->walks_ranges || traits->range_bytes != 0);
 		assert_false(traits->may_repeat && (traits->has_tree || traits->walks_ranges));
 		assert_true(!traits->has_threshold || traits->is_driver);
+		assert_int_equal(traits->is_off, i == UVMP_PREFETCH_NONE);
 	}
 	assert_true(uvmp_prefetch_traits_of(UVMP_PREFETCH_RANDOM)->has_random);
 	assert_true(uvmp_prefetch_traits_of(UVMP_PREFETCH_PATTERN)->has_touches);
