@@ -84,7 +84,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const char matrix[] =
-	        "%%MatrixMarket"; /* which may be symmetric: both ways, whatever is asked */
+	        "%%MatrixMarket"; /* which may be symmetric: both directions, with any request */
 	char *copy;               /* as fmemopen wants to be able to write */
 
 	if (!is_wanted(data, size))

@@ -683,8 +683,8 @@ static void event(struct host *h)
 
 /* -- the end -- */
 
-/* Limits of 0 are taken as they stand [driver: service-limit-zero]: such an engine replays for ever, and
- * serves nothing. */
+/* Limits of 0 are accepted [driver: service-limit-zero]: such an engine replays without end, and services no
+ * fault. */
 static bool has_end(const struct host *h)
 {
 	return !h->policy.quirks ||

@@ -1,4 +1,4 @@
-/* Fuzzing of the vector reader and of every kind. Whatever the bytes are, decide and check end, and
+/* Fuzzing of the vector reader and of every kind. For any bytes, decide and check terminate, and
  *  - both accept or refuse the same input, with the same words;
  *  - what decide prints for accepted input is right in the eyes of check, and decide prints it again byte for
  * byte;

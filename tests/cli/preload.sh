@@ -228,10 +228,10 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null 2>&1; then
 		programs as_nobody
 		mkdir -m 777 "$work/theirs"
 		(cd "$work/theirs" && UVMP_RUN_USER_MODE=1 as_nobody "timeout 100 $preloaded $limits -- $work/preload_calls") >"$work/out" 2>"$work/err"
-		judge $? 'preload_calls as nobody'
+		judge $? 'preload_calls as an ordinary user'
 		grep '^FAIL' "$work/out"
 	else
-		echo 'skipped: nobody may not use userfaultfd here'
+		echo 'skipped: ordinary users may not use userfaultfd here'
 	fi
 else
 	echo 'skipped: an ordinary user for real: not root, or no setpriv'

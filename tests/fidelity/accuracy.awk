@@ -1,5 +1,5 @@
 # The tables of docs/accuracy.md. Reads rows.txt, then results.txt, then the page: prints the page with the text between
-# `<!-- results -->` and `<!-- end of results -->` made anew.
+# `<!-- results -->` and `<!-- end of results -->` made again.
 function kind_of(id) {
 	if (unit[id] == "ordering")
 		return "orderings"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Checks which rows count (check.awk) and makes the tables of the page anew from rows.txt and results.txt, without any run.
+# Checks which rows count (check.awk) and makes the tables of the page again from rows.txt and results.txt, without any run.
 # usage: accuracy.sh PAGE. Exit status: 1 if a row is counted that must not be.
 set -eu
 here=$(dirname "$0")

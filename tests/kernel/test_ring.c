@@ -1,5 +1,5 @@
 /* The way of a fault: rings that are too small, duplicates, every replay policy, prefetch instructions,
- * faults that cannot be serviced, access counters. Whatever the ring loses, every access is performed
+ * faults that cannot be serviced, access counters. Even if the ring loses entries, every access is performed
  * once. */
 #include <errno.h>
 #include <pthread.h>

@@ -89,7 +89,7 @@ static bool is_same_entry(const struct uvmp_fault *a, const struct uvmp_fault *b
 	       a->num_instances == b->num_instances;
 }
 
-/* What holds for every batch, whatever was in the buffer. */
+/* Properties of every batch, with any contents of the buffer. */
 static const char *check_batch(const struct timed *m)
 {
 	uint32_t order[RING_MAX], representatives = 0, instances = 0, pending = 0;

@@ -32,7 +32,7 @@ static bool last_of_utlb(const struct naive_fetch *out, const struct history *hi
 	return any;
 }
 
-/* Latest new representative before n; without [driver: lost-merge], whatever has replaced it since. */
+/* Latest new representative before n; without [driver: lost-merge], any entry that has replaced it since. */
 static uint32_t last_of_batch(const struct history *history, uint32_t n, bool quirks)
 {
 	uint32_t last = 0;

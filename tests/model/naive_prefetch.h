@@ -24,7 +24,7 @@ void naive_stride(const struct uvmp_prefetch_params *params, struct naive_stream
                   const bool faulted[NAIVE_PAGES], long first, long end, long pages,
                   bool wanted[NAIVE_PAGES]);
 
-/* May this page of the block come along at all? */
+/* May this page of the block be prefetched? */
 bool naive_admits(const struct uvmp_prefetch_facts *facts, unsigned page);
 
 /* What density would do, and whether the block then holds enough to go on with the next. */

@@ -533,7 +533,7 @@ static bool is_local_only(const struct naive_service *n, const struct range *ran
 	       (range->preferred == p && !in(n->processors.no_memory, p));
 }
 
-/* [driver: va-policy]: the highest right that is possible from afar. */
+/* [driver: va-policy]: the highest right that is possible remotely. */
 static uint8_t remote_right(const struct naive_service *n, const struct block *b, uint32_t i, uint32_t p,
                             uint32_t holder)
 {
@@ -595,7 +595,7 @@ static void map_evicted(struct naive_service *n, struct block *b, uint32_t gpu, 
 			map_remote(n, UVMP_CAUSE_EVICTION, b, p, pages, for_address);
 }
 
-/* Where the memory of a GPU goes on somewhere else. */
+/* The page at which the memory of a GPU continues at another offset. */
 static void mark_cuts(const struct naive_service *n, const struct block *b, uint32_t gpu, bool *cut)
 {
 	uint64_t behind = UINT64_MAX;
@@ -1423,7 +1423,7 @@ static struct uvmp_action *emit_copy(struct naive_service *n, enum uvmp_cause ca
 	return action;
 }
 
-/* What comes for the step (NULL: nothing) and what leaves (NULL: nothing), in the order of the plan. */
+/* Incoming pages of the block service (NULL: none) and evicted pages (NULL: none), in the order of the plan. */
 static void emit_copies(struct naive_service *n, const struct step *s, const struct uvmp_copy *in,
                         uint32_t ins, const struct eviction *e)
 {

@@ -793,7 +793,7 @@ static void account(struct service_case *c, const struct uvmp_action *action, ui
 }
 
 /* A bottom half ends: batches, and for each a second one to cancel precisely; others were flushed as a whole.
- * And it goes on for a reason: a fault, a batch, an eviction. */
+ * And it continues for a reason: a fault, a batch, an eviction. */
 static void bound(struct service_case *c, const struct uvmp_action *action, uint32_t count)
 {
 	uint64_t most;

@@ -85,8 +85,8 @@ bool tbn_case_arrive(struct tbn_case *c, const uvmp_mask *pages)
 	for (uint32_t p = 0; p < c->block.pages; p++) {
 		if (!uvmp_mask_test(pages, p))
 			continue;
-		/* [uvmsmart: user-prefetch-bypasses-tree] mended: the tree hears of a page that nobody had
-		 * asked for. */
+		/* [uvmsmart: user-prefetch-bypasses-tree] mended: the tree counts a page that no decision
+		 * requested. */
 		if (!c->params.quirks && !uvmp_mask_test(&c->resident, p) && !uvmp_mask_test(&c->pending, p))
 			uvmp_tree_add(&c->tree, p, 1, false);
 		uvmp_mask_set(&c->resident, p);

@@ -1,4 +1,4 @@
-# What must hold, whatever the presets do. One line for each statement that does not; exit status 1 if there is any.
+# Statements that must hold with any presets. One line for each that does not; exit status 1 if there is any.
 
 # Presets that leave pages in the CPU's memory, by design: they may move less than must be moved.
 function may_stay(p) {
@@ -17,7 +17,7 @@ function check(w, s, p, full,    k) {
 	}
 	for (k = 1; k <= seeds; k++) {
 		checked++
-		# the program is the same whatever the policy is
+		# the program is the same with every policy
 		if (value[w, s, p, k, "pages_touched"] != value[w, s, 1, k, "pages_touched"])
 			bad(w, s, p, "touched " value[w, s, p, k, "pages_touched"] " pages, " preset[1] " " value[w, s, 1, k, "pages_touched"])
 		if (kind[w] == "fixed" && value[w, s, p, k, "accesses"] != value[w, s, 1, k, "accesses"])

@@ -11,8 +11,8 @@
  * list names the n-th oldest page, evict.h the n-th page of an unordered array. For the same reason the list
  * can protect its cold end by a reserve and evict.h cannot.
  *
- * lfu2m evicts an incomplete tree if no other is left, where the list evicts nothing for ever
- * [uvmsmart: incomplete-tree-stays].
+ * lfu2m evicts an incomplete tree if no other tree remains; the list then never evicts [uvmsmart:
+ * incomplete-tree-stays].
  *
  * lru, clock2m and mhpe are not orders of UVM Smart (test_every_order_is_held).
  *
@@ -310,8 +310,8 @@ static void test_random(void **state)
 			for_both_seeds(same_set, &orders[i]);
 }
 
-/* [uvmsmart: incomplete-tree-stays]: the list never evicts an incomplete tree. The library spares it while a
- * complete tree is left, and evicts it then, because the original would wait for ever. */
+/* [uvmsmart: incomplete-tree-stays]: the list never evicts an incomplete tree. The library protects it while
+ * a complete tree remains, and evicts it afterwards, because the original would wait without end. */
 static void incomplete_last(const struct order *order, uint64_t *random)
 {
 	static struct pair p;

@@ -150,7 +150,7 @@ static void test_conservation(void **unused)
 
 /* -- the pool -- */
 
-/* Over all levels of the bitmap: what comes out is always the smallest of what is in. */
+/* Over all levels of the bitmap: the removed element is always the smallest. */
 static void check_pool(uint64_t seed, uint32_t roots)
 {
 	struct uvmp_pmm_params params = {roots, 0, 0, true, true};

@@ -2,7 +2,7 @@
  * any:
  *  - the destination has memory, and only reads are duplicated;
  *  - the requester can use the page where it is put, or it is put where it was not asked for (pin, forced);
- *  - nobody both loses a right and is the requester; victims keep less than they had;
+ *  - the requester never loses a right; victims keep less than they had;
  *  - others can map the destination and never get more than the requester.
  */
 #include <stdarg.h>

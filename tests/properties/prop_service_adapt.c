@@ -155,7 +155,7 @@ static void event(uint64_t *kernel)
 	assert_true(uvmp_service_check(e.service));
 }
 
-/* The host of an engine whose arena is short gives it more, once: then what waited goes on. */
+/* The host of an engine whose arena is short gives it more, once: then waiting operations continue. */
 static void grow_if_short(bool *has_grown)
 {
 	static _Alignas(64) uint8_t more[1 << 20];

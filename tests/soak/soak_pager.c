@@ -1,5 +1,5 @@
-/* No write is ever lost: threads that read, write, copy, zero, clear, allocate, free, prefetch and advise
- * managed memory that is eight times the budget, beside a model that knows what every word must hold.
+/* No write is lost: threads that read, write, copy, zero, clear, allocate, free, prefetch and advise managed
+ * memory that is eight times the budget, beside a model that knows what every word must hold.
  *
  *   soak_pager [SECONDS [SEED [THREADS [BUDGET_MIB [STORE [POLICY]]]]]]      STORE: mem, zstd, map,
  * file:PATH, any
@@ -11,8 +11,8 @@
  *
  * Who may write a word is fixed by its place: an area is striped by words, lines, pages or 64 KiB among the
  * threads, or belongs to one thread. Its owner knows what it holds. Others read it too, and know what it
- * holds if nobody was writing to its page meanwhile: each page counts what was begun and what was ended. No
- * two values that are written are the same, so stale, misplaced and torn words show. */
+ * holds if no thread was writing to its page meanwhile: each page counts what was begun and what was ended.
+ * No two values that are written are the same, so stale, misplaced and torn words show. */
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>

@@ -6,7 +6,7 @@
  *             uvmp_service_page by engine_agrees
  *   failures  a script: the next, or the n-th, action of a kind ends with a status
  *   hook      called with each action before it is completed, to let things happen in mid-flight
- *   waiting   with is_replaying: faults that were reported and not satisfied (for prefetches nobody waits); a
+ *   waiting   with is_replaying: faults that were reported and not satisfied (no access waits for prefetches); a
  *             REPLAY reports them again, a CANCEL takes them away
  *
  * Typical use:
@@ -75,7 +75,7 @@ struct engine {
 	struct uvmp_service *service;
 	void *memory;
 	size_t bytes;
-	uint64_t now_ns, step_ns; /* time goes on by step_ns with each action */
+	uint64_t now_ns, step_ns; /* time advances by step_ns with each action */
 	bool is_checking;	  /* uvmp_service_check after each action */
 	bool is_replaying;
 	const char *hidden[12];

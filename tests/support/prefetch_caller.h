@@ -1,6 +1,6 @@
 /* Plays the caller of the prefetchers that cross blocks, over one range cut into blocks of equal size:
- * decides for each block with faults, and goes on wherever hint->follow leads, as struct uvmp_prefetch_hint
- * states. */
+ * decides for each block with faults, and then for each block that hint->follow names, as struct
+ * uvmp_prefetch_hint states. */
 #ifndef PREFETCH_CALLER_H
 #define PREFETCH_CALLER_H
 

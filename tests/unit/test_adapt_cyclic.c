@@ -126,7 +126,7 @@ static void test_prefetched(void **unused)
 	assert_true(is_pinned);
 }
 
-/* Too much was evicted in between: the block begins anew. */
+/* Too much was evicted in between: the count of returns starts from 0. */
 static void test_reach(void **unused)
 {
 	(void)unused;

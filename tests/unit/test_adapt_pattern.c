@@ -127,18 +127,18 @@ static void test_bounds(void **state)
 	second = launch(20);
 	record(30, 2);
 	end(second, 30);
-	record(31, 0); /* nobody's */
+	record(31, 0); /* of no kernel */
 	expect(UVMP_PATTERN_LINEAR_REUSE, UVMP_PATTERN_EVICT_TREE);
 }
 
-/* What comes before the report of a launch in the same cycle belongs to the kernel, what is older to nobody.
+/* Records before the report of a launch in the same cycle belong to the kernel, older records to no kernel.
  */
 static void test_taken_in(void **state)
 {
 	(void)state;
 	record(9, 3);
 	record(9, 3);
-	record(10, 2); /* runs backwards, but from a record of nobody */
+	record(10, 2); /* descends, but from a record of no kernel */
 	record(10, 4);
 	expect(UVMP_PATTERN_UNDECIDED, UVMP_PATTERN_KEEP);
 	launch(10);

@@ -14,7 +14,7 @@
 #include "support/seed.h"
 #include "uvmpolicy/uvmpolicy.h"
 
-/* One step of a stream: an access, or somebody takes the unit. */
+/* One step of a stream: an access, or the unit is freed. */
 struct step {
 	uint8_t unit;
 	bool is_take, is_write;
@@ -488,7 +488,7 @@ static void test_freed(void **unused)
 	expect(2, 0, 0, 0, 0);
 }
 
-/* A unit goes when nothing is left of it, and begins anew when there is something again. */
+/* A unit ends when all of it is freed, and starts as new when a part of it is managed again. */
 static void test_freed_parts(void **unused)
 {
 	(void)unused;
@@ -576,7 +576,7 @@ static void test_cpu(void **unused)
 	expect(0, 1, 1, 1, 0);
 }
 
-/* What nobody has used need not come from anywhere; from then on it is like the rest. Calls say nothing. */
+/* A page that was never used needs no copy; later it is like the others. Calls do not count. */
 static void test_fresh(void **unused)
 {
 	(void)unused;

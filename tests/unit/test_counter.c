@@ -159,7 +159,7 @@ static void test_trimming(void **unused)
 	assert_int_equal(expand(&facts, notes, 2), 0xf01);
 }
 
-/* [driver: trimmed-notifications]: a notification whose own pieces are nobody's, or that has none, trims
+/* [driver: trimmed-notifications]: a notification whose 64 KiB parts have no owner, or that names none, trims
  * too; one beyond the chunk adds.
  */
 static void test_trimming_order(void **unused)

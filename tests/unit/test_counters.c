@@ -1,5 +1,5 @@
-/* The access counters of the simulated GPU: what is counted, when they notify, what comes of it, and when
- * they are heard of again. */
+/* The access counters of the simulated GPU: which accesses count, when a counter notifies, what the
+ * notification causes, and when the counter notifies again. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -566,7 +566,8 @@ static void least_frequently(void **state)
 	ASSERT_VICTIMS(&evict, 1, 3, 0, 2);
 }
 
-/* What is spared goes when nothing else is left, whatever its touches, until it is forgotten. */
+/* Protected units are evicted when no other unit remains, independent of their touches, until the protection
+ * ends. */
 static void spared(void **state)
 {
 	uint64_t memory[MEMORY_WORDS(UNITS)];
@@ -629,7 +630,7 @@ static void reserve_in_floats(void **state)
 	free(memory);
 }
 
-/* Somebody else counts. */
+/* Counts of the caller instead of touches. */
 static void weights(void **state)
 {
 	uint64_t memory[MEMORY_WORDS(UNITS)];
@@ -737,7 +738,7 @@ static void mhpe_partitions(void **state)
 	uvmp_evict_remove(&evict, 1);
 	uvmp_evict_remove(&evict, 2);
 	uvmp_evict_forget(&evict, 0);
-	ASSERT_VICTIMS(&evict, 4, 5, 6, 7, 8); /* none is old any more */
+	ASSERT_VICTIMS(&evict, 4, 5, 6, 7, 8); /* none is old now */
 	come(&evict, 9, 3);
 	ASSERT_VICTIMS(&evict, 7, 6, 5, 4, 8, 9, 10, 11);
 	come(&evict, 12, 4);

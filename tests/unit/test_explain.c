@@ -381,8 +381,8 @@ static void test_small_blocks(void **unused)
 	check_reasons(6, 1, OWN);
 }
 
-/* A block that begins 5 pages behind a big-page boundary. Trees begin at the boundary, and what comes with
- * the first node leaves out the first 5 pages [driver: padding-clamp]. */
+/* A block that begins 5 pages behind a big-page boundary. Trees begin at the boundary, and the pages fetched
+ * with the first node exclude the first 5 pages [driver: padding-clamp]. */
 static void test_padding(void **unused)
 {
 	(void)unused;
@@ -399,7 +399,7 @@ static void test_padding(void **unused)
 	check_reasons(5 + 9, 1, SUBTREE("3 of the 4", "its", "236 KiB at 0x7f0000005000"));
 }
 
-/* All of the block came, all of it left. */
+/* All pages of the block arrived and were evicted. */
 static void start_evicted(void)
 {
 	start_log();
@@ -413,7 +413,7 @@ static void start_evicted(void)
 static void test_after_eviction(void **unused)
 {
 	(void)unused;
-	start_evicted(); /* nothing is there any more */
+	start_evicted(); /* no page is resident */
 	add_faulted(0, 1, "500", 1);
 	add_fetched(0, 1, "496-499", " faulted=1 subtree=496-511");
 	add_fetched(0, 1, "501-511", " faulted=1 subtree=496-511");
@@ -433,7 +433,7 @@ static void test_after_eviction(void **unused)
 	check_reasons(70, 1, OWN);
 }
 
-/* Only what is freed is gone, and who frees memory has nothing in it. */
+/* Only freed pages lose their residency; the block that frees memory has no page in it. */
 static void test_freed_part(void **unused)
 {
 	(void)unused;
@@ -542,7 +542,7 @@ static void test_duplicates(void **unused)
 	add_other("map", "demand", "0-47", " from=2 to=2 right=r batch=1");
 	add_faulted(0, 1, "48", 1);
 	add_fetched(0, 1, "49-63", " faulted=1 present=48 subtree=48-63");
-	add_other("map", "demand", "48-63", " from=1 to=2 right=r batch=1"); /* from afar */
+	add_other("map", "demand", "48-63", " from=1 to=2 right=r batch=1"); /* remote */
 	check_reasons(60, 1, OWN);
 	/* An eviction takes the copies of GPU 2 too. */
 	add_eviction("0-63");
@@ -674,7 +674,7 @@ static void test_thrashing(void **unused)
 	        "0x7f0000005678: arrived 1 time: 1 pin; evicted 0 times; throttled 1 time; pinned 2 times\n");
 }
 
-/* Patterns are told in every story: they decide what leaves next. They say nothing of the page itself. */
+/* Every story has the patterns, since they select the next victims. They do not describe the page itself. */
 static void test_patterns(void **unused)
 {
 	struct explain_query query = {

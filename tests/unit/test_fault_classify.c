@@ -196,7 +196,7 @@ static void test_already_mapped(void **state)
 	assert_skipped(v);
 }
 
-/* [driver: block-walk] asks whether the entry before is fatal, for whatever reason */
+/* [driver: block-walk] asks whether the entry before is fatal, for any reason */
 static void test_fault_that_was_fetched_as_fatal(void **state)
 {
 	struct uvmp_fault write = fault(5, UVMP_ACCESS_WRITE, W, 1);
@@ -214,8 +214,8 @@ static void test_fault_that_was_fetched_as_fatal(void **state)
 	assert_serviced(v, UVMP_ACCESS_READ, R);
 }
 
-/* [driver: batch-walk]: no range holds the address. Whatever the rights, a prefetch is invalid and the
- * rest is cancelled. */
+/* [driver: batch-walk]: no range holds the address. With any rights, a prefetch is invalid and the other
+ * accesses are cancelled. */
 static void test_unmapped(void **state)
 {
 	(void)state;

@@ -535,7 +535,7 @@ static void test_fetch_bad_entries(void **state)
 		f.ring[(13u + at) % RING].utlb = UTLBS;
 		assert_refused(&f, UVMP_FETCH_ALL, f.put, UVMP_ERR_RANGE);
 
-		/* behind the limit nobody looks */
+		/* entries after the limit are not read */
 		f.params.max_batch = at + 1u;
 		f.ring[(13u + at) % RING].utlb = 0;
 		f.ring[(13u + at + 1u) % RING].utlb = UTLBS;

@@ -1,5 +1,5 @@
-/* The GPU by itself, with nobody behind it: the test takes the faults and changes the page tables. Most runs
- * have one SM, so that every count can be said beforehand. */
+/* The GPU alone, without a driver: the test takes the faults and changes the page tables. Most runs have one
+ * SM, so that every count is known in advance. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -710,7 +710,7 @@ static void test_remote_latency(void **unused)
 }
 
 /* Warps whose page is far off do not hold up the others: those go on, and thread blocks behind them come. */
-static void test_far_pages_hold_up_nobody(void **unused)
+static void test_far_pages_delay_no_warp(void **unused)
 {
 	(void)unused;
 	choose(1);
@@ -753,7 +753,7 @@ int main(void)
 		cmocka_unit_test(test_oldest_leaves),
 		cmocka_unit_test(test_remote),
 		cmocka_unit_test(test_remote_latency),
-		cmocka_unit_test(test_far_pages_hold_up_nobody),
+		cmocka_unit_test(test_far_pages_delay_no_warp),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* More thread blocks than fit, SMs that stand still, and far-fault MSHRs: the GPU by itself, with the test in
- * the driver's place. Whatever the limits are and whenever they change, each warp's work is done once. */
+/* More thread blocks than fit, stopped SMs, and far-fault MSHRs: the GPU alone, with the test in place of the
+ * driver. For all limits and all changes of limits, each warp's work is done once. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -163,7 +163,8 @@ static void test_a_switch_takes_time(void **unused)
 	close_run();
 }
 
-/* What waits inside may be woken outside, and goes on when it is let in; uTLBs are locked. */
+/* A warp that waits in a running block may be woken after the block is switched out, and continues when it is
+ * switched in; uTLBs are locked. */
 static void test_woken_outside(void **unused)
 {
 	(void)unused;
@@ -173,7 +174,7 @@ static void test_woken_outside(void **unused)
 	open_run("regular:bytes=512k,passes=1,threads=64");
 	limit(0, 1);
 	launch();
-	assert_int_equal(take_faults(128), 128); /* the lock of those that went out holds nobody up */
+	assert_int_equal(take_faults(128), 128); /* the lock of switched-out warps delays no warp */
 	map_pages(0, 64);
 	gpu_replay(gpu, gpu_now_ns(gpu));
 	take_faults(128);
@@ -262,7 +263,7 @@ static void test_the_last_stand_still(void **unused)
 
 /* Warps on an SM that stands still wait, also if their pages come; when the others have nothing left they go
  * on. */
-static void test_nobody_is_left_behind(void **unused)
+static void test_no_warp_is_left_behind(void **unused)
 {
 	(void)unused;
 	choose(2, 4096);
@@ -312,7 +313,7 @@ static void test_same_page_once(void **unused)
 	open_shared(4096); /* one iteration: 256 warps of 128 bytes, 32 to a page */
 	assert_int_equal(take_faults(16), 8);
 	assert_int_equal(counts().mshr_merged, 8 * 31);
-	/* who waits for one page is notified, and nobody else; no replay is needed */
+	/* only the warps that wait for one page are notified; no replay is needed */
 	map_pages(3, 1);
 	assert_int_equal(take_faults(16), 1); /* 32 warps have gone on, to the next that they want */
 	assert_int_equal(counts().accesses, 32);
@@ -384,7 +385,7 @@ static void test_notification_gives_a_turn(void **unused)
 	close_run();
 }
 
-/* -- whatever the limits -- */
+/* -- all limits -- */
 
 static uint64_t random_state;
 
@@ -491,7 +492,7 @@ int main(void)
 		cmocka_unit_test(test_limit_falls),
 		cmocka_unit_test(test_limit_of_limits),
 		cmocka_unit_test(test_the_last_stand_still),
-		cmocka_unit_test(test_nobody_is_left_behind),
+		cmocka_unit_test(test_no_warp_is_left_behind),
 		cmocka_unit_test(test_same_page_once),
 		cmocka_unit_test(test_replay_leaves_the_buffer),
 		cmocka_unit_test(test_full_table),

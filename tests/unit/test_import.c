@@ -1,5 +1,5 @@
-/* Unit tests of the importers: what each makes of small inputs, to the byte, and what each refuses. Whatever
- * is written must be readable as a trace. Published files are imported where they are there. */
+/* Unit tests of the importers: the exact output of each for small inputs, and the inputs that each refuses.
+ * Every output must be readable as a trace. Published files are imported if they are present. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -454,7 +454,7 @@ static void nvprof(void **state)
 	        ROW("12.007ms", "1.0000us", "             -", "              -", "second [109]")
 	                ROW("12.009ms", "       -", "   PC 0x400b82", "       0x220000", CPU_FAULT)
 	                        ROW("1.20000s", "10.000us", "             1", "       0x240000",
-	                            GPU_FAULT) /* no kernel any more */
+	                            GPU_FAULT) /* no kernel runs now */
 	        "\nRegs: Number of registers used per CUDA thread.\n";
 
 	(void)state;

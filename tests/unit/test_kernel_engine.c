@@ -367,7 +367,8 @@ static void test_arena_doubles(void **state)
 	stop(memory);
 }
 
-/* The seventh piece beside the first is the last: without room too nobody asks for another. */
+/* The seventh segment after the first is the last: the engine requests no further segment, even without
+ * memory. */
 static void test_arena_has_eight_pieces(void **state)
 {
 	void *memory, *small[6];
@@ -430,8 +431,8 @@ static void bounce(void)
 	now_ns += 100000;
 }
 
-/* A page bounces until it is pinned. From then on nobody faults; the timer alone ends the pin, and is set no
- * more. */
+/* A page thrashes until it is pinned. From then on there are no faults; only the timer ends the pin, and it
+ * is not set again. */
 static void test_time_alone_unpins(void **state)
 {
 	struct uvmp_page_state page = {.size = sizeof(page)};

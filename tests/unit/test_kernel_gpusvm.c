@@ -194,7 +194,7 @@ static void test_density_chooses_the_ranges(void **state)
 	assert_on_device(0, 16);
 	assert_int_equal(fault(16), 0);
 	assert_on_device(0, 32);
-	assert_int_equal(fault(40), 0); /* 48 of 64 pages: the rest comes along, in a range of its own */
+	assert_int_equal(fault(40), 0); /* 48 of 64 pages: the rest is fetched too, in a separate range */
 	assert_on_device(0, 64);
 	assert_int_equal(ranges, 4);
 	assert_int_equal(fault(5), 0); /* it is there: nothing moves twice */

@@ -234,7 +234,7 @@ static void uvmsmart_cycles(void **state)
 			assert_int_equal(ns, (row[i].cycles * 1000 + 1480) / 1481);
 		}
 	}
-	/* endless ones: 12 * 2^30 bytes a second; what the formula does not reach goes on at that rate */
+	/* endless ones: 12 * 2^30 bytes a second; sizes beyond the formula continue at that rate */
 	assert_int_equal(model_link_mb_s(&link, MODEL_TO_CPU), 12884);
 	assert_int_equal(model_link_time(&link, MODEL_TO_CPU, UINT64_C(12884) * 6000000), 6000000000);
 	assert_true(model_link_time(&link, MODEL_TO_CPU, PCIE_BYTES_MAX) <

@@ -35,7 +35,7 @@ static void assert_next(uint32_t entry, uint32_t warp)
 	assert_int_equal(waiter.number, warp % 64);
 }
 
-static void assert_nobody(uint32_t entry)
+static void assert_no_waiter(uint32_t entry)
 {
 	struct mshr_waiter waiter;
 
@@ -61,15 +61,15 @@ static void test_pages_and_waiters(void **unused)
 	wait_for(seven, 3);
 	assert_next(seven, 1); /* in the order of coming */
 	assert_next(seven, 3);
-	assert_nobody(seven);
+	assert_no_waiter(seven);
 	mshr_drop(&mshr, seven);
 	assert_int_equal(mshr_find(&mshr, 7), MSHR_NONE);
 	assert_int_equal(mshr.oldest, eight);
 	assert_next(mshr.size, 100);
-	assert_nobody(mshr.size);
+	assert_no_waiter(mshr.size);
 	seven = mshr_add(&mshr, 9);
 	assert_int_not_equal(seven, MSHR_NONE);
-	assert_nobody(seven); /* it is a new one */
+	assert_no_waiter(seven); /* it is a new one */
 	assert_false(mshr.entry[seven].is_written);
 	assert_next(eight, 2);
 	mshr_drop(&mshr, eight);

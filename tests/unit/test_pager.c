@@ -1,4 +1,4 @@
-/* The pager with real faults: reads return what was written, whatever is evicted and loaded meanwhile. */
+/* The pager with real faults: reads return what was written, while other pages are evicted and loaded. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -99,7 +99,7 @@ static void test_a_file_in_use_is_left_alone(void **state)
 	{
 		struct uvmp_pager *pager = open_with(8 * MIB, NULL, store);
 
-		assert_int_equal(access(path, F_OK), -1); /* nothing is left behind, whatever happens */
+		assert_int_equal(access(path, F_OK), -1); /* no file is left behind in any case */
 		uvmp_pager_destroy(pager);
 	}
 	close(fd);

@@ -1156,7 +1156,7 @@ static bool spans(uint8_t *memory, size_t bytes)
 	return is_right;
 }
 
-/* Were it to fault for ever, the alarm would end it. */
+/* If the access faulted without end, the alarm would end the test. */
 static void test_one_instruction_needs_four_blocks(void **state)
 {
 	static const char *const policy[] = {"preset=nvidia-595", "preset=uvmsmart", "preset=uvmsmart-tbn",

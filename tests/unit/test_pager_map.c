@@ -20,7 +20,7 @@
 #include "support/paging.h"
 #include "store.h"
 
-/* Behind the pager's back, whatever the C library makes of these. */
+/* Without the pager's knowledge, independent of the C library's wrappers. */
 static void unmap(void *memory, size_t bytes)
 {
 	assert_int_equal(syscall(SYS_munmap, memory, bytes), 0);
@@ -168,7 +168,7 @@ static void test_map_and_fork(void **state)
 	write_from(memory, 0, 8192, 0);
 	assert_int_equal(pipe(ready), 0);
 	pid = fork();
-	if (pid == 0) { /* reads what was at the fork, after the parent has written all anew */
+	if (pid == 0) { /* reads the contents at the time of the fork, after the parent has written all pages again */
 		if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur > 600 &&
 		    uvmp_pager_next_descriptor(pager, 0) < 512)
 			_exit(8);

@@ -1,4 +1,4 @@
-/* Tests of tasks in processes: every answer arrives once, whatever becomes of the others. */
+/* Tests of tasks in processes: every answer arrives once, whether the other tasks succeed or not. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -98,7 +98,7 @@ static void a_crash_takes_no_other_with_it(void **state)
 			assert_true(context.taken[i] <= 1);
 		assert_int_equal(context.taken[TASKS - 1], 0);
 	}
-	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* nobody is left behind */
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* no process is left behind */
 }
 
 /* A failure ends the slow ones behind it. */

@@ -14,7 +14,7 @@
 static struct uvmp_copy copy[UVMP_PLAN_COPIES_MAX];
 
 /* The CPU and GPUs 1..4. Every GPU can map system memory, 1 and 2 each other's; 1 and 2 and 1 and 4 have a
- * fast link; the CPU can map nobody's. */
+ * fast link; the CPU can map no GPU's memory. */
 static const struct uvmp_processors five = {
         .count = 5,
         .can_access = {1, 1 | 2 | 4, 1 | 2 | 4, 1 | 8, 1 | 2 | 16},
@@ -32,8 +32,8 @@ struct move {
 	uint32_t most_pages;
 };
 
-/* Transfers as text: F or P (fault, prefetch), first page + number of pages, source > destination; "z" where
- * nobody holds the pages, "~" behind a first leg: "F0+4:0>1 P4+12:z>1". */
+/* Transfers as text: F or P (fault, prefetch), first page + number of pages, source > destination; "z" if no
+ * processor holds the pages, "~" behind a first leg: "F0+4:0>1 P4+12:z>1". */
 static void write_copies(uint32_t count, char *text, size_t size)
 {
 	size_t at = 0;
@@ -165,7 +165,7 @@ static void test_staged(void **state)
 	/* 4 can map 1, 1 cannot map 4 */
 	assert_copies((struct move){4, "0", "0", 0, {NULL, "0"}, NULL, 0}, "F0+1:1>4");
 	assert_copies((struct move){1, "0", "0", 0, {NULL, NULL, NULL, NULL, "0"}, NULL, 0}, "F0+1:4>1");
-	/* the CPU can map neither, and needs nobody in between */
+	/* the CPU can map neither, and needs no processor in between */
 	assert_copies((struct move){0, "0", "0", 0, {NULL, NULL, NULL, "0"}, NULL, 0}, "F0+1:3>0");
 }
 

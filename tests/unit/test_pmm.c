@@ -456,7 +456,7 @@ static void test_batches(void **unused)
 	assert_false(uvmp_pmm_in_pool(pmm, 0));
 }
 
-/* The pool gives the lowest root, whatever the number of words in its bitmap. */
+/* The pool gives the lowest root, for any number of words in its bitmap. */
 static void test_pool_gives_the_lowest(void **unused)
 {
 	static const uint32_t sizes[] = {1, 63, 64, 65, 4096, 4097};
@@ -719,7 +719,7 @@ static void test_marks_of_whole_chunks(void **unused)
 		mark(pmm, c[2], UVMP_MARK_USED); /* in eviction: no effect */
 		assert_queues(pmm, "|1|0 3||");
 		abort_eviction(pmm, 2);
-		assert_queues(pmm, "|1|0 3 2||"); /* whatever its former queue */
+		assert_queues(pmm, "|1|0 3 2||"); /* from any queue */
 		assert_int_equal(begin(pmm, USER), 1);
 		assert_int_equal(begin(pmm, USER), 0);
 	}
@@ -762,7 +762,7 @@ static void test_marks_of_pieces(void **unused)
 	assert_queues(pmm, "||1 0||");
 	mark(pmm, b, UVMP_MARK_UNUSED);
 	assert_queues(pmm, "0||1||");
-	/* A new piece is used, and pins the root until it is unpinned; a freed one does not count any more.
+	/* A new piece is used, and pins the root until it is unpinned; a freed chunk does not count.
 	 */
 	c = alloc(pmm, UVMP_CHUNK_64K, 3);
 	assert_queues(pmm, "||1||");
@@ -897,7 +897,7 @@ static void test_evict_shared_root(void **unused)
 	assert_queues(pmm, "||0||");
 }
 
-/* What others free during an eviction is pinned, and gone when it ends. */
+/* Chunks that others free during an eviction are pinned, and are free when it ends. */
 static void test_free_during_eviction(void **unused)
 {
 	struct uvmp_pmm *pmm = make(2, 2, 0, true, true);
@@ -921,7 +921,7 @@ static void test_free_during_eviction(void **unused)
 	end(pmm, 1, USER, UVMP_CHUNK_2M, 5);
 }
 
-/* RETRY when somebody else's chunk is in flight, NO_MEMORY when waiting does not help. */
+/* RETRY when another owner's chunk is in flight, NO_MEMORY when waiting does not help. */
 static void test_retry_or_no_memory(void **unused)
 {
 	struct uvmp_pmm *pmm = make(1, 1, 0, true, true);
@@ -961,7 +961,7 @@ static void test_victim_order(void **unused)
 	assert_int_equal(begin(pmm, KERNEL), 3);
 	assert_int_equal(begin(pmm, KERNEL), 0);
 	assert_int_equal(begin(pmm, KERNEL), 1);
-	/* A free root has nobody to drive out. */
+	/* A free root has no owner to evict. */
 	assert_int_equal(drain(pmm, 4), 0);
 	end(pmm, 4, USER, UVMP_CHUNK_64K, 9);
 	assert_int_equal(drain(pmm, 0), 1);
@@ -1434,7 +1434,7 @@ static void test_check_notices_damage(void **unused)
 	check_damage(damage_header, "header");
 }
 
-/* Whatever stands in the arrays, the check comes to an end and stays inside them. */
+/* With any contents of the arrays, the check terminates and stays inside them. */
 static void test_check_is_safe(void **unused)
 {
 	uint64_t seed = 5;

@@ -132,7 +132,8 @@ static void test_defaults(void **unused)
 	assert_int_equal(p.link_ratio, 100);
 }
 
-/* A controller's thresholds that nobody gave follow the policy's, and are printed as what they became. */
+/* A controller's thresholds that were defaulted are clamped to the policy's threshold, and are printed with
+ * their final values. */
 static void check_fitted(const char *text, const char *printed_as, uint32_t pressure_low, uint32_t early_low,
                          uint32_t early_high)
 {
@@ -482,7 +483,7 @@ static void test_presets(void **unused)
 	assert_int_equal(policy.thrash.nap, 2);
 }
 
-/* The names of a key's choices are listed in an error, whatever there are. */
+/* An error lists the names of all choices of a key. */
 static void check_unknown_choice(const char *text, const char *quoted, const char *name)
 {
 	char says[UVMP_POLICY_ERROR_MAX];

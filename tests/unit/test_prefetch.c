@@ -63,7 +63,7 @@ static void prepare(struct call *call, enum uvmp_prefetcher prefetcher)
 		call->state.block = &call->pattern;
 	}
 	if (prefetcher == UVMP_PREFETCH_STRIDE) {
-		call->range.stride.streams = 1; /* ..., 1, 3: page 5 goes on with it */
+		call->range.stride.streams = 1; /* ..., 1, 3: page 5 continues the stride */
 		call->range.stride.stream[0] = (struct stride_stream){3, 2, 2};
 	}
 	call->params.stride_depth = 1;

@@ -84,7 +84,7 @@ static void test_none_counts_in_the_tree(void **state)
 	}
 }
 
-/* A page that has been counted cannot be counted again; without a tree nobody counts. */
+/* A page that has been counted cannot be counted again; without a tree no page is counted. */
 static void test_none_refault(void **state)
 {
 	struct uvmp_tree tree;

@@ -353,7 +353,7 @@ static void test_confidential(void **state)
 	expect("0-4,6-15");
 }
 
-/* [driver: density]: range groups come along only if one of their pages faulted. */
+/* [driver: density]: range groups are fetched only if one of their pages faulted. */
 static void test_range_groups(void **state)
 {
 	static const struct uvmp_region group[] = {{0, 5}, {5, 8}, {8, 10}, {12, 400}};

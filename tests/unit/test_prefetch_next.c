@@ -89,7 +89,7 @@ static void test_follow(void **state)
 	(void)state;
 	prepare();
 	c.facts.is_follow = true;
-	decide("-", "-", UVMP_PAGE_NONE); /* nobody was told to ask */
+	decide("-", "-", UVMP_PAGE_NONE); /* no decision requested a follow */
 	c.range.next.budget = 2;
 	c.resident = page_text("0-6");
 	c.pending = page_text("8");

@@ -41,7 +41,7 @@ static void test_the_pattern_holds(void **state)
 	decide("7", "3", "3,7,40,99");
 }
 
-/* A page that was not touched the last time: what is known is worth nothing any more. */
+/* A page outside the pattern faults: the pattern is dropped. */
 static void test_the_pattern_breaks(void **state)
 {
 	(void)state;

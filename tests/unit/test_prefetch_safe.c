@@ -48,7 +48,7 @@ static void test_thresholds(void **state)
 	assert_int_equal(c.params.threshold, 49);
 }
 
-/* By default a fault of a block that nobody shares brings its 64 KiB. */
+/* By default a fault in a block that is not shared fetches its 64 KiB. */
 static void test_a_first_fault(void **state)
 {
 	uvmp_mask expected = page_text("288-299,301-303");

@@ -20,7 +20,7 @@ static void decide(struct prefetch_case *c, const char *faulted, const char *pag
 	prefetch_case_arrive(c);
 }
 
-/* One page a decision, from the first on, whatever faults; never back, and nothing at the end. */
+/* One page a decision, from the first page on, independent of the faults; never back, and none at the end. */
 static void test_one_block(void **state)
 {
 	struct prefetch_case c;
@@ -117,7 +117,8 @@ static void assert_refused(struct prefetch_case *c, const char *faulted, enum uv
 	assert_memory_equal(&c->hint, &hint, sizeof(hint));
 }
 
-/* A question that nobody was told to ask would be answered with itself, and a caller go round for ever. */
+/* A follow that no decision requested would be answered with the same follow, and the caller would loop
+ * without end. */
 static void test_follow_for_another_block(void **state)
 {
 	struct prefetch_case c;

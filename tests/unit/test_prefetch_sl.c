@@ -98,7 +98,7 @@ static void test_partial_leaf_refault(void **state)
 	}
 }
 
-/* Without quirks the tree is what is there, whatever it was before [uvmsmart:
+/* Without quirks the tree equals the resident pages, independent of its former values [uvmsmart:
  * user-prefetch-bypasses-tree]. */
 static void test_clean_tree_counts_what_is_there(void **state)
 {

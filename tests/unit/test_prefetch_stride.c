@@ -212,8 +212,8 @@ static void test_other_blocks(void **state)
 	assert_true(caller.range.stride.budget == 0);
 }
 
-/* Of several streams that leave the block in one decision, the one with the highest page goes on; one that
- * stays inside does not stop it. */
+/* Of several streams that leave the block in one decision, the one with the highest page continues; a stream
+ * that stays inside does not stop it. */
 static void test_one_goes_on(void **state)
 {
 	(void)state;
@@ -298,7 +298,7 @@ static void test_errors_change_nothing(void **state)
 	refused("0", UVMP_ERR_ARGUMENT);
 }
 
-/* A question that nobody was told to ask; one with nothing left; a budget out of all bounds. */
+/* A follow that no decision requested; one without remaining pages; a budget out of range. */
 static void test_follow(void **state)
 {
 	(void)state;
@@ -323,7 +323,7 @@ static void test_follow(void **state)
 	assert_int_equal(c.range.stride.streams, 0);
 }
 
-/* Whatever a caller has written there, a decision ends and stays in bounds. */
+/* With any contents of the state, a decision terminates and stays in bounds. */
 static void test_odd_streams(void **state)
 {
 	(void)state;

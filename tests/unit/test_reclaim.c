@@ -32,7 +32,7 @@ static void in_turn(void **state)
 	assert_taken(3, 150, 150);
 	assert_taken(4, 110, 300);
 	assert_taken(3, 300, 300);
-	assert_taken(5, 0, 0); /* of which nobody was told */
+	assert_taken(5, 0, 0); /* without a notification */
 }
 
 static void many(void **state)

@@ -1,5 +1,5 @@
 /* Rows as a workload: small traces driven by hand, then long random ones whose warps run in a random order:
- * every agent gets its own rows in their order, whatever the window. */
+ * every agent gets its own rows in their order, with any window. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -381,7 +381,7 @@ static void test_any_rows(void **unused)
 	}
 }
 
-/* As many warps as fit, whatever the numbers. */
+/* As many warps as fit, for all numbers. */
 static void test_gpus(void **unused)
 {
 	static const struct recorded_gpu gpus[] = {

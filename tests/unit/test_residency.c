@@ -325,12 +325,12 @@ static void test_select_bad_input(void **unused)
 	const struct uvmp_residency_facts good = read_by_1(1);
 	struct uvmp_residency_facts f;
 	struct uvmp_residency_place place;
-	struct uvmp_processors nobody = pcie;
+	struct uvmp_processors no_processors = pcie;
 
 	(void)unused;
-	nobody.count = 0;
+	no_processors.count = 0;
 	assert_int_equal(uvmp_residency_select(NULL, &good, &place), UVMP_ERR_ARGUMENT);
-	assert_int_equal(uvmp_residency_select(&nobody, &good, &place), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_residency_select(&no_processors, &good, &place), UVMP_ERR_ARGUMENT);
 	assert_int_equal(uvmp_residency_select(&pcie, NULL, &place), UVMP_ERR_ARGUMENT);
 	assert_int_equal(uvmp_residency_select(&pcie, &good, NULL), UVMP_ERR_ARGUMENT);
 	f = good;
@@ -469,7 +469,7 @@ static void test_victims(void **unused)
 	f.read = 7;
 	f.write = 5;
 	f.atomic = 1;
-	check_victims(&pcie, &f, 5, UVMP_RIGHT_READ);     /* GPU atomics: nobody else writes */
+	check_victims(&pcie, &f, 5, UVMP_RIGHT_READ);     /* GPU atomics: no other processor writes */
 	check_victims(&coherent, &f, 0, UVMP_RIGHT_NONE); /* ordered by hardware */
 	f.has_migrated = true;
 	check_victims(&pcie, &f, 0, UVMP_RIGHT_NONE);

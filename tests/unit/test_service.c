@@ -405,7 +405,8 @@ static void test_next(void **state)
 	stop();
 }
 
-/* A group of three copies: completed in any order, never twice, and nothing goes on before all are. */
+/* A group of three copies: completed in any order, never twice, and no further action before all are
+ * completed. */
 static void test_complete(void **state)
 {
 	struct uvmp_action a[3], other;
@@ -446,7 +447,7 @@ static void test_complete(void **state)
 	stop();
 }
 
-/* Statuses that nobody knows are failures too; that of a DONE is nobody's business. */
+/* Unknown statuses are failures too; the status of a DONE is ignored. */
 static void test_strange_status(void **state)
 {
 	(void)state;

@@ -484,7 +484,7 @@ static void no_room(const char *policy, bool keeps_extra)
 		uvmpi_arena_give(e.service, SLAB_COLD, b->cold);
 		b->cold = 0;
 	}
-	e.is_checking = false; /* what is taken here belongs to nobody */
+	e.is_checking = false; /* memory allocated here has no owner */
 	arena_without_reserve(e.service);
 	fill_arena(SLAB_RESIDENCY);
 	fill_arena(SLAB_HISTORY);
@@ -535,7 +535,7 @@ static void test_threads(void **state)
 	e.now_ns = 250 * US;
 	fault(1, 0, 100); /* the look of a schedule, ahead of the batch */
 	assert_true(engine_has(&e, "limit cause=adapt to=1 detail=3\nbatch"));
-	/* the most, and nothing was evicted: nobody needs to wake it */
+	/* the maximum, and no eviction: no wake-up is needed */
 	assert_true(uvmp_service_wakeup_ns(e.service) == UINT64_MAX);
 	/* a block that stayed for long leaves: the first mean; then others after a short time */
 	e.now_ns = 340 * US;
@@ -639,7 +639,7 @@ static void test_lifetimes_of_roots(void **state)
 	stop();
 }
 
-/* Without a number of SMs there is nobody to tell. */
+/* Without a number of SMs no LIMIT action is possible. */
 static void test_no_sms(void **state)
 {
 	(void)state;
@@ -680,7 +680,7 @@ static void test_throttle(void **state)
 	engine_run(&e);
 	engine_expect(&e, "");                                         /* never more than half */
 	assert_int_equal(uvmp_service_wakeup_ns(e.service), 200 * US); /* four fifths */
-	/* quiet: one after another goes on, and then nobody needs to be woken */
+	/* no faults: the SMs are released one after another, and then no wake-up is needed */
 	engine_forget(&e);
 	for (uint32_t i = 0; i < 20u && uvmp_service_wakeup_ns(e.service) != UINT64_MAX; i++) {
 		e.now_ns = uvmp_service_wakeup_ns(e.service);
@@ -901,7 +901,7 @@ static void test_arrays(void **state)
 	assert_int_equal(uvmpi_arena_array(UINT64_MAX), SLAB_COUNT);
 }
 
-/* -- evict=mhpe: what left untouched -- */
+/* -- evict=mhpe: pages evicted untouched -- */
 
 static void test_mhpe(void **state)
 {

@@ -318,8 +318,7 @@ static void test_from_gpu(void **state)
 	assert_int_equal(page_of(BASE + 2 * KIB64).resident, 1);
 }
 
-/* [driver: counter-policy]: what comes along by prefetching and is there already takes no rights from
- * others. */
+/* [driver: counter-policy]: a prefetched page that is already resident takes no rights from other processors. */
 static void test_revokes_nothing(void **state)
 {
 	(void)state;
@@ -492,7 +491,7 @@ static void test_groups(void **state)
 	assert_int_equal(count_lines("copy"), 1);
 }
 
-/* The space is gone when the batch comes to it: only its channel had kept it. */
+/* The space is removed when the batch reaches it: only its channel had kept it. */
 static void test_space_is_gone(void **state)
 {
 	(void)state;

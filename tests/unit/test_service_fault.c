@@ -244,7 +244,7 @@ static void test_stale(void **state)
 	start("prefetch=none plan=unobtrusive", 1, 4); /* which does nothing for such a batch */
 	range(1);
 	fault(1, BASE, UVMP_ACCESS_READ);
-	engine_fault(&e, 1, 2, BASE, UVMP_ACCESS_READ); /* nobody's */
+	engine_fault(&e, 1, 2, BASE, UVMP_ACCESS_READ); /* of no range */
 	fault(1, BASE + PAGE, UVMP_ACCESS_READ);
 	assert_int_equal(engine_run(&e), UVMP_OK);
 	engine_expect(&e, "batch to=1 batch=1 count=3 detail=3\n"
@@ -628,7 +628,7 @@ static void test_space_gone(void **state)
 	stop();
 }
 
-/* The same when the copy of the second block fails: the batch is cancelled, in a space that nobody knows. */
+/* The same when the copy of the second block fails: the batch is cancelled, in an unknown address space. */
 static void leave_at_populate(struct engine *host, const struct uvmp_action *a)
 {
 	if (a->kind != UVMP_ACTION_POPULATE)
@@ -1198,7 +1198,8 @@ static void test_overlapped(void **state)
 	stop();
 }
 
-/* What leaves ahead is never what the present step brings its pages to, nor for a fault that is fatal. */
+/* Eviction ahead never evicts the destination of the present block service, and is not made for a fatal
+ * fault. */
 static void test_overlapped_spares(void **state)
 {
 	(void)state;

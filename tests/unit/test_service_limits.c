@@ -177,7 +177,7 @@ static void no_room_for_pins(void **state)
 	assert_int_equal(back(s, last, &first), BACKING_FAILED);
 	assert_int_equal(s->pinned_count, PINNED_MAX);
 	assert_true(uvmp_service_check(s));
-	s->pinned[7].is_known = true; /* it need not be pinned any more */
+	s->pinned[7].is_known = true; /* the pin is not needed now */
 	assert_int_equal(back(s, last, &first), BACKING_DONE);
 	uvmpi_memory_settle(s);
 	assert_true(uvmp_service_check(s));
@@ -197,7 +197,7 @@ static void no_retry_for_the_host(void **state)
 	engine_bind(&e, 1, SPACE);
 	engine_range(&e, SPACE, BASE, 4 * MIB2, UVMP_PROC_NONE);
 
-	/* pages of the next block, that nobody waits for */
+	/* pages of the next block, for which no access waits */
 	engine_fail(&e, UVMP_ACTION_POPULATE, 2, 1000000, UVMP_ERR_RETRY);
 	engine_fault(&e, 1, SPACE, BASE + 300 * PAGE, UVMP_ACCESS_WRITE);
 	assert_int_equal(engine_run(&e), UVMP_OK);
@@ -378,7 +378,8 @@ static void arena_on_demand(void **state)
 	free(demand);
 }
 
-/* While a fault waits for arena before its block is serviced, a range can be freed. Then the fault goes on.
+/* While a fault waits for arena before its block is serviced, a range can be freed. Then the fault is
+ * serviced.
  */
 static void free_without_arena(void **state)
 {

@@ -691,7 +691,7 @@ static void unneeded(void **state)
 	uvmpi_memory_settle(s);
 	assert_true(uvmp_mask_equal(&chunk_map_at(s, place(tiny, 1)->memory)->backed, &second));
 	assert_true(uvmp_service_check(s));
-	/* nothing is wanted any more */
+	/* no memory is needed now */
 	open("preset=nvidia-595", 4096, 2, 2);
 	have(block(0), 1, 0, 1);
 	have(at(SMALL), 1, 0, 490);
@@ -1134,7 +1134,7 @@ static void trees_of_the_prefetcher(void **state)
 	uvmpi_cold_make(s, block_at(s, a));
 	s->fault.servicing->job.block = a;
 	s->fault.servicing->job.arrive[1] = pages(300, 320);
-	ASSERT_LEAVES(0, 1); /* what comes keeps the root over half */
+	ASSERT_LEAVES(0, 1); /* the incoming pages keep the root over half */
 	have(a, 1, 0, 256);
 	s->fault.servicing->job.block = a;
 	s->fault.servicing->job.arrive[1] = pages(16, 17);
@@ -1186,7 +1186,7 @@ static void failed_region(void **state)
 	assert_int_equal(s->fault.servicing->eviction.root % 32, 4);
 }
 
-/* Touches decide, and stay when the pages have gone. */
+/* Touches decide, and are kept after the pages are evicted. */
 static void least_often(void **state)
 {
 	handle a, b, c;
@@ -1230,7 +1230,7 @@ static void free_buffer(void **state)
 	assert_string_equal(seen, "EC");
 	assert_true(last[UVMP_ACTION_EVICT].for_address == BASE + MIB2);
 	assert_false(evict_trim(1, BASE));
-	s->gpu[2].used_pages = 512; /* of nobody */
+	s->gpu[2].used_pages = 512; /* without an owner */
 	assert_false(evict_trim(2, BASE));
 }
 
@@ -1428,7 +1428,7 @@ static void circles(void **state)
 			assert_true(is_pinned(block(0)));
 	}
 	assert_int_equal(s->gpu[1].cyclic.pinned, 0);
-	assert_int_equal(resident(block(0), 1), 0); /* and it has gone in its turn */
+	assert_int_equal(resident(block(0), 1), 0); /* and it was evicted in its turn */
 	open("evict=lru2m cyclic=on", 4096, 2, 0);
 	walk_in_circles(3);
 	uvmpi_memory_free(s, 1, block(0));
@@ -1468,7 +1468,7 @@ static void counted_circles(void **state)
 	assert_true(uvmpi_memory_unpin_oldest(s, 1));
 	assert_true(uvmp_evict_contains(&s->gpu[1].order, unit));
 	assert_int_equal(key->frequency, before + 11);
-	/* somebody else counts: that goes by, as soon as it is listed */
+	/* access counters count: their count applies as soon as the unit is listed */
 	open("evict=lfu2m cyclic=on remote=always", 4096, 2, 0);
 	walk_in_circles(3);
 	assert_true(is_pinned(block(0)));
@@ -1510,7 +1510,7 @@ static void incomplete(void **state)
 		b = at(SMALL);
 		have(a, 1, 0, 512);
 		have(b, 1, 0, 507);
-		uvmpi_depart(s, a, 1, &some, DEPART_MOVED); /* not complete any more */
+		uvmpi_depart(s, a, 1, &some, DEPART_MOVED); /* not complete now */
 		s->fault.servicing->job.block = block(3);
 		(void)leave_once();
 		assert_true(i == 2 || resident(i == 3 ? a : b, 1) == 0);
@@ -1521,7 +1521,7 @@ static void incomplete(void **state)
 	}
 }
 
-/* What follows a decision spares the block that it came for, whatever the order. */
+/* Evictions that follow a decision do not evict the block being serviced, with every order. */
 static void kept(void **state)
 {
 	static const char *const policies[] = {"evict=lru2m", "evict=lru4k", "evict=sl64k",
@@ -1614,7 +1614,7 @@ static void compressed(void **state)
 	assert_int_equal(uvmp_service_size(&params, 0), 0);
 }
 
-/* MHPE hears how much of what leaves was not touched, if somebody knows. */
+/* MHPE gets the number of evicted pages that were not touched, if it is known. */
 static void untouched_pages(void **state)
 {
 	struct history *history;

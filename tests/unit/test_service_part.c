@@ -24,8 +24,8 @@ static void start(const char *policy, uint32_t gpus, uint32_t roots)
 	engine_open(&e, policy, gpus, roots, SPACE);
 }
 
-/* Nothing of [base, base + bytes) is mapped on a GPU. What the CPU had from the beginning, and nobody ever
- * asked for, goes without an action. */
+/* Nothing of [base, base + bytes) is mapped on a GPU. Pages that were on the CPU from the start and never
+ * accessed are freed without an action. */
 static void expect_gone(uvmp_addr base, uint64_t bytes)
 {
 	for (uint64_t at = 0; at < bytes; at += PAGE) {
@@ -392,7 +392,7 @@ static void test_copy_fails(void **state)
 	assert_int_equal(holders(BASE), 1);
 	assert_int_equal(holders(BASE + 4 * PAGE), 0);
 	assert_false(
-	        engine_page(&e, SPACE, BASE + 4 * PAGE).is_discarded); /* nothing is known of it any more */
+	        engine_page(&e, SPACE, BASE + 4 * PAGE).is_discarded); /* its history is deleted */
 	assert_int_equal(holders(BASE + 12 * PAGE), 2);
 	assert_int_equal(free_part(BASE + 4 * PAGE, 8 * PAGE), UVMP_OK);
 	assert_int_equal(holders(BASE + 12 * PAGE), 1);
@@ -526,7 +526,7 @@ static void test_thrashing(void **state)
 	stop();
 }
 
-/* Hot pages that go do not come to the GPU any more. */
+/* Hot pages that are freed are not migrated to the GPU. */
 static void test_hot_pages(void **state)
 {
 	(void)state;
@@ -544,7 +544,7 @@ static void test_hot_pages(void **state)
 	stop();
 }
 
-/* runtime=on: the rest is an allocation of its own, whose pattern begins anew. */
+/* runtime=on: the rest is a separate allocation with a new pattern. */
 static void test_runtime(void **state)
 {
 	uint64_t kernel;

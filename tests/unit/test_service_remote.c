@@ -194,7 +194,7 @@ static void test_stores_migrate(void **unused)
 	assert_int_equal(host.service->live[SLAB_COUNTERS], 0);
 }
 
-static void test_what_nobody_has_is_populated(void **unused)
+static void test_absent_pages_are_populated(void **unused)
 {
 	(void)unused;
 	prepare("evict=lru2m remote=always prefetch=none" COMMON, 1, 4);
@@ -207,7 +207,8 @@ static void test_what_nobody_has_is_populated(void **unused)
 	assert_int_equal(count(BASE), 1);
 }
 
-/* The CPU may write to what is read from afar; when it has taken a page back, it is read there again. */
+/* The CPU may write to pages that the GPU reads remotely; after a page migrates back to the CPU, the GPU
+ * reads it remotely again. */
 static void test_the_cpu_goes_on(void **unused)
 {
 	(void)unused;
@@ -436,7 +437,7 @@ static void test_advice_wins_in_evictions(void **unused)
 	assert_int_equal(rounds(BASE), 1);
 }
 
-/* Extra state of a block that nobody has counted accesses of: freed, and cut. */
+/* Cold state of a block without counted accesses: freed, and cut. */
 static void test_pieces_without_counters(void **unused)
 {
 	(void)unused;
@@ -567,7 +568,7 @@ static void test_two_gpus(void **unused)
 	assert_true(is_here(BASE + PAGE));
 }
 
-/* Nobody waits for hot pages: what cannot come stays, and asks again. */
+/* No access waits for hot pages: pages that cannot migrate stay, and are tried again. */
 static void test_a_failed_copy_is_forgotten(void **unused)
 {
 	(void)unused;
@@ -683,7 +684,7 @@ static void test_all_are_halved(void **unused)
 	use(BASE + MIB2, 9);
 	assert_int_equal(uvmp_service_migrate(host.service, SPACE, BASE + 2 * MIB2, MIB2, 1, NULL), UVMP_OK);
 	assert_int_equal(engine_run(&host), UVMP_OK);
-	assert_ptr_equal(counters_at(BASE + 2 * MIB2), NULL); /* nobody has used it */
+	assert_ptr_equal(counters_at(BASE + 2 * MIB2), NULL); /* it was never accessed */
 	assert_int_equal(counter_tree_set(&counters_at(BASE)->tree, 0, UVMP_COUNTER_COUNT_MAX, 0), UVMP_OK);
 	use(BASE, 1);
 	assert_int_equal(count(BASE), UVMP_COUNTER_COUNT_MAX / 2 + 1);
@@ -766,7 +767,7 @@ static void test_a_synchronisation_levels_lfu(void **unused)
 	assert_int_equal(frequency_of(BASE), 0);
 	assert_int_equal(frequency_of(BASE + MIB2), 0);
 	engine_stop(&host);
-	/* also where nobody counts but the order, and for smaller units */
+	/* also if only the order counts, and for smaller units */
 	begin("evict=lfu2m granularity=1m prefetch=block" COMMON, 2, 3 * MIB2);
 	fault(BASE, UVMP_ACCESS_READ);
 	fault(BASE + MIB2, UVMP_ACCESS_READ);
@@ -813,7 +814,7 @@ static void test_marks_go_with_the_pages(void **unused)
 	}
 }
 
-/* A victim of which nothing is there any more makes no round trip. */
+/* A victim without resident pages makes no round trip. */
 static void test_nothing_leaves(void **unused)
 {
 	uvmp_mask none;
@@ -946,7 +947,7 @@ static void do_anything(void)
 		assert_int_equal(engine_run(&host), UVMP_OK);
 }
 
-/* No page that is hot is lost: when all is done, none is read from afar that would migrate now. */
+/* No hot page is lost: at the end, no page is accessed remotely that would migrate now. */
 static void test_random_events(void **unused)
 {
 	static const char *const policies[] = {
@@ -980,7 +981,7 @@ int main(void)
 	        TEST(test_a_page_is_read_until_it_is_hot),
 	        TEST(test_the_prefetcher_is_asked_for_hot_pages),
 	        TEST(test_stores_migrate),
-	        TEST(test_what_nobody_has_is_populated),
+	        TEST(test_absent_pages_are_populated),
 	        TEST(test_the_cpu_goes_on),
 	        TEST(test_bad_accesses),
 	        TEST(test_notes_of_counters_are_notes),

@@ -309,7 +309,7 @@ static void test_free_range(void **state)
 	assert_int_equal(memory.residencies, 0);
 	assert_int_equal(release(BASE), UVMP_ERR_UNKNOWN);
 	assert_int_equal(release(BASE + 2 * MIB2), UVMP_OK);
-	/* the space is gone with its last range */
+	/* the space is removed with its last range */
 	assert_int_equal(release(BASE + 2 * MIB2), UVMP_ERR_UNKNOWN);
 }
 
@@ -332,7 +332,7 @@ static void test_free_pieces(void **state)
 	assert_int_equal(page_of(BASE + 3 * MIB2).resident, 2);
 }
 
-/* An unmapping that fails is told, but the range is gone. */
+/* An unmapping that fails is reported, but the range is removed. */
 static void test_free_fails(void **state)
 {
 	(void)state;
@@ -439,7 +439,7 @@ static void test_advise_preferred(void **state)
 	assert_int_equal(advise(BASE, MIB2, UVMP_ADVISE_PREFERRED, 1), UVMP_OK);
 	assert_true(
 	        has_text("unmap cause=hint block=0x40000000 pages=0-511 to=1\ndone cause=hint ticket=3\n"));
-	/* it is kept at home now, whoever accesses what */
+	/* it stays at its preferred location, for accesses of all processors */
 	assert_int_equal(advise(BASE, MIB2, UVMP_ADVISE_NOT_ACCESSED_BY, 1), UVMP_OK);
 	assert_int_equal(advise(BASE, MIB2, UVMP_ADVISE_ACCESSED_BY, 1), UVMP_OK);
 	assert_true(has_text("done cause=hint ticket=5\n"));
@@ -447,7 +447,7 @@ static void test_advise_preferred(void **state)
 	assert_true(has_text("map cause=hint block=0x40000000 pages=2-511 from=0 to=1 right=rwa\n"
 	                     "map cause=hint block=0x40000000 pages=0-1 from=2 to=1 right=rwa\n"
 	                     "done cause=hint ticket=6\n"));
-	/* 2 does not access the range; no location is nobody's home */
+	/* 2 does not access the range; without a preferred location no processor is preferred */
 	assert_int_equal(advise(BASE, MIB2, UVMP_ADVISE_PREFERRED, UVMP_PROC_NONE), UVMP_OK);
 	assert_true(has_text("done cause=hint ticket=7\n"));
 	assert_int_equal(advise(BASE, MIB2, UVMP_ADVISE_NOT_ACCESSED_BY, 1), UVMP_OK);
@@ -533,7 +533,7 @@ static void test_advise_collapse(void **state)
 	assert_false(page_of(BASE).is_duplicated);
 	assert_true(has_line("map cause=hint block=0x40000000 pages=1 from=2 to=0"));
 	assert_int_equal(page_of(BASE).read & 6u, 0);
-	/* nobody is preferred */
+	/* no processor is preferred */
 	assert_int_equal(advise(BASE, MIB2, UVMP_ADVISE_PREFERRED, UVMP_PROC_NONE), UVMP_OK);
 	assert_int_equal(advise(BASE, MIB2, UVMP_ADVISE_READ_DUPLICATE, 0), UVMP_OK);
 	migrate(BASE + PAGE, PAGE, 1);
@@ -632,7 +632,7 @@ static void test_latch(void **state)
 	add(BASE, MIB2, UVMP_CPU);
 	assert_int_equal(cpu_fault(BASE, UVMP_ACCESS_WRITE, 7), UVMP_OK);
 	assert_true(host.service->has_latch);
-	/* others are skipped for 300 us, whatever differs */
+	/* others are skipped for 300 us, with any difference */
 	host.now_ns += 300000;
 	assert_int_equal(cpu_fault(BASE, UVMP_ACCESS_WRITE, 8), UVMP_OK);
 	assert_int_equal(cpu_fault(BASE + PAGE, UVMP_ACCESS_WRITE, 7), UVMP_OK);
@@ -646,7 +646,7 @@ static void test_latch(void **state)
 	assert_false(host.service->has_latch);
 	assert_int_equal(cpu_fault(BASE, UVMP_ACCESS_READ, 7), UVMP_OK);
 	assert_true(host.service->has_latch);
-	/* and so is somebody later */
+	/* and another processor later */
 	host.now_ns += 300001;
 	assert_int_equal(cpu_fault(BASE + PAGE, UVMP_ACCESS_WRITE, 9), UVMP_OK);
 	assert_false(host.service->has_latch);
@@ -824,7 +824,7 @@ static void test_free_between_blocks(void **state)
 	assert_int_equal(uvmp_service_free_range(host.service, SPACE, BASE + MIB2, NULL), UVMP_OK);
 	engine_run(&host);
 	assert_true(has_line("done cause=free ticket=1\n"));
-	assert_false(has_line("0x40200000")); /* nothing is done for the one that is gone */
+	assert_false(has_line("0x40200000")); /* no action for the removed range */
 	assert_int_equal(page_of(BASE).resident, 2);
 }
 

@@ -17,7 +17,7 @@
 #define WINDOW ((uvmp_addr)UVMP_ROOT_CHUNK_BYTES)
 #define BASE   0x7f0000000000u
 #define RWA    UVMP_RIGHT_READ_WRITE_ATOMIC
-#define NOBODY UVMP_PROC_NONE
+#define NO_HOME UVMP_PROC_NONE
 
 #define SPACES    3u
 #define RANGES    6u
@@ -83,7 +83,7 @@ static int teardown(void **state)
 
 static enum uvmp_status add(uint64_t space, uvmp_addr base, uint64_t bytes)
 {
-	return uvmp_service_add_range(s, space, base, bytes, RWA, NOBODY);
+	return uvmp_service_add_range(s, space, base, bytes, RWA, NO_HOME);
 }
 
 /* Slot of the range with the address. */
@@ -191,7 +191,7 @@ static void test_spaces(void **state)
 	assert_int_equal(uvmpi_space_find(s, UINT64_MAX), 1);
 	assert_true(uvmp_thrash_space_is_valid(&s->space[1].thrash));
 
-	/* A slot that is used again starts anew. */
+	/* A slot that is used again has no former state. */
 	s->space[1].thrash.vote = 5;
 	uvmpi_space_unuse(s, 1);
 	assert_int_equal(uvmpi_space_find(s, UINT64_MAX), NO_INDEX);
@@ -258,13 +258,13 @@ static void test_bind_errors(void **state)
 static void test_add_range_errors(void **state)
 {
 	(void)state;
-	assert_int_equal(uvmp_service_add_range(NULL, 1, BASE, PAGE, RWA, NOBODY), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_service_add_range(NULL, 1, BASE, PAGE, RWA, NO_HOME), UVMP_ERR_ARGUMENT);
 	assert_int_equal(add(1, BASE, 0), UVMP_ERR_RANGE);
 	assert_int_equal(add(1, BASE + 1, PAGE), UVMP_ERR_RANGE);
 	assert_int_equal(add(1, BASE, PAGE - 1), UVMP_ERR_RANGE);
 	assert_int_equal(add(1, UINT64_MAX - PAGE + 1, 2u * PAGE), UVMP_ERR_RANGE);
-	assert_int_equal(uvmp_service_add_range(s, 1, BASE, PAGE, UVMP_RIGHT_NONE, NOBODY), UVMP_ERR_RANGE);
-	assert_int_equal(uvmp_service_add_range(s, 1, BASE, PAGE, (enum uvmp_right)4, NOBODY), UVMP_ERR_RANGE);
+	assert_int_equal(uvmp_service_add_range(s, 1, BASE, PAGE, UVMP_RIGHT_NONE, NO_HOME), UVMP_ERR_RANGE);
+	assert_int_equal(uvmp_service_add_range(s, 1, BASE, PAGE, (enum uvmp_right)4, NO_HOME), UVMP_ERR_RANGE);
 	assert_int_equal(uvmp_service_add_range(s, 1, BASE, PAGE, RWA, 1), UVMP_ERR_RANGE);
 	assert_int_equal(s->ranges, 0);
 	assert_int_equal(uvmpi_space_find(s, 1), NO_INDEX);
@@ -725,7 +725,7 @@ static void test_split_errors(void **state)
 	assert_true(uvmp_service_check(s));
 }
 
-/* Whatever is missing, nothing has changed. */
+/* After each failure the state is unchanged. */
 static void test_split_no_memory(void **state)
 {
 	static const uint32_t enough_for[] = {0, 3, 3 + 13, 3 + 2 * 13};
@@ -1228,7 +1228,7 @@ static void run_random(uint64_t random)
 		uint32_t page = (uint32_t)uvmp_random_below(&random, PROP_PAGES);
 		uint32_t pages = 1u + (uint32_t)uvmp_random_below(&random, PROP_PAGES - page);
 		uvmp_addr address = BASE + (uint64_t)page * PAGE;
-		uint32_t home = uvmp_random_below(&random, 2) != 0 ? UVMP_CPU : NOBODY;
+		uint32_t home = uvmp_random_below(&random, 2) != 0 ? UVMP_CPU : NO_HOME;
 		enum uvmp_status status;
 		handle busy;
 

@@ -153,7 +153,7 @@ static struct uvmp_page_state page(uint32_t number)
 
 /* -- arriving [driver: block-service] -- */
 
-/* What nobody has begins as zeros; how many pages of it faulted is in `detail`. */
+/* Pages that are resident nowhere arrive as zeros; how many pages of it faulted is in `detail`. */
 static void first_touch_is_populated(void **state)
 {
 	(void)state;
@@ -165,7 +165,7 @@ static void first_touch_is_populated(void **state)
 	stop();
 }
 
-/* Whoever maps a page that moves loses it. Writes of a GPU to its own memory bring atomics along. */
+/* A processor loses its mapping when the page moves. A GPU's write to its own memory includes atomics. */
 static void pages_move(void **state)
 {
 	(void)state;
@@ -499,12 +499,12 @@ static void victims_lose_rights(void **state)
 	advise(UVMP_ADVISE_ACCESSED_BY, 2);
 	gpu_fault(1, 0, UVMP_ACCESS_WRITE);
 	engine_forget(&e);
-	/* atomics over the link: nobody else may write */
+	/* atomics over the link: no other processor may write */
 	gpu_fault(2, 0, UVMP_ACCESS_ATOMIC_STRONG);
 	expect("revoke cause=revoke pages=0 to=1 right=r\n"
 	       "revoke cause=revoke pages=0 to=0 right=r\n"
 	       "map cause=demand pages=0 from=0 to=2 right=rwa\n");
-	/* a write: nobody else may do atomics, the CPU excepted, whose memory it is */
+	/* a write: no other processor may do atomics, except the CPU, which owns the memory */
 	gpu_fault(1, 0, UVMP_ACCESS_WRITE);
 	expect("revoke cause=revoke pages=0 to=2 right=rw\n"
 	       "map cause=demand pages=0 from=0 to=1 right=rw\n");
@@ -577,7 +577,7 @@ static void discarded_root_leaves_first(void **state)
 
 /* -- prefetching [driver: prefetch-in-service] -- */
 
-/* Pages come along with one that faulted, to GPUs and to the CPU. */
+/* Pages are prefetched with a faulted page, to GPUs and to the CPU. */
 static void prefetching(void **state)
 {
 	(void)state;
@@ -639,7 +639,7 @@ static void copies_that_outlive_the_policy(void **state)
 		assert_int_equal(page(first).is_duplicated, is_duplicated);
 		assert_int_equal(page(first + 1).resident, is_duplicated ? 7 : 2);
 	}
-	/* what is duplicated is not mapped from afar, nor is what its GPU has */
+	/* duplicated pages are not mapped remotely, nor pages that the GPU holds */
 	engine_forget(&e);
 	assert_int_equal(advise_part(0, 1024, UVMP_ADVISE_ACCESSED_BY, 1), UVMP_OK);
 	expect("");
@@ -716,7 +716,7 @@ static void follows(void **state)
 	       "unmap cause=demand block=0x40200000 pages=0-5 to=0\n"
 	       "copy cause=prefetch block=0x40200000 pages=0-5 from=0 to=1\n"
 	       "map cause=demand block=0x40200000 pages=0-5 from=1 to=1 right=rwa\n");
-	/* what would come along is there */
+	/* the pages to prefetch are resident */
 	engine_fault(&e, 1, SPACE, at(509), UVMP_ACCESS_READ);
 	engine_fault(&e, 1, SPACE, at(511), UVMP_ACCESS_READ);
 	engine_run(&e);
@@ -761,7 +761,7 @@ static void own_pages_do_not_come_back(void **state)
 	open_range(2u * MIB2, UVMP_CPU);
 	migrate(512, 128, 1);
 	migrate(0, 256, 1);
-	gpu_fault(1, 512 + 128, UVMP_ACCESS_READ); /* 383 come along, and 256 leave for them */
+	gpu_fault(1, 512 + 128, UVMP_ACCESS_READ); /* 383 are prefetched, and 256 are evicted for them */
 	assert_int_equal(page(512).resident, 1);
 	assert_int_equal(page(512 + 127).resident, 1);
 	assert_int_equal(page(512 + 128).resident, 2);
@@ -810,7 +810,7 @@ static void bounce(uint32_t first, uint32_t second)
 	}
 }
 
-/* Goes on to where `throttles` throttlings have been counted; one a period, the processors in turn. */
+/* Continues until `throttles` throttlings have been counted; one a period, the processors in turn. */
 static void throttle(uint32_t first, uint32_t second, uint32_t throttles)
 {
 	fault_us(500, second);
@@ -942,8 +942,8 @@ static void worked_example_d(void **state)
 	stop();
 }
 
-/* A page that stays where it is bounces too, if processors take rights on it from each other. Without room
- * for the array of pages nobody knows. */
+/* A page that does not move thrashes too, if processors revoke each other's rights. Without memory for the
+ * array of pages this is not detected. */
 static void revocations_are_events(void **state)
 {
 	(void)state;
@@ -1118,7 +1118,7 @@ static void failed_copies(void **state)
 	assert_int_equal(page(4).resident, 2);
 	assert_int_equal(page(0).read | page(4).read, 0);
 	assert_int_equal(e.count[UVMP_ACTION_CANCEL], 2);
-	/* a page that began as nothing goes on so */
+	/* a page that was resident nowhere stays so */
 	stop();
 	start("prefetch=none", 1, UVMP_PROC_NONE);
 	engine_fail(&e, UVMP_ACTION_POPULATE, 0, 1, UVMP_ERR_STATE);
@@ -1333,7 +1333,8 @@ static void mapped_again(void **state)
 	stop();
 }
 
-/* A policy that begins inside a block parts it: what GPUs have of it goes to the CPU, and nobody is mapped.
+/* A policy that begins inside a block splits it: pages on GPUs migrate to the CPU, and no processor is
+ * mapped.
  */
 static void parted_block(void **state)
 {
@@ -1504,7 +1505,7 @@ static uint32_t exercise(const char *policy, size_t extra)
 	done += cpu_fault(40, UVMP_ACCESS_READ) == UVMP_OK;
 	done += advise_part(0, 1024, UVMP_ADVISE_UNSET_DUPLICATE, 0) == UVMP_OK;
 	done += cpu_fault(80, UVMP_ACCESS_WRITE) == UVMP_OK;
-	/* to be mapped to the CPU's memory: without room for that the fault would come again for ever */
+	/* to be mapped to the CPU's memory: without memory for that the fault would repeat without end */
 	is_mapped = is_served(2, 80, UVMP_ACCESS_WRITE);
 	assert_int_equal((page(80).write & 4u) != 0, is_mapped);
 	done += is_mapped;
@@ -1514,7 +1515,7 @@ static uint32_t exercise(const char *policy, size_t extra)
 	return done;
 }
 
-/* However small the arena: what finds no room fails, or is left out, and the rest goes on. */
+/* With any small arena: operations without memory fail or are skipped, and the others continue. */
 static void arena_of_every_size(void **state)
 {
 	static const char *const policy[] = {"prefetch=none", "prefetch=tbn", "prefetch=tbn evict=lru2m"};

@@ -146,7 +146,7 @@ static void test_group_order(void **state)
 	expect_entry(3, 1, 0, 16, 20);
 }
 
-/* Only trees with entries are looked at: the others keep what they had, whatever their number. */
+/* Only trees with entries are looked at: the others stay unchanged, for any number of them. */
 static void test_newest(void **state)
 {
 	(void)state;

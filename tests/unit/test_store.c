@@ -1,5 +1,5 @@
-/* Backing stores: what is read is what was written last, whatever else is written, forgotten, forked, or goes
- * wrong. File systems and devices that only root can make are said to be skipped where they cannot be made.
+/* Backing stores: a read returns the last write, whatever else is written, deleted, forked, or fails. Tests
+ * that need file systems and devices that only root can make report that they are skipped.
  */
 #include <stdarg.h>
 #include <stddef.h>

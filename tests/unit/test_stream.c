@@ -38,7 +38,7 @@ static uint64_t wait_ns(const struct streams *streams, enum workload_op_kind kin
 	return streams_wait_ns(streams, &op);
 }
 
-/* A stream takes so many; then whoever wants to queue more waits for one to end. */
+/* A stream holds a limited number of items; a thread that queues more waits for an item to end. */
 static void test_full(void **unused)
 {
 	struct streams streams = {0};
@@ -138,7 +138,7 @@ static void test_events(void **unused)
 	push(&streams, WORKLOAD_RECORD, 4, 2, 600); /* and in another stream, which is faster */
 	end_first(&streams, 4, 650);
 	assert_int_equal(wait_ns(&streams, WORKLOAD_WAIT_EVENT, 0, 2), 650);
-	end_first(&streams, 1, 900); /* the older record changes nothing any more */
+	end_first(&streams, 1, 900); /* the older record has no effect */
 	assert_int_equal(wait_ns(&streams, WORKLOAD_WAIT_EVENT, 0, 2), 650);
 	streams_close(&streams);
 }
@@ -291,7 +291,7 @@ static void test_queue(void **unused)
 	(void)unused;
 	assert_int_equal(TIME(DELAY(0), DELAY(1)), 2 * DELAY_NS);
 	assert_int_equal(times.cpu_ns, 2 * DELAY_NS);
-	/* the thread goes on at once, or waits */
+	/* the thread continues at once, or waits */
 	assert_near(TIME(KERNEL(1), DELAY(0), DELAY(1), WAIT_ALL), kernel);
 	assert_near(TIME(KERNEL(1), DELAY(0), DELAY(1)), kernel); /* the end waits, too */
 	assert_near(TIME(ACT(KERNEL, .stream = 1), DELAY(0)), kernel + DELAY_NS);
@@ -335,7 +335,7 @@ static void test_prefetch_idle(void **unused)
 	assert_int_equal(TIME(TO_GPU(1, 0), WAIT_ALL, DELAY(0)), in + DELAY_NS);
 	assert_int_equal(TIME(TO_GPU(1, 0), WAIT_ALL, TO_CPU(1, 0), DELAY(0)), in + out + DELAY_NS);
 	assert_int_equal(result.d2h_bytes, ROOT);
-	/* nobody waits for other calls' copies: nothing of this root is on the GPU */
+	/* no call waits for the copies of other calls: no page of this root is on the GPU */
 	assert_int_equal(TIME(TO_GPU(1, 0), TO_CPU(2, 1), DELAY(0), DELAY(1), WAIT_ALL), in);
 	assert_int_equal(TIME(TO_GPU(1, 0), TO_CPU(2, 1), WAIT_STREAM(2), DELAY(0), DELAY(1)), in);
 	/* what is already there costs nothing */
@@ -349,7 +349,8 @@ static void test_prefetch_idle(void **unused)
 	assert_int_equal(result.h2d_bytes, ROOT);
 }
 
-/* In a busy one: the thread goes on, another one is woken when the stream's turn has come. */
+/* In a busy stream: the thread continues, another thread is woken when the item reaches the head of the
+ * stream. */
 static void test_prefetch_deferred(void **unused)
 {
 	uint64_t in = link_ns(MODEL_TO_GPU, ROOT), out = link_ns(MODEL_TO_CPU, ROOT), kernel = kernel_ns();

@@ -130,7 +130,7 @@ static void test_clean_stay(void **unused)
 	assert_int_equal(result.refaults, 0);
 }
 
-/* Without the CPU's work nobody asks for it. */
+/* Without the CPU's work no fault occurs. */
 static void test_not_asked_for(void **unused)
 {
 	struct sim_result kept;

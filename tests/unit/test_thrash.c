@@ -493,7 +493,7 @@ static void test_revocation(void **state)
 
 /* -- [driver: thrashing-hint, thrashing-table] -- */
 
-/* Somebody else is still throttled when one has waited enough: the period goes on for it. */
+/* Another processor is still throttled when one has waited enough: the period continues for that processor. */
 static void test_two_throttled(void **state)
 {
 	(void)state;
@@ -506,13 +506,13 @@ static void test_two_throttled(void **state)
 	expect_none(T(800), 1);
 	assert_true(page->throttled == 8 && page->throttle_end_ns == T(1000));
 	page->spared = NONE;
-	expect_none(T(900), 2); /* nobody was spared in this period */
+	expect_none(T(900), 2); /* every processor was throttled in this period */
 	assert_int_equal(page->spared, 2);
 	page->throttles = 255;
 	expect_throttle(T(950), 1, T(1000));
 	assert_int_equal(page->throttles, 255);
 	assert_int_equal(page->throttled, 10);
-	expect_throttle(T(1500), 2, T(2000)); /* never twice in a row: this period spares nobody */
+	expect_throttle(T(1500), 2, T(2000)); /* never twice in a row: this period throttles every processor */
 	assert_int_equal(page->spared, NONE);
 }
 
@@ -533,8 +533,8 @@ static void test_end_of_period(void **state)
 	assert_int_equal(page->procs, 14);
 }
 
-/* The gap is compared with the adapted lapse. Who has waited for longer is not throttled any more, and its
- * period is over. */
+/* The gap is compared with the adapted lapse. A processor that has waited for longer is not throttled, and
+ * its period is over. */
 static void test_end_of_thrashing(void **state)
 {
 	(void)state;
@@ -583,7 +583,7 @@ static void test_table_preferred(void **state)
 {
 	(void)state;
 	facts.has_preferred = true;
-	facts.preferred = 2; /* nobody else can map it */
+	facts.preferred = 2; /* no other processor can map it */
 	bounce(1, 2);
 	expect_none(T(500), 1);              /* 5c */
 	expect_throttle(T(510), 2, T(1000)); /* 3c */
@@ -620,7 +620,7 @@ static void test_table_hmm(void **state)
 	link_fast(0, 1);
 	bounce(1, 0);
 	facts.residents = 0;
-	expect_none(T(500), 0); /* nobody is near: rows 5 */
+	expect_none(T(500), 0); /* no processor is near: row 5 */
 	assert_int_equal(page->spared, 0);
 	begin();
 	bounce(1, 0);
@@ -631,7 +631,7 @@ static void test_table_hmm(void **state)
 	bounce(0, 1);
 	facts.residents = 2;
 	facts.is_hmm = true;
-	expect_pin(T(500), 0, 1); /* somebody holds it: not the CPU's */
+	expect_pin(T(500), 0, 1); /* a GPU holds it: not the CPU */
 }
 
 /* Rows 3 with requester 1 preferred and not reachable by the others, then rows 4 without a common place. */

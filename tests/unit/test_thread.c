@@ -17,7 +17,7 @@
 #define CALL  10000u
 #define FAULT 35000u
 
-/* 4 MiB that the CPU has written, 4 MiB that nobody has */
+/* 4 MiB that the CPU has written, 4 MiB never written */
 #define RANGES "range,200000000,4194304,a\nrange,300000000,4194304,b,fresh\n"
 
 static struct sim_result result;
@@ -134,7 +134,7 @@ static void test_many(void **unused)
 	assert_int_equal(result.d2h_bytes, ROOT);
 	assert_in_range(result.cpu_faults, 2, 32);
 	assert_in_range(result.d2h_copies, result.cpu_faults,
-			2 * result.cpu_faults); /* the page, what comes along */
+			2 * result.cpu_faults); /* the page, the prefetched pages */
 	assert_in_range(times.cpu_ns, result.cpu_faults * FAULT + model_link_ns(&model, MODEL_TO_CPU, ROOT),
 			result.cpu_faults * (FAULT + 2000) + model_link_ns(&model, MODEL_TO_CPU, ROOT));
 	assert_true(times.cpu_ns <= times.time_ns);
@@ -187,7 +187,7 @@ static unsigned throttles(FILE *log)
 	return count;
 }
 
-/* Throttled and pinned, it goes on; whoever is throttled waits, however long. */
+/* Throttled and pinned, the thread continues; a throttled processor waits to the end of the period. */
 static void test_bounce(void **unused)
 {
 	(void)unused;
@@ -231,12 +231,12 @@ static void test_calls(void **unused)
 	run(RANGES "prefetch,gpu,300000000,4194304\nadvise,preferred,gpu,200000000,4096\n", "prefetch=none");
 	assert_int_equal(result.h2d_bytes, 0); /* zeros need no copy */
 	assert_int_equal(times.cpu_ns, 2 * CALL);
-	/* more than there is: what comes first leaves again */
+	/* more than the memory: the first pages are evicted again */
 	run("range,200000000,33554432\nprefetch,gpu,200000000,33554432\n", "prefetch=none");
 	assert_int_equal(result.h2d_bytes, 32u << 20);
 	assert_int_equal(result.d2h_bytes, 16u << 20);
 	assert_int_equal(result.evictions, 8);
-	/* what comes waits for what leaves, and that for its own arrival */
+	/* arriving pages wait for the eviction, and the eviction waits for the arrival of its pages */
 	memory.bytes = ROOT;
 	run("range,200000000,4194304\nprefetch,gpu,200000000,4194304\n", "prefetch=none");
 	memory.bytes = 16u << 20;
@@ -370,7 +370,7 @@ static void test_zeros(void **unused)
 	assert_int_equal(times.migrate_ns, 0);
 }
 
-/* Whatever is evicted, memory comes from the same allocator, and 2 MiB that leave cost the same. */
+/* With every eviction unit, memory comes from the same allocator, and evicting 2 MiB costs the same. */
 static void test_orders(void **unused)
 {
 	static const char *const orders[] = {"prefetch=none evict=lru", "prefetch=none evict=lru2m",
@@ -390,7 +390,7 @@ static void test_orders(void **unused)
 		assert_int_equal(times.migrate_ns, 1000);
 		assert_int_equal(result.pages_evicted, 1024);
 		assert_int_equal(times.evict_ns - 2 * model_link_ns(&model, MODEL_TO_CPU, ROOT) < 2u * 512000,
-				 i > 1); /* pages leave in smaller copies, which nobody waits for */
+				 i > 1); /* pages are evicted in smaller copies, for which no access waits */
 	}
 	memory.bytes = 16u << 20;
 }

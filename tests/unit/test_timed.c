@@ -1,6 +1,5 @@
-/* The machine: time around the engine. What a run must show whatever the constants are (time adds up,
- * duplicates arise, policies trade what they are known to trade), the published base cost of the Titan V, and
- * programs and their traces.
+/* The timed simulator. What a run must show with any constants (time adds up, duplicates arise, policies have
+ * their known trade-offs), the published base cost of the Titan V, and programs and their traces.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -173,7 +172,7 @@ static void test_kernels_add_up(void **unused)
 	assert_true(times.kernel_ns <= times.time_ns);
 }
 
-/* Faults that nobody waits for any more, in the GPU's buffer and in the engine's, do not hold up the end. */
+/* Faults for which no warp waits, in the GPU's buffer and in the engine's, do not delay the end. */
 static void test_leftover_faults(void **unused)
 {
 	static const char *const policies[] = {"replay=once batch=8 max_batches=1",
@@ -222,7 +221,7 @@ static void test_small_buffer(void **unused)
 	}
 }
 
-/* Policies with which nobody goes on: the reason, and soon, whatever else there is to do. */
+/* Policies with which no warp can continue: the run reports the reason soon, even if other work remains. */
 static void test_given_up(void **unused)
 {
 	static const char *const never[] = {"max_batches=0", "max_throttled=0", "counters=on max_batches=0",
@@ -391,7 +390,7 @@ static void test_compressed_link(void **unused)
 			 1000 + model_link_ns(&model, MODEL_TO_CPU, 2048));
 	assert_int_equal(link_copy(&link, MODEL_TO_CPU, 500000, 4096), /* not of pages */
 			 500000 + model_link_ns(&model, MODEL_TO_CPU, 4096));
-	/* bytes are those of the pages, whatever the link does with them */
+	/* bytes are those of the pages, independent of the link's compression */
 	assert_true(run("uvmsmart", "regular:bytes=16m,passes=1", "preset=uvmsmart", 100));
 	plain_ns = times.time_ns;
 	assert_true(run("uvmsmart", "regular:bytes=16m,passes=1", "preset=uvmsmart,link_ratio=200", 100));

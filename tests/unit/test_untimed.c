@@ -286,7 +286,7 @@ static unsigned count_actions(const char *kind, const char *with)
 }
 
 /* GPU and CPU write one page in turn, every 100 us: three moves each, then the faults are throttled in turn,
- * and after the tenth throttling the page stays with the CPU; the GPU uses it from afar. */
+ * and after the tenth throttling the page stays on the CPU; the GPU accesses it remotely. */
 static void test_cpu_thrashing(void **unused)
 {
 	static char rows[4096];
@@ -382,7 +382,7 @@ static void test_prefetch_calls(void **unused)
 	assert_int_equal(result.pages_prefetched, 0);
 }
 
-/* Of a fresh range nobody has anything: not the CPU either. Several pages of it come along. */
+/* Pages of a fresh range are resident nowhere, not even on the CPU. Several of them are prefetched. */
 static void test_fresh(void **unused)
 {
 	(void)unused;
@@ -473,7 +473,7 @@ static void test_advice_on_half_a_block(void **unused)
 	assert_int_equal(result.refaults, 1);
 }
 
-/* Somebody interrupts at the first decision of a row that takes many. */
+/* An interrupt arrives at the first decision of a row that takes many decisions. */
 static ssize_t interrupt_at_write(void *lines, const char *text, size_t bytes)
 {
 	interrupt_caught = SIGTERM;
@@ -547,8 +547,8 @@ static void test_calls_outside(void **unused)
 
 /* -- frees -- */
 
-/* Of a part on the GPU nothing is copied; what lies beside it in its block goes home, and is brought again.
- * The part may be declared anew, and nothing is left of what it was. */
+/* A freed part on the GPU is not copied; the other pages of its block migrate to the CPU and back. The part
+ * may be declared again, without its former contents. */
 static void test_free_part(void **unused)
 {
 	static const char rows[] = "range,200000000,4194304\n,0,w,200000000\n,0,w,200001000\n,0,w,200002000\n"

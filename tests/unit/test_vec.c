@@ -54,7 +54,7 @@ static void test_text(void **state)
 	expect_error("a= has no value");
 }
 
-/* Only the first failure counts; whatever is asked afterwards gives zero and leaves it alone. */
+/* Only the first failure counts; later calls return zero and do not change it. */
 static void test_first_failure(void **state)
 {
 	struct vec_range *ranges;

@@ -85,7 +85,7 @@ static void expect_sync(struct opened *w)
 	next(w);
 }
 
-/* The row in hand is this access; goes on to the next. */
+/* The present row is this access; continues with the next. */
 static void expect(struct opened *w, uint32_t agent, enum uvmp_access access, unsigned range, uint64_t page)
 {
 	assert_int_equal(w->row.kind, SOURCE_ACCESS);
@@ -623,7 +623,7 @@ static void stencil_pages(void **state)
 
 enum { OFFSETS, EDGES, LEVELS, FRONTIER };
 
-/* Pages that kernel `level` must touch, whatever the order of its warps; finds the next level's vertices. */
+/* Pages that kernel `level` must touch, in any order of its warps; finds the next level's vertices. */
 static uint32_t want_level(const struct graph *g, int *level_of, int level)
 {
 	uint32_t here = 0, found = 0;

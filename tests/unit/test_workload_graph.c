@@ -75,7 +75,7 @@ static void list_good(void **state)
 	/* loops stand twice in their row, parallel edges remain */
 	assert_graph(parse("0 0\n0 1\n1 0\n", plain), "0: 0 0 1 1; 1: 0 0");
 	assert_graph(parse("0 0\n", directed), "0: 0");
-	/* a third column is a weight, or whatever it is */
+	/* a third column is read as a weight */
 	assert_graph(parse("0 1 7\n1 2\n0 2 4294967295\n2 2 0\n", weighted),
 	             "0: 1*7 2*4294967295; 1: 0*7 2*1; 2: 1*1 0*4294967295 2*0 2*0");
 	assert_graph(parse("0 1 -0.5\n1 0 1082040961\n", directed), "0: 1; 1: 0");

@@ -403,7 +403,7 @@ static void nw_trace_back(void **state)
 	assert_string_equal(operations_of("nw:n=16,cpu=2").at, text.at);
 }
 
-/* What nobody has written before the GPU or the program's CPU does. */
+/* Pages that were not written before the GPU or the program's CPU writes them. */
 static void fresh_ranges(void **state)
 {
 	static const struct {

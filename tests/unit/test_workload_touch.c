@@ -201,7 +201,7 @@ static uint64_t pages_of_step(const struct workload_slot *slot)
 	return slot->at == slot->end ? 0 : (slot->end - 1) / PAGE - slot->at / PAGE + 1;
 }
 
-/* One by one: what a step that goes on promises of the next one holds. */
+/* One by one: the properties that a continued step states for the next one hold. */
 static struct tally walk_alone(struct workload *w, uint64_t block, uint32_t warp)
 {
 	enum uvmp_access access = UVMP_ACCESS_READ;
@@ -764,7 +764,7 @@ static void stream_warp_pages(void **state)
 	const char *name = "stream_warp";
 
 	(void)state;
-	/* ten pieces of 16 pages, whatever the grid */
+	/* ten pieces of 16 pages, for any grid */
 	assert_int_equal(stream_case(name, (struct shape){655360, 4, 1, 32, false, false}), 160);
 	assert_int_equal(stream_case(name, (struct shape){655360, 4, 2, 96, true, false}), 160);
 	assert_int_equal(stream_case(name, (struct shape){655360, 4, 2, 96, false, true}), 166);
