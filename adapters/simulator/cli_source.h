@@ -33,8 +33,7 @@ struct cli_sources {
 /* CLI_DONE, or CLI_BAD_INPUT after a report that there are too many. */
 int cli_source_add(struct cli_sources *sources, bool is_trace, const char *spec);
 /* Standard input can be read once. Where it is among the sources this keeps it in a temporary file, from
- * which every opening reads at its own pace, in other processes too. What goes wrong, cli_source_open will
- * say. */
+ * which every opening reads at its own pace, in other processes too. cli_source_open reports errors. */
 void cli_source_keep_stdin(struct cli_sources *sources);
 /* Opens one, from its start, a workload with this seed; standard input directly unless it is kept. NULL with
  * `error` filled. */

@@ -3,9 +3,9 @@
  * An ordinary user's pager services the faults of the program, not those of the kernel (UFFD_USER_MODE_ONLY).
  * A system call fails with EFAULT if it meets a managed page that is not resident, or writes to one that is
  * clean. The functions of the C library that give the caller's memory to the kernel are therefore replaced:
- * they give it a bounce buffer and copy on both sides, whatever is resident. Memory that is not managed, and
- * all memory if the pager services the kernel's faults, goes to the C library's function unchanged, at the
- * cost of one look-up of the address.
+ * they give it a bounce buffer and copy on both sides, whether pages are resident or not. Memory that is not
+ * managed, and all memory if the pager services the kernel's faults, goes to the C library's function
+ * unchanged, at the cost of one look-up of the address.
  *
  * Data is copied in pieces of BUFFER_BYTES where the program cannot tell that from one call: files, block
  * devices, and writes to pipes. Elsewhere (datagrams, reads of pipes, terminals, character devices) one call

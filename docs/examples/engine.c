@@ -1,5 +1,5 @@
 /* A host of the engine, as small as can be: one GPU with 4 MiB, one process with 8 MiB of managed memory. It
- * prints each action instead of performing it; docs/embedding.md shows what comes out. */
+ * prints each action instead of performing it; docs/embedding.md shows the output. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -133,7 +133,7 @@ static void run(void)
 
 int main(void)
 {
-	struct uvmp_fault nobody = {.access = UVMP_ACCESS_READ};
+	struct uvmp_fault unbound = {.access = UVMP_ACCESS_READ};
 	uint64_t ticket;
 
 	open_engine();
@@ -157,7 +157,7 @@ int main(void)
 	run();
 
 	puts("# events that cannot be");
-	printf("fault of GPU 7: %s\n", uvmp_status_text(uvmp_service_fault(service, 7, &nobody)));
+	printf("fault of GPU 7: %s\n", uvmp_status_text(uvmp_service_fault(service, 7, &unbound)));
 	printf("action 1 completed again: %s\n",
 	       uvmp_status_text(uvmp_service_complete(service, 1, UVMP_OK)));
 

@@ -1,7 +1,7 @@
-/* The decisions of the library under Linux' drm_gpusvm layer: how much of a VABlock comes along with a fault,
- * in which ranges, whether to migrate at all, and what leaves device memory. The layer keeps doing the rest.
- * docs/embedding-kernel.md has the words; `make test` compiles this as a kernel would, and runs it against a
- * small model of the layer: tests/unit/test_kernel_gpusvm.c. */
+/* The decisions of the library under Linux' drm_gpusvm layer: which pages of a VABlock are fetched with a
+ * fault, in which ranges, whether to migrate at all, and which unit of device memory is evicted. The layer
+ * does the rest. docs/embedding-kernel.md has the words; `make test` compiles this as a kernel would, and
+ * runs it against a small model of the layer: tests/unit/test_kernel_gpusvm.c. */
 #include "kernel_gpusvm.h"
 
 #define PAGE        4096ul
@@ -218,7 +218,7 @@ enum uvmp_status svm_victim(struct uvmp_evict *order, uint32_t *unit)
 	enum uvmp_status status = uvmp_evict_victim(order, NULL, unit);
 
 	if (status == UVMP_OK)
-		(void)uvmp_evict_remove(order, *unit); /* nobody else picks it while it leaves */
+		(void)uvmp_evict_remove(order, *unit); /* no other thread picks it during its eviction */
 	return status;
 }
 

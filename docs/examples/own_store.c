@@ -31,7 +31,7 @@ static int read_pages(struct uvmp_pager_store *store, uint64_t first, uint64_t p
 
 	for (uint64_t i = first; i < first + pages; i++) {
 		if (sum_of(checked->page[i]) != checked->sum[i])
-			return -EIO; /* whoever waits for it gets SIGBUS; all else goes on */
+			return -EIO; /* threads that wait for the page get SIGBUS; others continue */
 	}
 	memcpy(to, checked->page[first], pages * UVMP_STORE_PAGE_BYTES);
 	return 0;

@@ -1,4 +1,4 @@
-/* prefetch.h: what else should come along?
+/* prefetch.h: which pages are fetched with the faulted pages?
  *
  * A decision looks at one VABlock (for the UVM Smart family: one tree) of at most 512 pages, at the pages
  * of it that faulted and at those that are there already, and names the pages to fetch with them.
@@ -32,7 +32,7 @@ extern "C" {
 	ROW(TBN, tbn)		    /* UVM Smart: tree-based neighbourhood, subtrees above half */           \
 	ROW(SL, sl)		    /* UVM Smart: sequential-local, the rest of each faulting basic block */ \
 	ROW(RANDOM, random)	    /* one random 4 KiB page of the tree beside each faulting page */        \
-	ROW(SEQUENTIAL, sequential) /* Zheng et al.: the range from first page to last, whatever faults */   \
+	ROW(SEQUENTIAL, sequential) /* Zheng et al.: the range from first page to last */                    \
 	ROW(LOCALITY, locality)	    /* Zheng et al.: 128 consecutive pages from the faulting one */          \
 	ROW(BLOCK, block)	    /* the whole VABlock */                                                  \
 	ROW(STRIDE, stride)	    /* the next pages of a stride that repeats */                            \
@@ -94,7 +94,7 @@ struct uvmp_prefetch_params {
 	uint32_t locality_pages;    /* locality: the faulting page and those behind, 1..512; default 128 */
 	uint32_t stride_depth;	    /* stride: pages ahead, 1..64; default 4 */
 	uint32_t stride_confidence; /* stride: how often a stride must have been seen, 1..7; default 2 */
-	uint32_t next_blocks;	    /* next: blocks that come along, 1..8; default 2 */
+	uint32_t next_blocks;	    /* next: blocks to fetch, 1..8; default 2 */
 	uint32_t next_percent;	    /* next: with so much of its pages a block is full, 1..100; default 90 */
 	uint32_t shared_utlbs;	    /* safe: uTLBs from which a block is shared, 2..4096; default 2 */
 	uint32_t shared_threshold;  /* safe: `threshold` for shared blocks, 1..100; default 1 (all of it) */
@@ -190,7 +190,7 @@ UVMP_API bool uvmp_prefetch_state_is_valid(const struct uvmp_prefetch_state *sta
  * next_blocks. */
 struct uvmp_prefetch_hint {
 	uvmp_mask pages;    /* pages to fetch beside the faulted ones */
-	uint32_t to;	    /* where to; UVMP_PROC_NONE: prefetch nothing, whatever `pages` says (all but
+	uint32_t to;	    /* where to; UVMP_PROC_NONE: prefetch nothing, ignore `pages` (all but
 				* density: `pages` is empty then) */
 	uvmp_mask subtrees; /* where the chosen subtrees begin and end, see uvmp_prefetch_subtree; empty: the
 				* prefetcher chose no subtrees */

@@ -29,7 +29,7 @@ input == 1 {
 	callee[calls] = pair[2]
 }
 
-# Without recursion no chain is longer than there are functions and the values settle; with it they would grow for ever.
+# Without recursion no chain is longer than there are functions and the values settle; with it they would grow without end.
 END {
 	for (changed = 1; changed && rounds++ < 200;) {
 		changed = 0

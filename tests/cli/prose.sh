@@ -25,17 +25,19 @@ wide() { # PAGE...
 		}' "$@"
 }
 
-# Prints words that language has replaced: page:line: text.
+# Words that have a plainer one, in pages and in sources.
+replaced='whoever|nobody|somebody|everybody|those who|shall|any more|anew|whatever|for want of|tells of|of its own accord'
+replaced="$replaced|afar|for ever|unasked|thereby|rooms|room by room|hull|what comes|what leaves|what goes|comes? along|came along"
+
+# Prints such words in pages: page:line: text.
 old_words() { # PAGE...
-	grep -nHiwE 'whoever|nobody|somebody|shall|any more|room by room|rooms|hull|of its own accord' "$@" |
-		cut -c1-140 || :
+	grep -nHiwE "$replaced" "$@" | cut -c1-140 || :
 }
 
-# Prints words in sources that language has replaced: file:line: text. A word joins the list when the last use is gone.
+# Prints such words in sources and scripts but this one: file:line: text.
 old_words_in_sources() { # FOLDER...
-	grep -rnHiwE --include='*.[ch]' \
-		'whoever|everybody|somebody|those who|shall|rooms|of its own accord|unasked|thereby|runs back|begin anew|for want of' \
-		"$@" | cut -c1-140 || :
+	grep -rnHiwE --include='*.[ch]' --include='*.sh' --include='*.awk' --include='*.py' --exclude=prose.sh "$replaced" "$@" |
+		cut -c1-140 || :
 }
 
 # The terms that need no explanation in comments, each a heading of the glossary.
@@ -82,10 +84,12 @@ fi
 
 mkdir "$tmp/sources"
 printf '/* Whoever waits\n * shall wait. */\nint whoever_waits;\n' > "$tmp/sources/a.c"
+echo '# What comes is not kept any more' > "$tmp/sources/b.sh"
 echo 'Nobody, rooms' > "$tmp/sources/a.txt"
-seen=$(cd "$tmp" && old_words_in_sources sources)
+seen=$(cd "$tmp" && old_words_in_sources sources | sort)
 expected='sources/a.c:1:/* Whoever waits
-sources/a.c:2: * shall wait. */'
+sources/a.c:2: * shall wait. */
+sources/b.sh:1:# What comes is not kept any more'
 if [ "$seen" != "$expected" ]; then
 	printf 'FAILED: the check of sources prints:\n%s\nexpected:\n%s\n' "$seen" "$expected"
 	exit 1
@@ -136,7 +140,7 @@ else
 fi
 
 # shellcheck disable=SC2086
-old_words $pages > "$tmp/words"
+old_words $pages docs/*.1 > "$tmp/words"
 if [ -s "$tmp/words" ]; then
 	echo 'FAILED: words that have a plainer one:'
 	cat "$tmp/words"
@@ -145,12 +149,12 @@ else
 	echo 'ok   the pages use none of the words that have a plainer one'
 fi
 
-old_words_in_sources include libuvmpolicy adapters > "$tmp/words"
+old_words_in_sources include libuvmpolicy adapters tests fuzz docs/examples > "$tmp/words"
 if [ -s "$tmp/words" ]; then
 	echo 'FAILED: words in sources that have a plainer one:'
 	cat "$tmp/words"
 	failed=1
 else
-	echo 'ok   include, libuvmpolicy and adapters use none of the words that have a plainer one'
+	echo 'ok   sources, tests and examples use none of the words that have a plainer one'
 fi
 exit $failed

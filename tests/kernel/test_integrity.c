@@ -43,9 +43,9 @@ static size_t any_word(struct user *user, unsigned which)
 	return group * 4u + which;
 }
 
-/* Advice splits blocks, whose memory is then allocated in parts. A GPU has two roots here: if both have
- * parts of the arriving block, no root may be evicted, and the driver cancels for want of memory
- * (pmm.h, eviction). */
+/* Advice splits blocks, whose memory is then allocated in parts. A GPU has two roots here: if both have parts
+ * of the arriving block, no root may be evicted, and the driver cancels because memory is short (pmm.h,
+ * eviction). */
 static void run(struct work *work, struct emu_job *job, unsigned gpu, uint32_t share)
 {
 	if (work->has_advice)

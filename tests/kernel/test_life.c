@@ -498,9 +498,9 @@ static void unload_in_use(void)
 }
 
 /* Pages that the kernel has given away one by one, as it gives frames: neither free nor in one of its own
- * accounts. What goes to processes, caches, slabs or vmalloc, and comes back when the kernel likes, is in
- * those, and by the thousand; what of it a module has lost has a name, for which init looks. A piece of 2 MiB
- * of the kernel's own mapping that is cut, as modules' code makes it do, has a page table from then on. */
+ * accounts. Memory of processes, caches, slabs or vmalloc, which the kernel frees at any time, is in those,
+ * and by the thousand; what of it a module has lost has a name, for which init looks. A piece of 2 MiB of the
+ * kernel's own mapping that is cut, as modules' code makes it do, has a page table from then on. */
 static int64_t unaccounted_pages(void)
 {
 	static const char *const accounts[] = {"MemFree",    "Buffers", "Cached", "AnonPages",

@@ -87,7 +87,7 @@ static void read_parameters(struct density_case *c, struct bytes *bytes, uint32_
 static void read_masks(struct density_case *c, struct bytes *bytes, uint32_t flags)
 {
 	uint32_t pages = c->facts.block.pages;
-	uint32_t hull = take(bytes);
+	uint32_t how = take(bytes);
 
 	take_mask(bytes, pages, &c->faulted);
 	take_mask(bytes, pages, &c->resident);
@@ -101,7 +101,7 @@ static void read_masks(struct density_case *c, struct bytes *bytes, uint32_t fla
 	c->facts.thrashing = flags & 32u ? &c->thrashing : NULL;
 	c->facts.cpu_resident = flags & 64u ? &c->cpu_resident : NULL;
 	c->facts.cpu_read_mapped = flags & 128u ? &c->cpu_read_mapped : NULL;
-	c->facts.faulted_region = hull % 4u ? uvmp_mask_bounds(&c->faulted) : take_region(bytes, pages);
+	c->facts.faulted_region = how % 4u ? uvmp_mask_bounds(&c->faulted) : take_region(bytes, pages);
 }
 
 void density_case_read(struct density_case *c, const uint8_t *data, size_t size)

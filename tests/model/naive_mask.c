@@ -156,15 +156,15 @@ uint32_t naive_mask_next(const struct naive_mask *mask, uint32_t from, bool want
 
 struct uvmp_region naive_mask_hull(const struct naive_mask *mask)
 {
-	struct uvmp_region hull = {0, 0};
+	struct uvmp_region bounds = {0, 0};
 
 	for (uint32_t p = NAIVE_PAGES; p-- > 0;)
 		if (mask->page[p])
-			hull.first = p;
+			bounds.first = p;
 	for (uint32_t p = 0; p < NAIVE_PAGES; p++)
 		if (mask->page[p])
-			hull.end = p + 1;
-	return hull;
+			bounds.end = p + 1;
+	return bounds;
 }
 
 struct uvmp_region naive_mask_next_run(const struct naive_mask *mask, uint32_t from)

@@ -176,7 +176,7 @@ static void pack(const bool *flag, uvmp_mask *mask)
 			uvmp_mask_set(mask, i);
 }
 
-static struct uvmp_region hull(const bool *flag)
+static struct uvmp_region bounds(const bool *flag)
 {
 	struct uvmp_region region = {0, 0};
 
@@ -215,7 +215,7 @@ static struct uvmp_action *emit_pages(struct naive_service *n, enum uvmp_action_
 	action->address = b->start;
 	action->page_bytes = n->page_bytes;
 	pack(pages, &action->pages);
-	action->run = hull(pages);
+	action->run = bounds(pages);
 	return action;
 }
 
@@ -1003,7 +1003,7 @@ static bool ask_density(struct naive_service *n, struct step *s, uint32_t dst, b
 	facts.block.offset = (uint32_t)(b->start / n->page_bytes % facts.block.big_pages);
 	pack(s->want[dst], &faulted);
 	facts.faulted = &faulted;
-	facts.faulted_region = hull(s->want[dst]);
+	facts.faulted_region = bounds(s->want[dst]);
 	resident_on(b, dst, flag);
 	pack(flag, &resident);
 	facts.resident = &resident;
@@ -1190,7 +1190,7 @@ struct frame_run {
 static void emit_frames(struct naive_service *n, struct block *b, uint32_t gpu, enum uvmp_action_kind kind,
                         struct frame_run *run)
 {
-	uint64_t bytes = (uint64_t)n->gpu[gpu].unit_pages * 4096; /* whatever the page */
+	uint64_t bytes = (uint64_t)n->gpu[gpu].unit_pages * 4096; /* with every page size */
 	struct uvmp_action *action;
 
 	if (run->frames == 0)
@@ -1486,7 +1486,7 @@ static enum uvmp_status evict_rest(struct naive_service *n, struct eviction *e)
 	return status;
 }
 
-/* Sends away one unit, with TBNe what goes with it. */
+/* Evicts one unit, with TBNe its closure. */
 static enum uvmp_status evict_unit(struct naive_service *n, uint32_t gpu, const struct block *b,
                                    const bool *want, uvmp_addr for_address)
 {
@@ -2421,7 +2421,7 @@ static void discard(struct naive_service *n, const struct request *r, struct blo
 	}
 }
 
-/* What follows from new advice in a block: what goes, then who is mapped. */
+/* Effects of new advice in a block: pages that move, then processors that are mapped. */
 static void advise_block(struct naive_service *n, const struct request *r, const struct range *old,
                          struct block *b)
 {

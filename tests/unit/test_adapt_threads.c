@@ -59,7 +59,7 @@ static void test_premature(void **unused)
 	live(6, 7);
 	assert_int_equal(lifetime.premature, 1);
 	assert_int_equal(uvmp_lifetime_allocate(&lifetime, 0, 8, false),
-	                 UVMP_OK); /* came along with others */
+	                 UVMP_OK); /* prefetched with others */
 	assert_int_equal(lifetime.premature, 1);
 }
 

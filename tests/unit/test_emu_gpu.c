@@ -21,7 +21,7 @@ static struct emu_range *range;
 static struct page *frames;
 static u32 bottom_halves, checks_failed;
 
-/* -- what the other rooms would do -- */
+/* -- replacements for the other files -- */
 
 struct emu_range *emu_range_find(struct emu_space *where, u64 address)
 {

@@ -256,7 +256,7 @@ static void test_wait_has_a_limit(void **unused)
 	assert_null(gpu_first_fault(gpu, fault_ns - 1));
 	while (gpu_first_fault(gpu, UINT64_MAX) != NULL)
 		gpu_take_fault(gpu);
-	/* now everybody waits */
+	/* now all warps wait */
 	assert_int_equal(gpu_wait(gpu, 200000), 200000);
 	assert_int_equal(gpu_now_ns(gpu), 200000);
 	assert_int_equal(gpu_wait(gpu, 100000), 100000); /* long past */

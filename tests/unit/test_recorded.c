@@ -234,7 +234,7 @@ static void test_idle(void **unused)
 	close_rows();
 }
 
-/* -- what goes wrong -- */
+/* -- errors -- */
 
 static void test_errors(void **unused)
 {

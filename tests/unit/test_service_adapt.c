@@ -363,7 +363,7 @@ static void test_pressure_counts(void **state)
 	assert_int_equal(load->evicted_pages, 0);
 	fault(1, 1, 0);
 	assert_int_equal(load->evicted_pages, 16);
-	fault(1, 0, 2); /* it came along, and left */
+	fault(1, 0, 2); /* it was prefetched, and evicted */
 	assert_int_equal(load->faults, 1);
 	assert_int_equal(load->refaults, 1);
 	assert_int_equal(threshold_state(1)->faults, 2);

@@ -1,5 +1,5 @@
-/* Freeing a part of managed ranges (uvmp_service_free_part): what goes, what stays, and by which base it is
- * freed afterwards; with all orders of eviction. uvmp_service_check holds after every action. */
+/* Freeing a part of managed ranges (uvmp_service_free_part): which pages are freed, which stay, and by which
+ * base it is freed afterwards; with all orders of eviction. uvmp_service_check holds after every action. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -169,9 +169,9 @@ static void test_no_range_left(void **state)
 	stop();
 }
 
-/* -- what goes and what stays -- */
+/* -- freed and remaining pages -- */
 
-/* Out of a block on the GPU: what goes is not copied, the rest goes home. */
+/* From a block on the GPU: freed pages are not copied, the others migrate to the CPU. */
 static void test_hole(void **state)
 {
 	(void)state;
@@ -231,8 +231,8 @@ static void test_whole_blocks(void **state)
 	stop();
 }
 
-/* The block across an end holds on the GPU only what goes: nothing is copied. A block on the CPU alone is cut
- * as it is. */
+/* The block across an end holds only freed pages on the GPU: no page is copied. A block on the CPU alone is
+ * cut as it is. */
 static void test_nothing_to_move(void **state)
 {
 	(void)state;
@@ -450,7 +450,7 @@ static void test_arena_is_full(void **state)
 
 /* -- in the middle of others -- */
 
-/* While faults are in the batch, between two of its blocks: those on what goes become fatal, the others of
+/* While faults are in the batch, between two of its blocks: those on freed pages become fatal, the others of
  * the same block are serviced. */
 static void test_between_blocks(void **state)
 {

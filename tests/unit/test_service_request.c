@@ -472,7 +472,7 @@ static void test_advise_accessed_by(void **state)
 	assert_true(has_text("done cause=hint ticket=5\n"));
 	assert_int_equal(advise(BASE, MIB2, UVMP_ADVISE_PREFERRED, 0), UVMP_OK);
 	assert_true(has_text("done cause=hint ticket=6\n"));
-	/* and back: those who access it are mapped again, but for the preferred location */
+	/* and back: accessing processors are mapped again, except the preferred location */
 	assert_int_equal(advise(BASE, MIB2, UVMP_ADVISE_NO_DUPLICATE, 0), UVMP_OK);
 	assert_true(has_text("map cause=hint block=0x40000000 pages=1-511 from=1 to=2 right=rwa\n"
 	                     "done cause=hint ticket=7\n"));

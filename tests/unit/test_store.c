@@ -1,4 +1,4 @@
-/* Backing stores: a read returns the last write, whatever else is written, deleted, forked, or fails. Tests
+/* Backing stores: a read returns the last write, after other writes, deletions, forks and failures. Tests
  * that need file systems and devices that only root can make report that they are skipped.
  */
 #include <stdarg.h>

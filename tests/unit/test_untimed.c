@@ -375,7 +375,7 @@ static void test_prefetch_calls(void **unused)
 	assert_true(run_rows(CALLS "prefetch,gpu,200000000,4194304\n", "prefetch=none", 2097152));
 	assert_int_equal(result.pages_migrated, 1024);
 	assert_int_equal(result.pages_evicted, 512);
-	/* it waits for those who wait */
+	/* it waits for the stalled agents */
 	assert_true(run_rows(CALLS ",0,r,200000000\n,1,r,200001000\nprefetch,gpu,200000000,8192\n",
 			     "prefetch=none", 6291456));
 	assert_int_equal(result.far_faults, 2);
@@ -712,7 +712,7 @@ static void test_nothing_managed(void **unused)
 	assert_non_null(strstr(error, "there is no range"));
 }
 
-/* What goes wrong while the CPU is served is what is said. */
+/* An error during the service of the CPU is reported. */
 static void test_error_below_cpu(void **unused)
 {
 	(void)unused;

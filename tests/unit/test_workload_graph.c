@@ -553,7 +553,7 @@ static void path_bfs(void **state)
 	            "[initialize] levels:w"
 	            " [bfs_twc] levels:r offsets:r edges:r levels:r levels:w changed:w levels:r"
 	            " [bfs_twc] levels:r offsets:r edges:r levels:r offsets:r edges:r levels:r");
-	/* everybody walks; the second pass finds nothing lower, so that there are two: lanes 0 and 2 see
+	/* all vertices walk; the second pass finds nothing lower, so that there are two: lanes 0 and 2 see
 	 * level 0 of vertex 1 while it is still to be used */
 	assert_rows("bfs_ta", "", path,
 	            "[initialize] levels:w"
@@ -1005,7 +1005,7 @@ static void model_kcore(uint32_t k)
 			touch(W, "over", 0, 1);
 		}
 	}
-	/* what remains is a k-core: everybody has k edges to others that remain */
+	/* what remains is a k-core: each vertex has k edges to others that remain */
 	for (EACH_VERTEX(v)) {
 		uint32_t left = 0;
 
@@ -1416,8 +1416,8 @@ static void any_order(void **state)
 	}
 }
 
-/* A lane's own list of 128 fills up: a hub of more than 32 x 128 new ends is read by one warp, and what comes
- * out on the worklist are all vertices, once each. */
+/* A lane's own list of 128 fills up: a hub of more than 32 x 128 new ends is read by one warp, and the
+ * worklist gets all vertices, once each. */
 static void full_lists(void **state)
 {
 	const unsigned ends = 3 * 32 * 128 + 77;

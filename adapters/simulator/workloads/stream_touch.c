@@ -61,7 +61,7 @@ static bool stream_open(struct workload *workload)
 	return true;
 }
 
-/* What comes before the kernel, if anything does; then the kernel, behind it in the same stream. */
+/* The item before the kernel, if there is one; then the kernel, after it in the same stream. */
 static bool stream_launch(struct workload *workload)
 {
 	enum move move = move_of(workload);

@@ -224,7 +224,7 @@ enum uvmp_status smart_evict_cancel(struct smart_evict *evict, uint32_t tree, ui
                                     struct smart_range *range);
 
 /* The device is synchronised: the pages in `dirty` of all trees, which the host copies back before the call,
- * are not resident any more [uvmsmart: clean-pages-uncounted]; all memory is free, the list empty, all fill
+ * are no longer resident [uvmsmart: clean-pages-uncounted]; all memory is free, the list empty, all fill
  * states zero, and the host makes its counters zero. The queue stays; without quirks it is empty, for nothing
  * is left to write. A write in flight goes on to its end: its pages were free before. O(trees + entries). */
 enum uvmp_status smart_evict_synchronise(struct smart_evict *evict);

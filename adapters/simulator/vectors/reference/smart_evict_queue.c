@@ -4,7 +4,7 @@
  * A staged range stays resident until its write starts; until then an access can call it back. At the start,
  * not at the end, its pages are gone and their memory is free. The queue can hold a page twice, where a
  * change of policy has staged a tree over a smaller range [uvmsmart: stale-list-units], so the tree's set of
- * staged pages is made anew from the queue when a range leaves it. */
+ * staged pages is recomputed from the queue when a range is removed. */
 #include "smart_evict_internal.h"
 
 static bool range_holds(const struct smart_range *range, uint32_t tree, uint32_t page)
