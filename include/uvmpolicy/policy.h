@@ -134,8 +134,8 @@ struct uvmp_needs {
 	bool utlbs;	     /* faults that carry their uTLB */
 	bool one_gpu;	     /* the prefetcher's state of a range knows one GPU only */
 	bool histories; /* the engine records which pages of each block were touched, for the next decision */
-	/* uvmp_service_gpu.sms, and a GPU that obeys UVMP_ACTION_LIMIT: the controllers that ask for both, bit i
-	 * for enum uvmp_controller i */
+	/* uvmp_service_gpu.sms, and a GPU that obeys UVMP_ACTION_LIMIT: the controllers that ask for both,
+	 * bit i for enum uvmp_controller i */
 	uint32_t sms;
 	uint32_t block_bytes; /* arena that the engine may take per resident block beside uvmp_service_size,
 			      * bytes */

@@ -167,8 +167,8 @@ struct uvmp_prefetch_state {
 	 * alone: a host that switches prefetchers brings it up to date with uvmp_tree_assign. */
 	struct uvmp_tree *tree;
 	uint64_t *random; /* random: required, the generator's state */
-	/* Private states of the prefetcher, as its traits say. A caller that switches prefetchers gives each its
-	 * own. */
+	/* Private states of the prefetcher, as its traits say. A caller that switches prefetchers gives each
+	 * its own. */
 	void *block;	 /* block_bytes; NULL: the prefetcher decides as for a block without past */
 	void *range;	 /* range_bytes, shared by the blocks of the range; required */
 	void *processor; /* processor_bytes, of facts->to; required */

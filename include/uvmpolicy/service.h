@@ -69,10 +69,10 @@
  *   runtime: each 64 KiB of ranges                 4 to 8
  *   threads: each unit of a GPU's memory           8
  *
- * Blocks, their state on processors, trees of basic blocks and chunk maps are mandatory: if the arena may have
- * no space for them, uvmp_service_next decides nothing and returns UVMP_ERR_ARENA. Faults and requests then
- * wait until uvmp_service_grow. If the arena has no space for other state, the engine decides without it.
- * uvmp_service_size includes the state for each unit of a GPU's memory.
+ * Blocks, their state on processors, trees of basic blocks and chunk maps are mandatory: if the arena may
+ * have no space for them, uvmp_service_next decides nothing and returns UVMP_ERR_ARENA. Faults and requests
+ * then wait until uvmp_service_grow. If the arena has no space for other state, the engine decides without
+ * it. uvmp_service_size includes the state for each unit of a GPU's memory.
  *
  * HMM and ATS are left out, because they need the memory map of the process. A fault outside every range is
  * fatal, as in the driver without HMM and ATS.
