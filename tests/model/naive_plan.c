@@ -33,7 +33,7 @@ static void look(const struct uvmp_processors *processors, const struct uvmp_cop
 	}
 }
 
-static bool ends_group(uint8_t grouping, const struct page *page, const struct page *next)
+static bool ends_group(enum uvmp_grouping grouping, const struct page *page, const struct page *next)
 {
 	if (!next->is_absent || grouping == UVMP_GROUPING_SINGLE)
 		return true;

@@ -1887,7 +1887,7 @@ static enum uvmp_status step(struct naive_service *n, struct step *s)
 /* -- one page of a walk ---------------------------------------------------------------------- */
 
 /* Hint and residency of a page that is to be serviced; true: it is throttled, until *until_ns. */
-static bool choose(struct naive_service *n, struct step *s, uint32_t i, uint8_t access, uint8_t accesses,
+static bool choose(struct naive_service *n, struct step *s, uint32_t i, enum uvmp_access access, uint8_t accesses,
                    uint8_t operation, uint64_t *until_ns)
 {
 	struct block *b = s->block;
@@ -1923,7 +1923,7 @@ static bool choose(struct naive_service *n, struct step *s, uint32_t i, uint8_t 
 	s->want[place.to][i] = true;
 	s->duplicate[i] = place.is_duplicate &&
 	                  (operation != UVMP_OPERATION_ACCESS_COUNTER || !n->policy.quirks); /* [driver: counter-ignores-duplication] */
-	s->access[i] = access;
+	s->access[i] = (uint8_t)access;
 	return false;
 }
 
@@ -2757,7 +2757,7 @@ static bool preprocess(struct naive_service *n)
 	return true;
 }
 
-static void mark_fatal(struct naive_service *n, uint32_t position, uint8_t mode)
+static void mark_fatal(struct naive_service *n, uint32_t position, enum uvmp_cancel_mode mode)
 {
 	const struct uvmp_fault *f = &n->fetch->entry[n->order[position]];
 
@@ -2765,7 +2765,7 @@ static void mark_fatal(struct naive_service *n, uint32_t position, uint8_t mode)
 		n->fatal_space = f->va_space;
 	n->has_fatal = true;
 	n->is_fatal[position] = true;
-	n->cancel_mode[position] = mode;
+	n->cancel_mode[position] = (uint8_t)mode;
 }
 
 /* One walk over the faults of a block; returns how many they are. */
