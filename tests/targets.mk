@@ -102,8 +102,8 @@ cross: $(BUILD)/uvmsim
 	@CROSS='$(CROSS)' sh tests/deps.sh cross || true # what is missing is skipped, with the reason
 	@MAKE='$(MAKE)' sh tests/cross.sh $(BUILD) $(CROSS)
 
-## make fidelity   published figures against simulated ones, into docs/fidelity.md; fails if a row that was inside is not any
-##                 more. FIDELITY=PATTERN: only these, printed; FIDELITY_LONG=1: also runs of many minutes
+## make fidelity   published figures against simulated ones, into docs/fidelity.md; fails if a row leaves its tolerance.
+##                 FIDELITY=PATTERN: only these, printed; FIDELITY_LONG=1: also runs of many minutes
 fidelity: $(BUILD)/uvmsim
 	@sh tests/fidelity/fidelity.sh $(BUILD)/uvmsim $(BUILD) $(if $(FIDELITY),'$(FIDELITY)')
 

@@ -161,7 +161,8 @@ UVMP_API enum uvmp_status uvmp_policy_evictors(uint32_t page_bytes, char *text, 
  * UVMP_ERR_ARGUMENT: NULL. UVMP_ERR_SYNTAX: neither key=value nor a preset, or longer than
  * UVMP_POLICY_TEXT_MAX, or a byte that is not printable ASCII. UVMP_ERR_UNKNOWN: key, preset or choice.
  * UVMP_ERR_RANGE: number. UVMP_ERR_CONFLICT: repeated key, preset not first, a key that the chosen policies
- * do not use, or threshold=0 or lapse_votes=0 with quirks=0.
+ * do not use, threshold=0 or lapse_votes=0 with quirks=0, or two values that exclude each other
+ * (pressure_low, early_low, early_high).
  * `size` is that of the host's struct uvmp_policy (UVMP_ERR_ARGUMENT if it is wrong). Programs in C and C++
  * call uvmp_policy_parse. */
 UVMP_API enum uvmp_status uvmp_policy_parse_size(const char *text, size_t length, struct uvmp_policy *policy,

@@ -66,6 +66,8 @@
  *   remote, runtime: block that a GPU has used     0.5 KiB
  *   controllers, prefetch=pattern: block with an   288 to 352
  *     arrival, a fault or an eviction
+ *   prefetch=tbn, sl: block with a prefetch        400
+ *     decision
  *   runtime: each 64 KiB of ranges                 4 to 8
  *   threads: each unit of a GPU's memory           8
  *
@@ -143,7 +145,7 @@ struct uvmp_service_error {
 };
 
 /* Checks the parameters. UVMP_OK: accepted, *error is unchanged. Otherwise *error (may be NULL) names the
- * first bad field in the order of the structures. UVMP_ERR_ARGUMENT: a field is missing, a size is wrong, or
+ * bad field. UVMP_ERR_ARGUMENT: a field is missing, a size is wrong, or
  * policy or processors are not valid. UVMP_ERR_RANGE: a number, or a field that the library does not know.
  * UVMP_ERR_UNSUPPORTED: the eviction order does not support the page size; sequential, locality, stride or
  * next prefetch with several GPUs. uvmp_service_size and uvmp_service_init accept the same parameters.
@@ -466,7 +468,7 @@ struct uvmp_action {
 	union {
 		uint32_t detail;
 		uint32_t merged_faults; /* BATCH: faults left after merging */
-		uint32_t bytes;		/* ALLOCATE, FREE */
+		uint32_t bytes;		/* ALLOCATE, FREE; EVICT: of `pages` */
 		uint32_t faulted_pages; /* POPULATE, COPY: at the end of the run */
 		uint32_t tag;		/* CLEAR */
 		uint32_t extra_blocks;	/* LIMIT: thread blocks of each SM */
@@ -474,7 +476,7 @@ struct uvmp_action {
 	};
 	uint64_t ticket;
 	union {
-		uint64_t offset; /* ALLOCATE, FREE: of the chunk in the memory of the GPU, in bytes */
+		uint64_t offset; /* ALLOCATE, FREE; EVICT with evict=lru: in the memory of the GPU, bytes */
 		uint64_t bank;	 /* CLEAR */
 	};
 	uint64_t until_ns;
@@ -509,10 +511,11 @@ UVMP_API enum uvmp_status uvmp_service_next(struct uvmp_service *service, uint64
 
 /* Reports that action `id` has ended with `status` (0, or negative: it failed).
  *
- *   failed COPY, POPULATE, ALLOCATE   pages keep their residency; the batch or request is cancelled
- *   failed COPY of an eviction        the eviction stops. Copied pages are on the CPU; the other pages stay
- * on
- *                                     the GPU, unmapped, in their memory
+ *   failed COPY, POPULATE, ALLOCATE   pages keep their residency; the batch or request is cancelled. With
+ *                                     orders other than evict=lru, units of the job without a resident page
+ *                                     release their frames without FREE
+ *   failed COPY of an eviction        the eviction stops. Copied pages are on the CPU; the other pages
+ *                                     stay on the GPU, unmapped, in their memory
  *   any other failed action           counts as done, and ends the batch or request with the status
  *   UVMP_ERR_RETRY                    counts as UVMP_ERR_STATE: the engine does not repeat the action
  *

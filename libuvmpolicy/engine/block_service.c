@@ -175,6 +175,7 @@ static struct block_need copy(struct uvmp_service *s, struct job *job)
 	uvmp_mask arriving, some;
 
 	if (job->error != UVMP_OK) {
+		uvmpi_memory_abandon(s, job->to, job->block, &job->arrive[job->to]);
 		uvmpi_block_end(job, job->error);
 		return need;
 	}
@@ -290,6 +291,7 @@ static void settle_residency(struct uvmp_service *s, const struct job *job, cons
 		return;
 	uvmpi_memory_used(s, job->to, job->block, arrived,
 			  job->cause == UVMP_CAUSE_DEMAND && !job->is_follow);
+	uvmpi_memory_abandon(s, job->to, job->block, &job->failed);
 	if (s->adapt.is_on)
 		report_arrival(s, job, arrived);
 }

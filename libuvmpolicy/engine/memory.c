@@ -82,12 +82,14 @@ enum backing uvmpi_memory_back(struct uvmp_service *s, uint32_t gpu, handle bloc
 
 void uvmpi_memory_unback(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages)
 {
-	struct residency *p = uvmpi_residency_find(s, block_at(s, block), gpu);
-
 	if (uvmpi_has_chunks(&s->gpu[gpu]))
-		uvmpi_chunks_unback(s, gpu, block, p, pages);
-	else
-		uvmpi_units_unback(&s->gpu[gpu], p, pages);
+		uvmpi_chunks_unback(s, gpu, block, uvmpi_residency_find(s, block_at(s, block), gpu), pages);
+}
+
+void uvmpi_memory_abandon(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages)
+{
+	if (!uvmpi_has_chunks(&s->gpu[gpu]))
+		uvmpi_units_abandon(&s->gpu[gpu], uvmpi_residency_find(s, block_at(s, block), gpu), pages);
 }
 
 void uvmpi_memory_used(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages,

@@ -75,7 +75,7 @@ enum uvmp_status uvmpi_units_init(struct uvmp_service *s, const struct uvmp_serv
 struct uvmp_region uvmpi_units_unit(const struct gpu *g, const struct residency *p, uint32_t page, uint32_t *unit);
 enum backing uvmpi_units_back(struct uvmp_service *s, uint32_t gpu, handle block, struct residency *p,
 			      const struct arriving *arriving, enum uvmp_chunk_size *size);
-void uvmpi_units_unback(struct gpu *g, const struct residency *p, const uvmp_mask *pages);
+void uvmpi_units_abandon(struct gpu *g, const struct residency *p, const uvmp_mask *pages);
 void uvmpi_units_used(struct uvmp_service *s, uint32_t gpu, const struct block *b, const struct residency *p,
 		      const uvmp_mask *pages, bool is_fault);
 void uvmpi_units_left(struct uvmp_service *s, uint32_t gpu, const struct block *b, const struct residency *p,

@@ -30,9 +30,11 @@ enum backing {
  * *size, the chunk for which memory is missing. */
 enum backing uvmpi_memory_back(struct uvmp_service *s, uint32_t gpu, handle block, const struct arriving *arriving,
 			      enum uvmp_chunk_size *size);
-/* The chunks or frames of these pages (just allocated; the host refused) are free again, but for those that hold
- * something. */
+/* The host refused the ALLOCATE of these pages: their root chunks without a resident page are freed. */
 void uvmpi_memory_unback(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages);
+/* These pages were to arrive, and did not: units of page-wise orders without a resident page release their frames. Root
+ * chunks stay with the block. */
+void uvmpi_memory_abandon(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages);
 /* Pages have arrived / have left; residency.resident may have been changed already or not. `is_fault`: a fault, not a
  * prefetch or a request, brought the pages. */
 void uvmpi_memory_used(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages, bool is_fault);

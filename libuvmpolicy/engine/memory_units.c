@@ -151,12 +151,14 @@ enum backing uvmpi_units_back(struct uvmp_service *s, uint32_t gpu, handle block
 	return BACKING_DONE;
 }
 
-void uvmpi_units_unback(struct gpu *g, const struct residency *p, const uvmp_mask *pages)
+void uvmpi_units_abandon(struct gpu *g, const struct residency *p, const uvmp_mask *pages)
 {
 	g->coming_pages = 0;
 	for (uint32_t page = uvmp_mask_next_set(pages, 0); page < UVMP_MASK_BITS;
-	     page = uvmp_mask_next_set(pages, around(g, page).end))
-		uvmpi_frames_release(&g->frames, unit_of(g, p, page));
+	     page = uvmp_mask_next_set(pages, around(g, page).end)) {
+		if (!uvmp_mask_region_any(&p->resident, around(g, page)))
+			uvmpi_frames_release(&g->frames, unit_of(g, p, page));
+	}
 }
 
 /* Of the block, exactly these pages count. */

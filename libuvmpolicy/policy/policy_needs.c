@@ -4,10 +4,12 @@
 #define SMALL_PAGE 4096u
 #define LARGE_PAGE 65536u
 
-/* Arena for one block's counters of accesses, history, and log of the pattern engine, bytes. */
+/* Arena for one block's counters of accesses, history, log of the pattern engine, and tree of basic blocks, bytes. The
+ * history and the tree include the cold state of the block, so sums are upper bounds. */
 #define COUNTERS_BYTES 640u
-#define HISTORY_BYTES  256u
+#define HISTORY_BYTES  304u
 #define PATTERN_BYTES  256u
+#define TREE_BYTES     400u
 
 /* Pages of 64 KiB leave whole, and only where the order does not look into basic blocks. */
 static uint32_t page_bytes_of(enum uvmp_evictor evictor)
@@ -17,7 +19,8 @@ static uint32_t page_bytes_of(enum uvmp_evictor evictor)
 	return order->is_chunked || order->has_granularity ? SMALL_PAGE | LARGE_PAGE : SMALL_PAGE;
 }
 
-static void add_prefetcher(struct uvmp_needs *needs, enum uvmp_prefetcher prefetcher)
+/* Returns whether the prefetcher keeps a tree of basic blocks. */
+static bool add_prefetcher(struct uvmp_needs *needs, enum uvmp_prefetcher prefetcher)
 {
 	const struct uvmp_prefetch_traits *traits = uvmp_prefetch_traits_of(prefetcher);
 
@@ -25,6 +28,7 @@ static void add_prefetcher(struct uvmp_needs *needs, enum uvmp_prefetcher prefet
 	needs->one_gpu |= traits->walks_ranges;
 	needs->histories |= traits->has_touches;
 	needs->block_bytes += traits->block_bytes;
+	return traits->has_tree;
 }
 
 /* Returns whether the controller keeps a history of blocks. */
@@ -35,6 +39,7 @@ static bool add_controller(struct uvmp_needs *needs, const struct uvmp_policy *p
 	if (!policy_has_controller(policy, controller))
 		return false;
 	needs->sms |= (uint32_t)controller->needs_sms << i;
+	needs->block_bytes += controller->block_bytes;
 	return controller->counts_refaults || controller->block_bytes != 0;
 }
 
@@ -46,11 +51,11 @@ static struct uvmp_needs needs_of(const struct uvmp_policy *policy)
 				   .notifications = policy->counters == UVMP_COUNTERS_ON,
 				   .kernels = policy->runtime,
 				   .histories = order->has_touches};
-	bool has_history;
+	bool has_tree, has_history;
 
-	add_prefetcher(&needs, policy->prefetch.prefetcher);
+	has_tree = add_prefetcher(&needs, policy->prefetch.prefetcher);
 	if (policy->prefetch_full != UVMP_PREFETCH_FULL_SAME)
-		add_prefetcher(&needs, (enum uvmp_prefetcher)(policy->prefetch_full - 1u));
+		has_tree |= add_prefetcher(&needs, (enum uvmp_prefetcher)(policy->prefetch_full - 1u));
 	has_history = needs.block_bytes != 0;
 	for (uint32_t i = 0; i < UVMP_CONTROLLER_COUNT; i++)
 		has_history |= add_controller(&needs, policy, i);
@@ -62,6 +67,8 @@ static struct uvmp_needs needs_of(const struct uvmp_policy *policy)
 		needs.block_bytes += HISTORY_BYTES;
 	if (policy->runtime)
 		needs.block_bytes += PATTERN_BYTES;
+	if (has_tree)
+		needs.block_bytes += TREE_BYTES;
 	return needs;
 }
 

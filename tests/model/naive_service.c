@@ -471,7 +471,7 @@ static void take_frame(struct gpu *g, uint32_t *frame)
 	memmove(g->free_frame, g->free_frame + 1, g->free_frames * sizeof(g->free_frame[0]));
 }
 
-/* Units of which some of these pages have just left, and that hold nothing now, give their frames up. */
+/* Units of which some of these pages have just left, or did not arrive, and that hold nothing now, give their frames up. */
 static void give_frames(struct gpu *g, struct block *b, uint32_t gpu, const bool *left)
 {
 	for (uint32_t first = 0; g->unit_pages != 0 && first < b->pages; first += g->unit_pages) {
@@ -1243,17 +1243,8 @@ static enum uvmp_status allocate_frames(struct naive_service *n, struct step *s,
 	if (n->actions == 0)
 		return UVMP_OK;
 	status = perform(n);
-	for (uint32_t k = 0; status != UVMP_OK && k < n->performed; k++)
-		if (n->status[k] != UVMP_OK)
-			for (uint32_t first = n->group[k].run.first / g->unit_pages * g->unit_pages;
-			     first < n->group[k].run.end; first += g->unit_pages) {
-				bool is_held = false;
-
-				for (uint32_t i = first; i < b->pages && i < first + g->unit_pages; i++)
-					is_held = is_held || is_on(b, i, gpu);
-				if (!is_held)
-					give_frame(g, &b->frame[gpu][first]);
-			}
+	if (status != UVMP_OK)
+		give_frames(g, b, gpu, s->want[gpu]);
 	return status;
 }
 
@@ -1824,6 +1815,7 @@ static void map_all(struct naive_service *n, struct step *s, uint32_t dst)
 static enum uvmp_status serve_destination(struct naive_service *n, struct step *s, uint32_t dst)
 {
 	static struct uvmp_copy in[UVMP_PLAN_COPIES_MAX];
+	bool has_failed[PAGES] = {false};
 	struct block *b = s->block;
 	enum uvmp_status status = allocate(n, s, dst);
 	struct eviction *ahead;
@@ -1851,13 +1843,15 @@ static enum uvmp_status serve_destination(struct naive_service *n, struct step *
 			status = n->status[k];
 		if (n->group[k].kind == UVMP_ACTION_COPY || n->group[k].kind == UVMP_ACTION_POPULATE)
 			for (uint32_t i = n->group[k].run.first; i < n->group[k].run.end; i++)
-				s->arrived[i] = false;
+				has_failed[i] = true, s->arrived[i] = false;
 	}
 	if (ahead != NULL)
 		end_ahead(n, ahead);
 	report(n, s, dst, true);
 	report(n, s, dst, false);
 	settle(n, s, dst);
+	if (dst != UVMP_CPU)
+		give_frames(&n->gpu[dst], b, dst, has_failed);
 	if (status != UVMP_OK || s->is_unmapped)
 		return status;
 	map_all(n, s, dst);

@@ -95,7 +95,7 @@ static void one_for_a_unit(void **state)
 	ASSERT_SAID("allocate cause=demand block=0x40000000 pages=0-15 to=1 detail=65536 offset=0x10000\n");
 }
 
-/* A refused ALLOCATE leaves no frame behind; after a failed copy the unit keeps its frame. */
+/* A refused ALLOCATE and a failed copy leave no frame behind. */
 static void refused(void **state)
 {
 	(void)state;
@@ -111,8 +111,27 @@ static void refused(void **state)
 	engine_fail(&e, UVMP_ACTION_POPULATE, 0, 1, UVMP_ERR_STATE);
 	touch(3, 4);
 	ASSERT_SAID("allocate cause=demand block=0x40000000 pages=3 to=1 detail=4096 offset=0x2000\n");
+	engine_forget(&e);
 	touch(3, 4);
+	ASSERT_SAID("allocate cause=demand block=0x40000000 pages=3 to=1 detail=4096 offset=0x2000\n");
+}
+
+/* Each unit of a job that fails releases its frame, unless a page of it is resident. */
+static void released(void **state)
+{
+	(void)state;
+	begin("prefetch=none evict=sl64k thrash=off counters=off", 40u * PAGE);
+	touch(0, 1);
+	engine_fail(&e, UVMP_ACTION_POPULATE, 0, 9, UVMP_ERR_STATE);
+	touch(1, 17);
+	assert_true(engine_has(
+		&e, "allocate cause=demand block=0x40000000 pages=16-31 to=1 detail=65536 offset=0x10000\n"));
+	engine_forget(&e);
+	assert_true(uvmp_service_check(e.service));
+	touch(1, 2); /* its unit kept the frame */
 	assert_false(engine_has(&e, "allocate"));
+	touch(32, 33);
+	ASSERT_SAID("allocate cause=demand block=0x40000000 pages=32-39 to=1 detail=65536 offset=0x10000\n");
 }
 
 /* uvmp_service_check finds units without frames, and frames without units. */
@@ -142,6 +161,7 @@ int main(void)
 		cmocka_unit_test_teardown(reused_in_order, stop),
 		cmocka_unit_test_teardown(one_for_a_unit, stop),
 		cmocka_unit_test_teardown(refused, stop),
+		cmocka_unit_test_teardown(released, stop),
 		cmocka_unit_test_teardown(checked, stop),
 	};
 

@@ -888,7 +888,7 @@ static void pages_of_4k(void **state)
 	assert_int_equal(s->gpu[1].used_pages, 510);
 	assert_int_equal(back(b, 1, &some), BACKING_DONE);
 	assert_true(uvmpi_memory_is_full(s, 1)); /* they are coming */
-	uvmpi_memory_unback(s, 1, b, &some);
+	uvmpi_memory_abandon(s, 1, b, &some);
 	assert_false(uvmpi_memory_is_full(s, 1));
 	uvmpi_memory_settle(s);
 	/* a copy that fails */
