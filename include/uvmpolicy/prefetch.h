@@ -184,10 +184,10 @@ UVMP_API bool uvmp_prefetch_state_is_valid(const struct uvmp_prefetch_state *sta
  *   while hint->follow != UVMP_PAGE_NONE:
  *     note hint->pages (and that they are pending from now on)
  *     decide for the block that holds page hint->follow of the range, with its facts and is_follow set
- * The first follow may ask an earlier block than the one that faulted (sequential, stride). After the first,
- * each follow asks a later block than the one before (stride: or each an earlier one), so there are at most
- * as many as the range has blocks (sequential), as locality_pages reach into (locality), stride_depth or
- * next_blocks. */
+ * The first follow-up decision may concern a block before the faulting block (sequential, stride). Each
+ * further decision concerns a later block than the previous one (descending stride: an earlier block). The
+ * number of follow-up decisions is at most the number of blocks of the range (sequential), the number of
+ * blocks that locality_pages reach (locality), stride_depth (stride) or next_blocks (next). */
 struct uvmp_prefetch_hint {
 	uvmp_mask pages;    /* pages to fetch beside the faulted ones */
 	uint32_t to;	    /* where to; UVMP_PROC_NONE: prefetch nothing, ignore `pages` (all but

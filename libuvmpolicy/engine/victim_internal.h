@@ -27,7 +27,7 @@ uint64_t uvmpi_victim_offset(const struct uvmp_service *s, const struct eviction
 bool uvmpi_victim_is_large(const struct uvmp_service *s, const struct eviction *e);
 /* All copies have arrived: e->block gives up e->held. `untouched` pages had not been used. */
 void uvmpi_victim_take(struct uvmp_service *s, struct eviction *e, uint32_t untouched);
-/* The eviction has failed: what is left of the victim stays, as the newest. */
+/* The eviction has failed: the remaining pages of the victim stay resident, and the victim becomes the newest unit. */
 void uvmpi_victim_keep(struct uvmp_service *s, struct eviction *e);
 /* The victim is empty; e->status, or another victim and EVICT_NEXT. */
 void uvmpi_victim_finish(struct uvmp_service *s, struct eviction *e);

@@ -1,9 +1,8 @@
 /* Units of a page-wise order as victims of an eviction.
  *
- * TBNe [uvmsmart: victim-selection]: the victim is a basic block, and with it leave those basic blocks of its block (the
- * tree) without which the tree is better balanced; each run of them is one pass of the eviction. The tree is the one that
- * a tree prefetcher keeps. Without such a prefetcher, and without quirks, it is made from the pages that are resident or
- * arriving.
+ * TBNe [uvmsmart: victim-selection]: the victim is a basic block. TBNe evicts further basic blocks of the same tree with
+ * it, to balance the tree; each run of basic blocks is one pass of the eviction. If a tree prefetcher keeps a tree, TBNe
+ * uses that tree. Without such a prefetcher, and without quirks, TBNe builds the tree from the resident and arriving pages.
  */
 #include "block_service_internal.h"
 #include "space_internal.h"

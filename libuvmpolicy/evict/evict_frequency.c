@@ -154,7 +154,7 @@ uint32_t uvmpi_frequency_at(const struct frequency *list, uint32_t rank)
 	return list->heap[at];
 }
 
-/* The position after all units below this one; the number of units: there is none. */
+/* Returns the position after all units below this one, or the number of units if no such position exists. */
 static uint32_t place_behind(const struct frequency *list, uint32_t at)
 {
 	while (at != 0 && (at % 2u == 0 || at + 1u == list->count))

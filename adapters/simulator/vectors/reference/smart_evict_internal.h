@@ -61,7 +61,7 @@ void smart_list_remove(struct smart_evict *e, uint32_t tree, struct uvmp_region 
 
 /* May these pages leave [uvmsmart: evictable]? */
 bool smart_is_evictable(const struct smart_tree *tree, struct uvmp_region pages);
-/* Index of the first entry from `from` on whose own pages may be evicted; e->entries if there is none. */
+/* Returns the first index >= `from` of an entry whose own pages may be evicted, or e->entries if no entry qualifies. */
 uint32_t smart_find_evictable(const struct smart_evict *e, uint32_t from);
 
 /* -- victims -- */
