@@ -46,6 +46,18 @@ static inline uint32_t lowest_bit(uint64_t x)
 #endif
 }
 
+/* Number of the highest bit that is set. x is not 0. */
+static inline uint32_t highest_bit(uint64_t x)
+{
+#if defined(__x86_64__) || defined(__aarch64__)
+	return 63u - (uint32_t)__builtin_clzll(x);
+#else
+	for (uint32_t shift = 1; shift < 64u; shift *= 2u)
+		x |= x >> shift;
+	return popcount(x) - 1u;
+#endif
+}
+
 /* Page sizes that a host may have: 4, 16 and 64 KiB. */
 static inline bool is_page_size(uint64_t bytes)
 {

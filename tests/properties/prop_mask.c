@@ -10,7 +10,7 @@
 
 #include "support/seed.h"
 #include "model/naive_mask.h"
-#include "uvmpolicy/mask.h"
+#include "base/mask_internal.h"
 
 #define FIXED_SEED 20240601u
 #define ROUNDS     1500
@@ -87,6 +87,9 @@ static void algebra(uint64_t *random)
 	uvmp_mask_and(&m, &a, &b);
 	naive_mask_and(&nm, &na, &nb);
 	assert_true(naive_mask_same(&nm, &m));
+	uvmp_mask_zero(&m);
+	assert_int_equal(uvmpi_mask_and_any(&m, &a, &b), !naive_mask_is_empty(&nm));
+	assert_true(naive_mask_same(&nm, &m));
 	assert_int_equal(uvmp_mask_intersects(&a, &b), naive_mask_intersects(&na, &nb));
 	assert_int_equal(uvmp_mask_is_subset(&m, &a), true);
 	uvmp_mask_andnot(&m, &a, &b);
@@ -94,6 +97,9 @@ static void algebra(uint64_t *random)
 	assert_true(naive_mask_same(&nm, &m));
 	assert_int_equal(uvmp_mask_is_subset(&a, &b), naive_mask_is_subset(&na, &nb));
 	assert_int_equal(uvmp_mask_is_empty(&m), naive_mask_is_empty(&nm));
+	uvmp_mask_zero(&m);
+	assert_int_equal(uvmpi_mask_andnot_any(&m, &a, &b), !naive_mask_is_empty(&nm));
+	assert_true(naive_mask_same(&nm, &m));
 	assert_int_equal(uvmp_mask_weight(&a), naive_mask_weight(&na));
 	assert_int_equal(uvmp_mask_equal(&a, &b), naive_mask_same(&na, &b));
 	uvmp_mask_copy(&m, &b);
