@@ -186,7 +186,7 @@ UVMP_API enum uvmp_status uvmp_service_memory_used(const struct uvmp_service *se
 						   struct uvmp_service_memory *memory);
 
 /* Cheap test of the header; false for NULL. All functions below return UVMP_ERR_ARGUMENT if the test fails,
- * and for NULL. */
+ * and for NULL. Faults, accesses, notes, next and complete only test that `service` is an engine. */
 UVMP_API bool uvmp_service_is_valid(const struct uvmp_service *service);
 /* Checks the invariants of the whole state, between any two calls:
  *  - a page without residency has no mapping, and only a read-duplicated page has several residencies;

@@ -26,7 +26,7 @@ enum uvmp_status uvmp_service_note(struct uvmp_service *s, uint32_t gpu, const s
 	struct gpu *g;
 	uint32_t after;
 
-	if (!uvmp_service_is_valid(s) || note == NULL)
+	if (!service_is_valid(s) || note == NULL)
 		return UVMP_ERR_ARGUMENT;
 	if (gpu == UVMP_CPU || gpu >= s->processors.count || note->aperture > UVMP_APERTURE_VID)
 		return UVMP_ERR_RANGE;
@@ -38,12 +38,8 @@ enum uvmp_status uvmp_service_note(struct uvmp_service *s, uint32_t gpu, const s
 		return UVMP_ERR_SPACE;
 	g->note[g->note_put] = *note;
 	g->note_put = after;
+	s->notes_waiting++;
 	return UVMP_OK;
-}
-
-bool uvmpi_counter_is_due(const struct uvmp_service *s, uint32_t gpu)
-{
-	return s->gpu[gpu].note_get != s->gpu[gpu].note_put;
 }
 
 /* As for faults, PUT is read only when everything up to the one read before has been taken
@@ -61,6 +57,7 @@ static uint32_t fetch(struct uvmp_service *s)
 		count++;
 		g->note_get = g->note_get + 1u == g->note_capacity ? 0 : g->note_get + 1u;
 	}
+	s->notes_waiting -= count;
 	return count;
 }
 

@@ -51,7 +51,6 @@ static handle take_fresh(struct uvmp_service *s, uint32_t units, uint32_t spare)
 handle uvmpi_arena_take(struct uvmp_service *s, enum slab slab)
 {
 	handle h = s->free[slab];
-	uint8_t *object;
 
 	if (h != 0)
 		s->free[slab] = *(const handle *)uvmpi_arena_at(s, h);
@@ -59,9 +58,7 @@ handle uvmpi_arena_take(struct uvmp_service *s, enum slab slab)
 		h = take_fresh(s, slab_units(s, slab), is_optional(slab) ? s->reserve : 0);
 	if (h == 0)
 		return 0;
-	object = uvmpi_arena_at(s, h);
-	for (uint32_t i = 0; i < s->slab_bytes[slab]; i++)
-		object[i] = 0;
+	__builtin_memset(uvmpi_arena_at(s, h), 0, s->slab_bytes[slab]);
 	s->live[slab]++;
 	return h;
 }

@@ -2,6 +2,7 @@
 #ifndef UVMPOLICY_ARENA_INTERNAL_H
 #define UVMPOLICY_ARENA_INTERNAL_H
 
+#include "../base/mask_internal.h"
 #include "service_internal.h"
 
 static inline void *uvmpi_arena_at(const struct uvmp_service *s, handle h)

@@ -55,9 +55,9 @@ static void decide_map(const struct uvmp_service *s, const struct job *job, uint
 static void keep_same(uvmp_mask *pages, const uvmp_mask *set, uint32_t page)
 {
 	if (uvmp_mask_test(set, page))
-		uvmp_mask_and(pages, pages, set);
+		uvmpi_mask_and(pages, pages, set);
 	else
-		uvmp_mask_andnot(pages, pages, set);
+		uvmpi_mask_andnot(pages, pages, set);
 }
 
 /* The pages for which decide_map decides as for `page`. A pinned page is a class of its own. */
@@ -67,11 +67,11 @@ static void find_class(const struct uvmp_service *s, const struct job *job, cons
 	const struct block *b = block_at(s, job->block);
 
 	if (uvmp_mask_test(&job->pinned, page)) {
-		uvmp_mask_zero(class_pages);
+		uvmpi_mask_zero(class_pages);
 		uvmp_mask_set(class_pages, page);
 		return;
 	}
-	uvmp_mask_andnot(class_pages, pages, &job->pinned);
+	uvmpi_mask_andnot(class_pages, pages, &job->pinned);
 	for (uint32_t bit = 0; bit < 3u; bit++)
 		keep_same(class_pages, &job->access[bit], page);
 	keep_same(class_pages, &job->migrated, page);
@@ -90,12 +90,12 @@ static void decide_maps(struct uvmp_service *s, const struct job *job, const uvm
 {
 	uvmp_mask left = *pages;
 
-	uvmp_mask_zero(&s->classes.first);
-	for (uint32_t page = uvmp_mask_next_set(&left, 0); page < UVMP_MASK_BITS;
-	     page = uvmp_mask_next_set(&left, page)) {
+	uvmpi_mask_zero(&s->classes.first);
+	for (uint32_t page = uvmpi_mask_next_set(&left, 0); page < UVMP_MASK_BITS;
+	     page = uvmpi_mask_next_set(&left, page)) {
 		uvmp_mask_set(&s->classes.first, page);
 		find_class(s, job, &left, page, &s->classes.pages[page]);
-		uvmp_mask_andnot(&left, &left, &s->classes.pages[page]);
+		uvmpi_mask_andnot(&left, &left, &s->classes.pages[page]);
 		decide_map(s, job, page, &s->classes.map[page]);
 	}
 }
@@ -103,7 +103,7 @@ static void decide_maps(struct uvmp_service *s, const struct job *job, const uvm
 /* The first behind this one; UVMP_MASK_BITS: there is none. */
 static uint32_t next_class(const struct map_classes *classes, uint32_t from)
 {
-	return uvmp_mask_next_set(&classes->first, from);
+	return uvmpi_mask_next_set(&classes->first, from);
 }
 
 /* The right that a processor gets on a page; NONE: its mapping stays as it is. */
@@ -126,19 +126,19 @@ static void revoke_victims(struct uvmp_service *s, const struct job *job)
 		struct residency *residency = residency_at(s, at);
 
 		for (uint8_t left = UVMP_RIGHT_READ; left <= UVMP_RIGHT_READ_WRITE; left++) {
-			uvmp_mask_zero(&some);
+			uvmpi_mask_zero(&some);
 			for (uint32_t first = next_class(&s->classes, 0); first < UVMP_MASK_BITS;
 			     first = next_class(&s->classes, first + 1)) {
 				const struct uvmp_map *map = &s->classes.map[first];
 
 				if ((map->victims & BIT(residency->proc)) != 0 && map->left == left)
-					uvmp_mask_or(&some, &some, &s->classes.pages[first]);
+					uvmpi_mask_or(&some, &some, &s->classes.pages[first]);
 			}
-			if (uvmp_mask_is_empty(&some))
+			if (uvmpi_mask_is_empty(&some))
 				continue;
 			uvmpi_mapping_revoke(s, job->block, residency, &some, left);
-			for (run = uvmp_mask_next_run(&some, 0); run.end != 0;
-			     run = uvmp_mask_next_run(&some, run.end))
+			for (run = uvmpi_mask_next_run(&some, 0); run.end != 0;
+			     run = uvmpi_mask_next_run(&some, run.end))
 				uvmpi_thrashing_revoked(s, job->block, run, residency->proc);
 		}
 	}
@@ -152,8 +152,8 @@ static bool gains(const struct uvmp_service *s, const struct job *job, uint32_t 
 	uvmp_mask has;
 
 	for (int i = 0; i < 3; i++)
-		uvmp_mask_zero(&gain[i]);
-	uvmp_mask_zero(&has);
+		uvmpi_mask_zero(&gain[i]);
+	uvmpi_mask_zero(&has);
 	for (uint32_t first = next_class(&s->classes, 0); first < UVMP_MASK_BITS;
 	     first = next_class(&s->classes, first + 1)) {
 		uint8_t right = right_of(job, &s->classes.map[first], proc);
@@ -162,9 +162,9 @@ static bool gains(const struct uvmp_service *s, const struct job *job, uint32_t 
 			continue;
 		if (residency)
 			residency_has(residency, right, &has);
-		uvmp_mask_or(&gain[right - 1], &gain[right - 1], &s->classes.pages[first]);
-		uvmp_mask_andnot(&gain[right - 1], &gain[right - 1], &has);
-		any = any || !uvmp_mask_is_empty(&gain[right - 1]);
+		uvmpi_mask_or(&gain[right - 1], &gain[right - 1], &s->classes.pages[first]);
+		uvmpi_mask_andnot(&gain[right - 1], &gain[right - 1], &has);
+		any = any || !uvmpi_mask_is_empty(&gain[right - 1]);
 	}
 	return any;
 }
@@ -186,9 +186,9 @@ static void map_processor(struct uvmp_service *s, struct job *job, uint32_t proc
 		struct reason reason = because(job->cause);
 		struct uvmp_action *a;
 
-		if (uvmp_mask_is_empty(&gain[right - 1]))
+		if (uvmpi_mask_is_empty(&gain[right - 1]))
 			continue;
-		if (uvmp_mask_intersects(&gain[right - 1], &job->pinned))
+		if (uvmpi_mask_intersects(&gain[right - 1], &job->pinned))
 			reason.cause = UVMP_CAUSE_PIN;
 		else if (proc != job->requester)
 			reason.cause = UVMP_CAUSE_HINT;
@@ -205,9 +205,9 @@ static bool has_lost(const struct uvmp_service *s, const struct job *job, const 
 	const struct block *b = block_at(s, job->block);
 	const uvmp_mask *discarded = &cold_at(s, b->cold)->discarded;
 
-	if (job->to == job->requester && uvmp_mask_intersects(pages, discarded))
+	if (job->to == job->requester && uvmpi_mask_intersects(pages, discarded))
 		return true;
-	return uvmp_mask_is_subset(&uvmpi_residency_find(s, b, job->to)->resident, discarded);
+	return uvmpi_mask_is_subset(&uvmpi_residency_find(s, b, job->to)->resident, discarded);
 }
 
 void uvmpi_block_map(struct uvmp_service *s, struct job *job, const uvmp_mask *pages)
@@ -217,16 +217,16 @@ void uvmpi_block_map(struct uvmp_service *s, struct job *job, const uvmp_mask *p
 	enum uvmp_right highest;
 
 	for (int i = 0; i < 3; i++)
-		uvmp_mask_zero(&level[i]);
-	uvmp_mask_zero(&kept);
+		uvmpi_mask_zero(&level[i]);
+	uvmpi_mask_zero(&kept);
 	decide_maps(s, job, pages);
 	for (uint32_t first = next_class(&s->classes, 0); first < UVMP_MASK_BITS;
 	     first = next_class(&s->classes, first + 1)) {
 		const struct uvmp_map *map = &s->classes.map[first];
 
-		uvmp_mask_or(&level[map->right - 1], &level[map->right - 1], &s->classes.pages[first]);
+		uvmpi_mask_or(&level[map->right - 1], &level[map->right - 1], &s->classes.pages[first]);
 		if (map->leaves_discarded)
-			uvmp_mask_or(&kept, &kept, &s->classes.pages[first]);
+			uvmpi_mask_or(&kept, &kept, &s->classes.pages[first]);
 	}
 	highest = uvmp_residency_map_levels(level, &job->pinned, s->policy.quirks);
 	for (uint32_t first = next_class(&s->classes, 0); first < UVMP_MASK_BITS;
@@ -235,7 +235,7 @@ void uvmpi_block_map(struct uvmp_service *s, struct job *job, const uvmp_mask *p
 			s->classes.map[first].others = s->classes.map[first].others_atomic = 0;
 	}
 	if (b->cold != 0)
-		uvmp_mask_andnot(&cold_at(s, b->cold)->discarded, &cold_at(s, b->cold)->discarded, &kept);
+		uvmpi_mask_andnot(&cold_at(s, b->cold)->discarded, &cold_at(s, b->cold)->discarded, &kept);
 	revoke_victims(s, job);
 	if ((uvmpi_accessible_from(&s->processors, job->to) & BIT(job->requester)) != 0)
 		map_processor(s, job, job->requester);

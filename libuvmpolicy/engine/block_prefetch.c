@@ -20,8 +20,8 @@ bool uvmpi_prefetch_has_tree(const struct uvmp_service *s)
 
 void uvmpi_prefetch_tree_leave(struct uvmp_tree *tree, const uvmp_mask *pages, bool quirks)
 {
-	for (uint32_t page = uvmp_mask_next_set(pages, 0); page < UVMP_MASK_BITS;
-	     page = uvmp_mask_next_set(pages, page + 1u))
+	for (uint32_t page = uvmpi_mask_next_set(pages, 0); page < UVMP_MASK_BITS;
+	     page = uvmpi_mask_next_set(pages, page + 1u))
 		uvmp_tree_sub(tree, page, 1, quirks);
 }
 
@@ -53,7 +53,7 @@ static struct uvmp_tree *tree_of(struct uvmp_service *s, struct block *b)
 static bool is_resident_anywhere(const struct uvmp_service *s, const struct block *b)
 {
 	for (handle h = b->residency; h != 0; h = residency_at(s, h)->next) {
-		if (!uvmp_mask_is_empty(&residency_at(s, h)->resident))
+		if (!uvmpi_mask_is_empty(&residency_at(s, h)->resident))
 			return true;
 	}
 	return false;
@@ -62,7 +62,7 @@ static bool is_resident_anywhere(const struct uvmp_service *s, const struct bloc
 /* Faults that count for adapt=early: those of a walk that is repeated have been counted. */
 static uint32_t counted_faults(const struct job *job)
 {
-	return job->is_retry || job->is_follow ? NO_INDEX : uvmp_mask_weight(&job->faulted);
+	return job->is_retry || job->is_follow ? NO_INDEX : uvmpi_mask_weight(&job->faulted);
 }
 
 /* What else should arrive on to? The answer is in job->hint. */
@@ -89,15 +89,15 @@ static void ask_prefetcher(struct uvmp_service *s, struct job *job, uint32_t to)
 
 	if (uvmpi_prefetch_traits(s)->is_off)
 		return;
-	job->present = residency ? uvmp_mask_weight(&residency->resident) : 0;
+	job->present = residency ? uvmpi_mask_weight(&residency->resident) : 0;
 	if (!uvmpi_prefetch_traits(s)->is_driver &&
 	    residency) /* only the driver's takes pages that are there already for faulted ones */
-		uvmp_mask_andnot(&faulted, &faulted, &residency->resident);
-	if (!job->is_follow && uvmp_mask_is_empty(&faulted))
+		uvmpi_mask_andnot(&faulted, &faulted, &residency->resident);
+	if (!job->is_follow && uvmpi_mask_is_empty(&faulted))
 		return;
-	facts.faulted_region = uvmp_mask_bounds(&faulted);
+	facts.faulted_region = uvmpi_mask_bounds(&faulted);
 	uvmpi_block_shape(s, b, &facts.block);
-	if (b->thrash != 0 && !uvmp_mask_is_empty(&thrash_at(s, b->thrash)->block.thrashing))
+	if (b->thrash != 0 && !uvmpi_mask_is_empty(&thrash_at(s, b->thrash)->block.thrashing))
 		facts.thrashing = &thrash_at(s, b->thrash)->block.thrashing;
 	if (to == UVMP_CPU && residency) {
 		residency_mapped(residency, &mapped);
@@ -120,12 +120,12 @@ static void add_prefetched(struct uvmp_service *s, struct job *job, uint32_t to)
 	const struct block *b = block_at(s, job->block);
 	const struct residency *residency = uvmpi_residency_find(s, b, to);
 
-	uvmp_mask_andnot(&s->prefetched, &job->hint.pages, &job->faulted);
+	uvmpi_mask_andnot(&s->prefetched, &job->hint.pages, &job->faulted);
 	if (job->hint.to == UVMP_PROC_NONE)
 		return;
 	/* a page-wise order evicts until all pages fit: own pages that it evicts must not return */
 	if (residency && to != UVMP_CPU && !uvmpi_memory_repeats(s, to))
-		uvmp_mask_andnot(&s->prefetched, &s->prefetched, &residency->resident);
+		uvmpi_mask_andnot(&s->prefetched, &s->prefetched, &residency->resident);
 	uvmpi_job_add_prefetched(s, job, &s->prefetched, to, range_of(s, b)->duplication);
 }
 
@@ -136,15 +136,15 @@ void uvmpi_block_prefetch(struct uvmp_service *s, struct job *job)
 	const struct uvmp_prefetch_traits *traits = uvmpi_prefetch_traits(s);
 	uint32_t to = lowest_bit(job->destinations);
 
-	uvmp_mask_copy(&job->faulted, &job->arrive[to]);
+	job->faulted = job->arrive[to];
 	if (!job->is_prefetching || (job->destinations & (job->destinations - 1u)) != 0 ||
 	    (to == UVMP_CPU && !traits->is_driver)) {
 		job->hint.to = UVMP_PROC_NONE;
 		job->hint.follow = UVMP_PAGE_NONE;
 		for (uint32_t proc = to + 1u; proc < s->processors.count; proc++)
-			uvmp_mask_or(&job->faulted, &job->faulted, &job->arrive[proc]);
+			uvmpi_mask_or(&job->faulted, &job->faulted, &job->arrive[proc]);
 		if (!s->policy.quirks || !job->is_prefetching) /* [driver: stale-prefetch-mask] */
-			uvmp_mask_zero(&s->prefetched);
+			uvmpi_mask_zero(&s->prefetched);
 		return;
 	}
 	if (!job->is_retry || traits->may_repeat) {

@@ -28,8 +28,8 @@ void uvmpi_block_start(struct uvmp_service *s, struct job *job)
 	if (job->is_follow) {
 		job->destinations = BIT(job->requester);
 		uvmpi_block_prefetch(s, job);
-		uvmp_mask_zero(&job->faulted);
-		uvmp_mask_copy(&job->arrive[job->requester], &s->prefetched);
+		uvmpi_mask_zero(&job->faulted);
+		job->arrive[job->requester] = s->prefetched;
 		if (job->hint.to == UVMP_PROC_NONE)
 			job->destinations = 0;
 	} else if (job->destinations != 0) {
@@ -64,9 +64,9 @@ void uvmpi_block_collect(struct uvmp_service *s, struct job *job)
 		if (a->kind != UVMP_ACTION_COPY && a->kind != UVMP_ACTION_POPULATE)
 			continue;
 		if (status != UVMP_OK)
-			uvmp_mask_or(&job->failed, &job->failed, &a->pages);
+			uvmpi_mask_or(&job->failed, &job->failed, &a->pages);
 		else if (a->kind == UVMP_ACTION_COPY && a->to == job->to)
-			uvmp_mask_or(&job->arrived_from[a->from], &job->arrived_from[a->from], &a->pages);
+			uvmpi_mask_or(&job->arrived_from[a->from], &job->arrived_from[a->from], &a->pages);
 	}
 }
 
@@ -80,7 +80,7 @@ static struct block_need allocate(struct uvmp_service *s, struct job *job)
 	const struct arriving arriving = {&job->arrive[job->to], &job->faulted, job->cause};
 	bool has_state = uvmpi_residency_make(s, b, job->to) != NULL;
 
-	if (has_state && uvmp_mask_intersects(&job->arrive[job->to], &job->duplicate))
+	if (has_state && uvmpi_mask_intersects(&job->arrive[job->to], &job->duplicate))
 		has_state = uvmpi_cold_make(s, b) != NULL;
 	if (!has_state)
 		backing = BACKING_FAILED;
@@ -119,20 +119,20 @@ static void prepare_duplicates(struct uvmp_service *s, const struct job *job, co
 	const struct block *b = block_at(s, h);
 	uvmp_mask some;
 
-	if (uvmp_mask_is_empty(pages))
+	if (uvmpi_mask_is_empty(pages))
 		return;
 	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
 		struct residency *residency = residency_at(s, at);
 
-		uvmp_mask_and(&some, pages, &residency->high);
-		uvmp_mask_and(&some, &some, &residency->resident);
-		if (!uvmp_mask_is_empty(&some))
+		uvmpi_mask_and(&some, pages, &residency->high);
+		uvmpi_mask_and(&some, &some, &residency->resident);
+		if (!uvmpi_mask_is_empty(&some))
 			uvmpi_mapping_revoke(s, h, residency, &some, UVMP_RIGHT_READ);
 	}
 	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
 		const struct residency *residency = residency_at(s, at);
 
-		uvmp_mask_andnot(&some, pages, &residency->resident);
+		uvmpi_mask_andnot(&some, pages, &residency->resident);
 		uvmpi_mapping_unmap(s, h, &some, ~BIT(residency->proc), because(job->cause));
 	}
 }
@@ -148,7 +148,7 @@ static void plan_copies(struct uvmp_service *s, const struct job *job, const uvm
 					.grouping = uvmpi_prefetch_traits(s)->grouping,
 					.cuts = &cuts};
 
-	uvmp_mask_zero(&cuts);
+	uvmpi_mask_zero(&cuts);
 	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
 		if (residency_at(s, at)->proc != UVMP_CPU)
 			uvmpi_memory_cuts(s, b, residency_at(s, at)->proc, &cuts);
@@ -179,22 +179,22 @@ static struct block_need copy(struct uvmp_service *s, struct job *job)
 		uvmpi_block_end(job, job->error);
 		return need;
 	}
-	uvmp_mask_andnot(&arriving, &job->arrive[job->to], &residency->resident);
-	uvmp_mask_and(&some, &arriving, &job->duplicate);
+	uvmpi_mask_andnot(&arriving, &job->arrive[job->to], &residency->resident);
+	uvmpi_mask_and(&some, &arriving, &job->duplicate);
 	prepare_duplicates(s, job, &some);
-	uvmp_mask_andnot(&some, &arriving, &job->duplicate);
+	uvmpi_mask_andnot(&some, &arriving, &job->duplicate);
 	uvmpi_mapping_unmap(s, job->block, &some, 0, because(job->cause));
 	/* pages that were duplicated and are wanted here alone */
-	uvmp_mask_and(&some, &job->arrive[job->to], &residency->resident);
-	uvmp_mask_andnot(&some, &some, &job->duplicate);
+	uvmpi_mask_and(&some, &job->arrive[job->to], &residency->resident);
+	uvmpi_mask_andnot(&some, &some, &job->duplicate);
 	if (b->cold != 0) {
-		uvmp_mask_and(&some, &some, &cold_at(s, b->cold)->duplicated);
+		uvmpi_mask_and(&some, &some, &cold_at(s, b->cold)->duplicated);
 		uvmpi_mapping_unmap(s, job->block, &some, BIT(job->to), because(job->cause));
 	}
-	uvmp_mask_zero(&job->failed);
+	uvmpi_mask_zero(&job->failed);
 	for (uint32_t proc = 0; proc < s->processors.count; proc++)
-		uvmp_mask_zero(&job->arrived_from[proc]);
-	uvmp_mask_copy(&job->migrated, &arriving);
+		uvmpi_mask_zero(&job->arrived_from[proc]);
+	job->migrated = arriving;
 	plan_copies(s, job, &arriving);
 	job->phase = JOB_COMMIT;
 	if (can_make_room_ahead(job))
@@ -214,17 +214,17 @@ static void recount_duplicates(struct uvmp_service *s, const struct block *b, co
 
 	if (b->cold == 0)
 		return;
-	uvmp_mask_zero(&once);
-	uvmp_mask_zero(&twice);
+	uvmpi_mask_zero(&once);
+	uvmpi_mask_zero(&twice);
 	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
-		uvmp_mask_and(&both, &once, &residency_at(s, at)->resident);
-		uvmp_mask_or(&twice, &twice, &both);
-		uvmp_mask_or(&once, &once, &residency_at(s, at)->resident);
+		uvmpi_mask_and(&both, &once, &residency_at(s, at)->resident);
+		uvmpi_mask_or(&twice, &twice, &both);
+		uvmpi_mask_or(&once, &once, &residency_at(s, at)->resident);
 	}
-	uvmp_mask_and(&twice, &twice, pages);
+	uvmpi_mask_and(&twice, &twice, pages);
 	cold = cold_at(s, b->cold);
-	uvmp_mask_andnot(&cold->duplicated, &cold->duplicated, pages);
-	uvmp_mask_or(&cold->duplicated, &cold->duplicated, &twice);
+	uvmpi_mask_andnot(&cold->duplicated, &cold->duplicated, pages);
+	uvmpi_mask_or(&cold->duplicated, &cold->duplicated, &twice);
 }
 
 /* One event for each run of pages with one source and one cause, duplicates apart. */
@@ -240,14 +240,14 @@ static void tell_migrations(struct uvmp_service *s, const struct job *job, const
 	uvmp_mask prefetched, other;
 
 	for (uint32_t from = 0; from < s->processors.count; from++) {
-		uvmp_mask_and(&other, &job->arrived_from[from], pages);
-		if (uvmp_mask_is_empty(&other))
+		uvmpi_mask_and(&other, &job->arrived_from[from], pages);
+		if (uvmpi_mask_is_empty(&other))
 			continue;
-		uvmp_mask_and(&prefetched, &other, &s->prefetched);
-		uvmp_mask_andnot(&other, &other, &prefetched);
+		uvmpi_mask_and(&prefetched, &other, &s->prefetched);
+		uvmpi_mask_andnot(&other, &other, &prefetched);
 		for (uint32_t page = 0; page < UVMP_MASK_BITS;) {
-			struct uvmp_region a = uvmp_mask_next_run(&other, page);
-			struct uvmp_region b = uvmp_mask_next_run(&prefetched, page);
+			struct uvmp_region a = uvmpi_mask_next_run(&other, page);
+			struct uvmp_region b = uvmpi_mask_next_run(&prefetched, page);
 			bool is_fault = a.end != 0 && (b.end == 0 || a.first < b.first);
 
 			if (a.end == 0 && b.end == 0)
@@ -266,10 +266,10 @@ static void report_arrival(struct uvmp_service *s, const struct job *job, const 
 {
 	uvmp_mask faulted, missed;
 
-	uvmp_mask_zero(&faulted);
+	uvmpi_mask_zero(&faulted);
 	if (job->migrate == UVMP_MIGRATE_FAULT && job->requester == job->to)
-		uvmp_mask_and(&faulted, arrived, &job->faulted);
-	uvmp_mask_and(&missed, &faulted, &job->migrated);
+		uvmpi_mask_and(&faulted, arrived, &job->faulted);
+	uvmpi_mask_and(&missed, &faulted, &job->migrated);
 	uvmpi_adapt_arrived(s, job->to, job->block, arrived, &faulted, &missed);
 }
 
@@ -279,8 +279,8 @@ static void settle_residency(struct uvmp_service *s, const struct job *job, cons
 	struct residency *residency = uvmpi_residency_find(s, b, job->to);
 	uvmp_mask moved;
 
-	uvmp_mask_or(&residency->resident, &residency->resident, arrived);
-	uvmp_mask_andnot(&moved, arrived, &job->duplicate);
+	uvmpi_mask_or(&residency->resident, &residency->resident, arrived);
+	uvmpi_mask_andnot(&moved, arrived, &job->duplicate);
 	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
 		if (residency_at(s, at)->proc != job->to)
 			uvmpi_depart(s, job->block, residency_at(s, at)->proc, &moved, DEPART_MOVED);
@@ -302,12 +302,12 @@ static void commit(struct uvmp_service *s, struct job *job)
 	uvmp_mask arrived, some;
 
 	/* an eviction ahead may have taken older pages of this block away */
-	uvmp_mask_andnot(&job->migrated, &job->migrated, &job->failed);
-	uvmp_mask_and(&arrived, &job->arrive[job->to], &residency->resident);
-	uvmp_mask_or(&arrived, &arrived, &job->migrated);
-	uvmp_mask_and(&some, &arrived, &job->duplicate);
+	uvmpi_mask_andnot(&job->migrated, &job->migrated, &job->failed);
+	uvmpi_mask_and(&arrived, &job->arrive[job->to], &residency->resident);
+	uvmpi_mask_or(&arrived, &arrived, &job->migrated);
+	uvmpi_mask_and(&some, &arrived, &job->duplicate);
 	tell_migrations(s, job, &some, true);
-	uvmp_mask_andnot(&some, &arrived, &job->duplicate);
+	uvmpi_mask_andnot(&some, &arrived, &job->duplicate);
 	tell_migrations(s, job, &some, false);
 	settle_residency(s, job, &arrived);
 	job->phase = JOB_MAPPED;

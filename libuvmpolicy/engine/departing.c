@@ -11,10 +11,10 @@ void uvmpi_depart(struct uvmp_service *s, handle h, uint32_t proc, const uvmp_ma
 	struct residency *place = uvmpi_residency_find(s, b, proc);
 	uvmp_mask gone;
 
-	uvmp_mask_and(&gone, &place->resident, pages);
-	if (uvmp_mask_is_empty(&gone))
+	uvmpi_mask_and(&gone, &place->resident, pages);
+	if (uvmpi_mask_is_empty(&gone))
 		return;
-	uvmp_mask_andnot(&place->resident, &place->resident, &gone);
+	uvmpi_mask_andnot(&place->resident, &place->resident, &gone);
 	if (proc == UVMP_CPU)
 		return;
 	if (s->adapt.is_on)

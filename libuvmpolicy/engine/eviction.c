@@ -62,13 +62,13 @@ static void sort_pages(struct uvmp_service *s, struct eviction *e)
 	const struct residency *p = uvmpi_residency_find(s, b, e->gpu),
 			       *cpu = uvmpi_residency_find(s, b, UVMP_CPU);
 
-	uvmp_mask_and(&e->pages, &e->held, &p->resident);
-	uvmp_mask_zero(&e->lost);
+	uvmpi_mask_and(&e->pages, &e->held, &p->resident);
+	uvmpi_mask_zero(&e->lost);
 	if (b->cold != 0)
-		uvmp_mask_and(&e->lost, &e->pages, &cold_at(s, b->cold)->discarded);
-	uvmp_mask_andnot(&e->copied, &e->pages, &e->lost);
+		uvmpi_mask_and(&e->lost, &e->pages, &cold_at(s, b->cold)->discarded);
+	uvmpi_mask_andnot(&e->copied, &e->pages, &e->lost);
 	if (cpu != NULL)
-		uvmp_mask_andnot(&e->copied, &e->copied, &cpu->resident);
+		uvmpi_mask_andnot(&e->copied, &e->copied, &cpu->resident);
 }
 
 static void plan_copies(struct uvmp_service *s, struct eviction *e)
@@ -81,7 +81,7 @@ static void plan_copies(struct uvmp_service *s, struct eviction *e)
 					.grouping = UVMP_GROUPING_BY_CAUSE,
 					.cuts = &cuts};
 
-	uvmp_mask_zero(&cuts);
+	uvmpi_mask_zero(&cuts);
 	uvmpi_memory_cuts(s, b, e->gpu, &cuts);
 	uvmpi_block_residents(s, b);
 	(void)uvmp_plan_copies(&s->processors, &facts, s->out, UVMP_PLAN_COPIES_MAX, &s->outs);
@@ -106,14 +106,14 @@ static void queue_leave(struct uvmp_service *s, struct eviction *e, enum uvmp_ac
 		return;
 	a->victim = e->victim;
 	a->count = e->blocks++;
-	a->detail = uvmp_mask_weight(pages) * s->page_bytes;
+	a->detail = uvmpi_mask_weight(pages) * s->page_bytes;
 	a->offset = uvmpi_victim_offset(s, e);
 }
 
 static void send_away(struct uvmp_service *s, struct eviction *e)
 {
 	sort_pages(s, e);
-	if (!uvmp_mask_is_empty(&e->copied) &&
+	if (!uvmpi_mask_is_empty(&e->copied) &&
 	    uvmpi_residency_make(s, block_at(s, e->block), UVMP_CPU) == NULL) {
 		give_up(s, e, UVMP_ERR_NO_MEMORY);
 		return;
@@ -122,7 +122,7 @@ static void send_away(struct uvmp_service *s, struct eviction *e)
 	uvmpi_runtime_tell(s);
 	queue_leave(s, e, UVMP_ACTION_EVICT, &e->held);
 	uvmpi_mapping_unmap(s, e->block, &e->pages, 0, (struct reason){UVMP_CAUSE_EVICTION, e->for_address});
-	if (!uvmp_mask_is_empty(&e->lost))
+	if (!uvmpi_mask_is_empty(&e->lost))
 		queue_leave(s, e, UVMP_ACTION_DISCARD, &e->lost);
 	plan_copies(s, e);
 	uvmpi_queue_copies(s, e->job, (struct outgoing){e->block, e->for_address});
@@ -143,14 +143,14 @@ static enum uvmp_status failed_pages(const struct uvmp_service *s, uvmp_mask *fa
 {
 	enum uvmp_status status = UVMP_OK;
 
-	uvmp_mask_zero(failed);
+	uvmpi_mask_zero(failed);
 	for (uint32_t i = 0; i < s->actions; i++) {
 		const struct uvmp_action *a = &s->action[i];
 
 		if (a->kind != UVMP_ACTION_COPY || a->cause != UVMP_CAUSE_EVICTION ||
 		    action_result(s, i) == UVMP_OK)
 			continue;
-		uvmp_mask_or(failed, failed, &a->pages);
+		uvmpi_mask_or(failed, failed, &a->pages);
 		status = action_result(s, i);
 	}
 	return status;
@@ -179,10 +179,10 @@ static void leave(struct uvmp_service *s, const struct eviction *e, const uvmp_m
 	struct residency *cpu = uvmpi_residency_find(s, b, UVMP_CPU);
 	uvmp_mask gone, some;
 
-	uvmp_mask_andnot(&gone, &e->pages, failed);
+	uvmpi_mask_andnot(&gone, &e->pages, failed);
 	if (cpu != NULL) {
-		uvmp_mask_and(&some, &e->copied, &gone);
-		uvmp_mask_or(&cpu->resident, &cpu->resident, &some);
+		uvmpi_mask_and(&some, &e->copied, &gone);
+		uvmpi_mask_or(&cpu->resident, &cpu->resident, &some);
 	}
 	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
 		if (residency_at(s, at) != cpu)
@@ -190,8 +190,8 @@ static void leave(struct uvmp_service *s, const struct eviction *e, const uvmp_m
 			             residency_at(s, at)->proc == e->gpu ? DEPART_EVICTED : DEPART_MOVED);
 	}
 	if (b->cold != 0)
-		uvmp_mask_andnot(&cold_at(s, b->cold)->duplicated, &cold_at(s, b->cold)->duplicated, &gone);
-	leave_tree(s, b, &gone, uvmpi_victim_is_large(s, e) && uvmp_mask_is_empty(failed));
+		uvmpi_mask_andnot(&cold_at(s, b->cold)->duplicated, &cold_at(s, b->cold)->duplicated, &gone);
+	leave_tree(s, b, &gone, uvmpi_victim_is_large(s, e) && uvmpi_mask_is_empty(failed));
 }
 
 /* Accessed-by processors, and the GPU itself where its accesses are counted, keep reaching the pages
@@ -203,8 +203,8 @@ static void map_again(struct uvmp_service *s, const struct eviction *e)
 
 	if (s->maps_evicted && s->tuned.remote.remote == UVMP_REMOTE_OFF)
 		processors |= BIT(e->gpu);
-	uvmp_mask_andnot(&pages, &e->pages, &e->lost);
-	if (uvmp_mask_is_empty(&pages))
+	uvmpi_mask_andnot(&pages, &e->pages, &e->lost);
+	if (uvmpi_mask_is_empty(&pages))
 		return;
 	for (uint32_t p = 0; p < s->processors.count; p++) {
 		if ((processors & BIT(p)) != 0)
@@ -222,8 +222,8 @@ static uint32_t count_untouched(const struct uvmp_service *s, const struct evict
 
 	if (history == NULL || history->gpu != e->gpu)
 		return 0;
-	uvmp_mask_andnot(&untouched, &e->pages, &history->touched);
-	return uvmp_mask_weight(&untouched);
+	uvmpi_mask_andnot(&untouched, &e->pages, &history->touched);
+	return uvmpi_mask_weight(&untouched);
 }
 
 static void commit(struct uvmp_service *s, struct eviction *e)

@@ -72,8 +72,8 @@ static void queue_run(struct uvmp_service *s, uint32_t gpu, handle block, enum u
 
 	if (run->units == 0)
 		return;
-	uvmp_mask_zero(&pages);
-	uvmp_mask_region_set(&pages, run->pages);
+	uvmpi_mask_zero(&pages);
+	uvmpi_mask_region_set(&pages, run->pages);
 	a = uvmpi_queue(s, kind, run->cause, block, &pages);
 	if (kind == UVMP_ACTION_ALLOCATE)
 		a->to = (uint8_t)gpu;
@@ -116,14 +116,14 @@ void uvmpi_frames_take(struct uvmp_service *s, uint32_t gpu, handle block, uint3
 	struct run run = {.units = 0}, unit;
 	uint32_t index;
 
-	for (uint32_t page = uvmp_mask_next_set(arriving->pages, 0); page < UVMP_MASK_BITS;
-	     page = uvmp_mask_next_set(arriving->pages, unit.pages.end)) {
+	for (uint32_t page = uvmpi_mask_next_set(arriving->pages, 0); page < UVMP_MASK_BITS;
+	     page = uvmpi_mask_next_set(arriving->pages, unit.pages.end)) {
 		index = first_unit + page / g->unit_pages;
 		unit = unit_at(g, block_at(s, block), page, g->frames.of_unit[index]);
 		if (unit.frame != NO_INDEX)
 			continue;
 		g->frames.of_unit[index] = unit.frame = take(&g->frames);
-		unit.cause = uvmp_mask_region_any(arriving->faulted, unit.pages)
+		unit.cause = uvmpi_mask_region_any(arriving->faulted, unit.pages)
 				     ? (enum uvmp_cause)arriving->cause
 				     : UVMP_CAUSE_PREFETCH;
 		add_unit(s, gpu, block, UVMP_ACTION_ALLOCATE, &run, &unit);

@@ -8,11 +8,6 @@
 #include "servicing_internal.h"
 #include "space_internal.h"
 
-bool uvmpi_hot_is_due(const struct uvmp_service *s)
-{
-	return s->hot_first != 0;
-}
-
 /* Some of the pages may have arrived since, with a fault. */
 void uvmpi_hot_start(struct uvmp_service *s)
 {

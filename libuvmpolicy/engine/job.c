@@ -12,12 +12,12 @@
 void uvmpi_job_clear(const struct uvmp_service *s, struct job *job, handle block, uint32_t requester)
 {
 	for (uint32_t proc = 0; proc < s->processors.count; proc++)
-		uvmp_mask_zero(&job->arrive[proc]);
-	uvmp_mask_zero(&job->duplicate);
-	uvmp_mask_zero(&job->pinned);
-	uvmp_mask_zero(&job->throttled);
-	uvmp_mask_zero(&job->remote);
-	uvmp_mask_zero(&job->faulted);
+		uvmpi_mask_zero(&job->arrive[proc]);
+	uvmpi_mask_zero(&job->duplicate);
+	uvmpi_mask_zero(&job->pinned);
+	uvmpi_mask_zero(&job->throttled);
+	uvmpi_mask_zero(&job->remote);
+	uvmpi_mask_zero(&job->faulted);
 	job->block = block;
 	job->requester = requester;
 	job->operation = UVMP_OPERATION_FAULT;
@@ -52,15 +52,15 @@ void uvmpi_job_add_prefetched(const struct uvmp_service *s, struct job *job, con
 	uvmp_mask some;
 
 	for (uint32_t bit = 0; bit < 3u; bit++) /* UVMP_ACCESS_PREFETCH is 0 */
-		uvmp_mask_andnot(&job->access[bit], &job->access[bit], pages);
+		uvmpi_mask_andnot(&job->access[bit], &job->access[bit], pages);
 	job->destinations |= BIT(to);
-	uvmp_mask_or(&job->arrive[to], &job->arrive[to], pages);
-	uvmp_mask_andnot(&job->duplicate, &job->duplicate, pages);
+	uvmpi_mask_or(&job->arrive[to], &job->arrive[to], pages);
+	uvmpi_mask_andnot(&job->duplicate, &job->duplicate, pages);
 	if (duplication == UVMP_DUPLICATION_ENABLED) {
-		uvmp_mask_or(&job->duplicate, &job->duplicate, pages);
+		uvmpi_mask_or(&job->duplicate, &job->duplicate, pages);
 	} else if (duplication == UVMP_DUPLICATION_UNSET && b->cold != 0) {
-		uvmp_mask_and(&some, pages, &cold_at(s, b->cold)->duplicated);
-		uvmp_mask_or(&job->duplicate, &job->duplicate, &some);
+		uvmpi_mask_and(&some, pages, &cold_at(s, b->cold)->duplicated);
+		uvmpi_mask_or(&job->duplicate, &job->duplicate, &some);
 	}
 }
 
@@ -94,7 +94,7 @@ static void queue_throttle(struct uvmp_service *s, struct job *job, uint32_t pag
 	if (uvmp_mask_test(&job->throttled, page)) /* behind a fatal fault each one of the page is judged */
 		return;
 	uvmp_mask_set(&job->throttled, page);
-	uvmp_mask_zero(&pages);
+	uvmpi_mask_zero(&pages);
 	uvmp_mask_set(&pages, page);
 	a = uvmpi_queue(s, UVMP_ACTION_THROTTLE, UVMP_CAUSE_THRASHING, job->block, &pages);
 	a->to = (uint8_t)job->requester;

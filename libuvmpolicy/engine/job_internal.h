@@ -2,6 +2,7 @@
 #ifndef UVMPOLICY_JOB_INTERNAL_H
 #define UVMPOLICY_JOB_INTERNAL_H
 
+#include "../base/mask_internal.h"
 #include "service_internal.h"
 
 /* How often the first pinned page among these had been throttled. */
@@ -9,8 +10,8 @@ static inline uint8_t job_throttles(const struct job *job, const uvmp_mask *page
 {
 	uvmp_mask pinned;
 
-	uvmp_mask_and(&pinned, pages, &job->pinned);
-	return job->throttles[uvmp_mask_next_set(&pinned, 0)];
+	uvmpi_mask_and(&pinned, pages, &job->pinned);
+	return job->throttles[uvmpi_mask_next_set(&pinned, 0)];
 }
 
 /* An empty job for the block: no destinations, no pages; `hint` stays. */

@@ -18,8 +18,8 @@ void uvmpi_mapping_unmap(struct uvmp_service *s, handle h, const uvmp_mask *page
 		if ((except & BIT(residency->proc)) != 0)
 			continue;
 		residency_mapped(residency, &mapped);
-		uvmp_mask_and(&mapped, &mapped, pages);
-		if (uvmp_mask_is_empty(&mapped))
+		uvmpi_mask_and(&mapped, &mapped, pages);
+		if (uvmpi_mask_is_empty(&mapped))
 			continue;
 		uvmpi_residency_map(residency, &mapped, UVMP_RIGHT_NONE);
 		a = uvmpi_queue(s, UVMP_ACTION_UNMAP, (enum uvmp_cause)reason.cause, h, &mapped);
@@ -75,9 +75,9 @@ static bool gains_remote(const struct uvmp_service *s, const struct block *b, co
 	bool any = false;
 
 	for (int i = 0; i < 3; i++)
-		uvmp_mask_zero(&gain[i]);
-	for (uint32_t page = uvmp_mask_next_set(pages, 0); page < UVMP_MASK_BITS;
-	     page = uvmp_mask_next_set(pages, page + 1)) {
+		uvmpi_mask_zero(&gain[i]);
+	for (uint32_t page = uvmpi_mask_next_set(pages, 0); page < UVMP_MASK_BITS;
+	     page = uvmpi_mask_next_set(pages, page + 1)) {
 		uint64_t holders = uvmpi_block_holders(s, b, page);
 		uint8_t right;
 
@@ -119,7 +119,7 @@ static void map_remote(struct uvmp_service *s, handle h, uint32_t proc, const uv
 		if (residency == NULL)
 			return;
 		for (uint8_t right = UVMP_RIGHT_READ; right <= UVMP_RIGHT_READ_WRITE_ATOMIC; right++)
-			if (!uvmp_mask_is_empty(&gain[right - 1]))
+			if (!uvmpi_mask_is_empty(&gain[right - 1]))
 				uvmpi_mapping_map(s, h, residency, &gain[right - 1], right, reason)->from =
 					(uint8_t)holder;
 	}

@@ -68,13 +68,13 @@ static enum uvmp_chunk_size size_of(uint32_t bytes)
 static void backed_pages(const struct uvmp_service *s, const struct block *b, const struct residency *p,
 			 uvmp_mask *backed)
 {
-	uvmp_mask_zero(backed);
+	uvmpi_mask_zero(backed);
 	if (p == NULL || !p->has_memory)
 		return;
 	if (block_is_whole(s, b))
-		uvmp_mask_region_set(backed, (struct uvmp_region){0, b->pages});
+		uvmpi_mask_region_set(backed, (struct uvmp_region){0, b->pages});
 	else
-		uvmp_mask_copy(backed, &chunk_map_at(s, p->memory)->backed);
+		*backed = chunk_map_at(s, p->memory)->backed;
 }
 
 static struct uvmp_chunk chunk_at(const struct uvmp_service *s, const struct block *b,
@@ -88,7 +88,7 @@ static struct uvmp_chunk chunk_at(const struct uvmp_service *s, const struct blo
 /* The chunk that holds the first page of the set from `from` on; (0,0) behind the last. */
 static struct uvmp_region next_chunk(const struct uvmp_block *shape, const uvmp_mask *set, uint32_t from)
 {
-	return uvmp_block_chunk(shape, uvmp_mask_next_set(set, from));
+	return uvmp_block_chunk(shape, uvmpi_mask_next_set(set, from));
 }
 
 static void remember_chunk(struct uvmp_service *s, const struct block *b, struct residency *p,
@@ -99,7 +99,7 @@ static void remember_chunk(struct uvmp_service *s, const struct block *b, struct
 		p->has_memory = true;
 	} else {
 		chunk_map_at(s, p->memory)->chunk[region.first] = chunk;
-		uvmp_mask_region_set(&chunk_map_at(s, p->memory)->backed, region);
+		uvmpi_mask_region_set(&chunk_map_at(s, p->memory)->backed, region);
 	}
 }
 
@@ -110,8 +110,8 @@ void uvmpi_chunks_forget(struct uvmp_service *s, const struct block *b, struct r
 
 	if (!block_is_whole(s, b)) {
 		chunks = chunk_map_at(s, p->memory);
-		uvmp_mask_andnot(&chunks->backed, &chunks->backed, pages);
-		if (!uvmp_mask_is_empty(&chunks->backed))
+		uvmpi_mask_andnot(&chunks->backed, &chunks->backed, pages);
+		if (!uvmpi_mask_is_empty(&chunks->backed))
 			return;
 		uvmpi_arena_give(s, SLAB_CHUNK_MAP, p->memory);
 	}
@@ -126,13 +126,13 @@ void uvmpi_chunks_in_root(const struct uvmp_service *s, const struct block *b, c
 	struct uvmp_block shape;
 	uvmp_mask backed;
 
-	uvmp_mask_zero(pages);
+	uvmpi_mask_zero(pages);
 	backed_pages(s, b, p, &backed);
 	uvmpi_block_shape(s, b, &shape);
 	for (region = next_chunk(&shape, &backed, 0); region.end != 0;
 	     region = next_chunk(&shape, &backed, region.end)) {
 		if (chunk_at(s, b, p, region.first).root == root)
-			uvmp_mask_region_set(pages, region);
+			uvmpi_mask_region_set(pages, region);
 	}
 }
 
@@ -183,8 +183,8 @@ static void release_pin(struct uvmp_service *s, const struct pinned *pin)
 	}
 	(void)uvmp_pmm_free(s->gpu[pin->gpu].pmm, pin->chunk);
 	uvmpi_block_shape(s, b, &shape);
-	uvmp_mask_zero(&pages);
-	uvmp_mask_region_set(&pages, uvmp_block_chunk(&shape, pin->first));
+	uvmpi_mask_zero(&pages);
+	uvmpi_mask_region_set(&pages, uvmp_block_chunk(&shape, pin->first));
 	uvmpi_chunks_forget(s, b, uvmpi_residency_find(s, b, pin->gpu), &pages);
 }
 
@@ -276,13 +276,13 @@ static void announce(struct uvmp_service *s, uint32_t gpu, handle block, const s
 		struct uvmp_region region = uvmp_block_chunk(&shape, pin->first);
 
 		if (pin->is_known || pin->gpu != gpu || pin->block != block ||
-		    !uvmp_mask_region_any(arriving->pages, region))
+		    !uvmpi_mask_region_any(arriving->pages, region))
 			continue;
 		pin->is_known = true;
-		uvmp_mask_zero(&whole);
-		uvmp_mask_region_set(&whole, region);
+		uvmpi_mask_zero(&whole);
+		uvmpi_mask_region_set(&whole, region);
 		a = uvmpi_queue(s, UVMP_ACTION_ALLOCATE,
-				uvmp_mask_intersects(&whole, arriving->faulted)
+				uvmpi_mask_intersects(&whole, arriving->faulted)
 					? (enum uvmp_cause)arriving->cause
 					: UVMP_CAUSE_PREFETCH,
 				block, &whole);
@@ -308,13 +308,13 @@ enum backing uvmpi_chunks_back(struct uvmp_service *s, uint32_t gpu, handle bloc
 		p->has_memory = true;
 	}
 	backed_pages(s, b, p, &missing);
-	uvmp_mask_andnot(&missing, arriving->pages, &missing);
+	uvmpi_mask_andnot(&missing, arriving->pages, &missing);
 	uvmpi_block_shape(s, b, &shape);
 	for (region = next_chunk(&shape, &missing, 0); region.end != 0;
 	     region = next_chunk(&shape, &missing, region.end)) {
 		backing = back_chunk(s, gpu, block, p, region, size);
 		if (backing != BACKING_DONE) { /* a record without a chunk is no memory */
-			uvmp_mask_zero(&missing);
+			uvmpi_mask_zero(&missing);
 			uvmpi_chunks_forget(s, b, p, &missing);
 			return backing;
 		}
@@ -332,16 +332,16 @@ void uvmpi_chunks_unback(struct uvmp_service *s, uint32_t gpu, handle block, str
 	uvmp_mask gone, chunk;
 
 	backed_pages(s, b, p, &gone);
-	uvmp_mask_and(&gone, &gone, pages);
+	uvmpi_mask_and(&gone, &gone, pages);
 	uvmpi_block_shape(s, b, &shape);
 	for (region = next_chunk(&shape, &gone, 0); region.end != 0;
 	     region = next_chunk(&shape, &gone, region.end)) {
-		if (uvmp_mask_region_any(&p->resident, region))
+		if (uvmpi_mask_region_any(&p->resident, region))
 			continue;
 		(void)uvmp_pmm_free(s->gpu[gpu].pmm, chunk_at(s, b, p, region.first));
 		forget_pin(s, gpu, block, region.first);
-		uvmp_mask_zero(&chunk);
-		uvmp_mask_region_set(&chunk, region);
+		uvmpi_mask_zero(&chunk);
+		uvmpi_mask_region_set(&chunk, region);
 		uvmpi_chunks_forget(s, b, p, &chunk);
 	}
 }
@@ -357,7 +357,7 @@ static void mark_chunks(struct uvmp_service *s, uint32_t gpu, const struct block
 	uvmp_mask backed;
 
 	backed_pages(s, b, p, &backed);
-	uvmp_mask_and(&backed, &backed, pages);
+	uvmpi_mask_and(&backed, &backed, pages);
 	uvmpi_block_shape(s, b, &shape);
 	for (region = next_chunk(&shape, &backed, 0); region.end != 0;
 	     region = next_chunk(&shape, &backed, region.end))
@@ -369,8 +369,8 @@ void uvmpi_chunks_mark(struct uvmp_service *s, uint32_t gpu, const struct block 
 {
 	uvmp_mask all;
 
-	uvmp_mask_zero(&all);
-	uvmp_mask_region_set(&all, (struct uvmp_region){0, b->pages});
+	uvmpi_mask_zero(&all);
+	uvmpi_mask_region_set(&all, (struct uvmp_region){0, b->pages});
 	mark_chunks(s, gpu, b, p, &all, mark);
 }
 
@@ -388,8 +388,8 @@ void uvmpi_chunks_left(struct uvmp_service *s, uint32_t gpu, const struct block 
 {
 	uvmp_mask rest;
 
-	uvmp_mask_andnot(&rest, &p->resident, pages);
-	if (uvmp_mask_is_empty(&rest))
+	uvmpi_mask_andnot(&rest, &p->resident, pages);
+	if (uvmpi_mask_is_empty(&rest))
 		uvmpi_chunks_mark(s, gpu, b, p, UVMP_MARK_UNUSED);
 }
 
@@ -418,8 +418,8 @@ void uvmpi_chunks_free(struct uvmp_service *s, uint32_t gpu, handle block, struc
 
 		(void)uvmp_pmm_free(s->gpu[gpu].pmm, chunk);
 		forget_pin(s, gpu, block, region.first);
-		uvmp_mask_zero(&pages);
-		uvmp_mask_region_set(&pages, region);
+		uvmpi_mask_zero(&pages);
+		uvmpi_mask_region_set(&pages, region);
 		a = uvmpi_queue(s, UVMP_ACTION_FREE, UVMP_CAUSE_FREE, block, &pages);
 		a->from = (uint8_t)gpu;
 		a->offset = chunk_offset(chunk);
@@ -504,20 +504,20 @@ static bool check_map(const struct uvmp_service *s, handle h, const struct resid
 	uint32_t page;
 
 	uvmpi_block_shape(s, block_at(s, h), &shape);
-	for (page = uvmp_mask_next_set(&chunks->backed, 0); page < shape.pages;
-	     page = uvmp_mask_next_set(&chunks->backed, page)) {
+	for (page = uvmpi_mask_next_set(&chunks->backed, 0); page < shape.pages;
+	     page = uvmpi_mask_next_set(&chunks->backed, page)) {
 		struct uvmp_region region = uvmp_block_chunk(&shape, page);
 		struct uvmp_chunk chunk = chunks->chunk[region.first];
 		uint32_t pages = uvmp_region_pages(region) * (s->page_bytes / 4096u);
 
-		if (region.first != page || !uvmp_mask_region_all(&chunks->backed, region) ||
+		if (region.first != page || !uvmpi_mask_region_all(&chunks->backed, region) ||
 		    chunk.size > UVMP_CHUNK_64K || pmm_chunk_pages(chunk.size) != pages ||
 		    !owns(s, p->proc, h, chunk))
 			return false;
 		*owned += pages;
 		page = region.end;
 	}
-	return page == UVMP_MASK_BITS && uvmp_mask_is_subset(&p->resident, &chunks->backed);
+	return page == UVMP_MASK_BITS && uvmpi_mask_is_subset(&p->resident, &chunks->backed);
 }
 
 bool uvmpi_chunks_check(const struct uvmp_service *s, handle block, const struct residency *p, uint64_t *pages)

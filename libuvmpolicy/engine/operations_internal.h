@@ -40,7 +40,10 @@ bool uvmpi_unpin_due(struct uvmp_service *s);
 
 /* -- access_counter.c -- */
 
-bool uvmpi_counter_is_due(const struct uvmp_service *s, uint32_t gpu);
+static inline bool uvmpi_counter_is_due(const struct uvmp_service *s, uint32_t gpu)
+{
+	return s->gpu[gpu].note_get != s->gpu[gpu].note_put;
+}
 void uvmpi_counter_start(struct uvmp_service *s, uint32_t gpu);
 void uvmpi_counter_advance(struct uvmp_service *s);
 static inline bool uvmpi_counter_is_active(const struct uvmp_service *s)
@@ -50,7 +53,10 @@ static inline bool uvmpi_counter_is_active(const struct uvmp_service *s)
 
 /* -- hot.c: as access counters -- */
 
-bool uvmpi_hot_is_due(const struct uvmp_service *s);
+static inline bool uvmpi_hot_is_due(const struct uvmp_service *s)
+{
+	return s->hot_first != 0;
+}
 void uvmpi_hot_start(struct uvmp_service *s);
 void uvmpi_hot_advance(struct uvmp_service *s);
 static inline bool uvmpi_hot_is_active(const struct uvmp_service *s)

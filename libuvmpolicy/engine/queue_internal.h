@@ -4,6 +4,11 @@
 
 #include "service_internal.h"
 
+/* Is this an engine? Of the public functions that hosts call most. */
+static inline bool service_is_valid(const struct uvmp_service *s)
+{
+	return s != NULL && s->magic == MAGIC;
+}
 /* How action number i of the group has ended. */
 static inline enum uvmp_status action_result(const struct uvmp_service *s, uint32_t i)
 {

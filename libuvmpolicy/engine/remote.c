@@ -123,14 +123,14 @@ static void keep_staying(const struct uvmp_service *s, const struct block *b, ui
 	for (uint32_t leaf = 0; leaf < c->tree.blocks; leaf++) {
 		struct uvmp_region region = {leaf * counter_pages(s), (leaf + 1u) * counter_pages(s)};
 
-		if (uvmp_mask_region_any(pages, region) && migrates(s, gpu, c, leaf, 1, false))
-			uvmp_mask_region_clear(pages, region);
+		if (uvmpi_mask_region_any(pages, region) && migrates(s, gpu, c, leaf, 1, false))
+			uvmpi_mask_region_clear(pages, region);
 	}
 	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
 		if (residency_at(s, at)->proc == UVMP_CPU)
-			uvmp_mask_and(pages, pages, &residency_at(s, at)->resident);
+			uvmpi_mask_and(pages, pages, &residency_at(s, at)->resident);
 		else
-			uvmp_mask_andnot(pages, pages, &residency_at(s, at)->resident);
+			uvmpi_mask_andnot(pages, pages, &residency_at(s, at)->resident);
 	}
 }
 
@@ -158,13 +158,13 @@ void uvmpi_remote_map(struct uvmp_service *s, handle h, uint32_t gpu, const uvmp
 	const struct block *b = block_at(s, h);
 	uvmp_mask pages;
 
-	if (uvmp_mask_is_empty(remote))
+	if (uvmpi_mask_is_empty(remote))
 		return;
-	uvmp_mask_zero(&pages);
-	uvmp_mask_region_set(&pages, (struct uvmp_region){0, b->pages});
+	uvmpi_mask_zero(&pages);
+	uvmpi_mask_region_set(&pages, (struct uvmp_region){0, b->pages});
 	keep_staying(s, b, gpu, counters_of(s, b), &pages);
-	uvmp_mask_or(&pages, &pages, remote);
-	uvmp_mask_andnot(&pages, &pages, arriving); /* a store to the same page */
+	uvmpi_mask_or(&pages, &pages, remote);
+	uvmpi_mask_andnot(&pages, &pages, arriving); /* a store to the same page */
 	uvmpi_mapping_map_reads(s, h, gpu, &pages, because(UVMP_CAUSE_COUNTER));
 }
 
@@ -195,14 +195,14 @@ void uvmpi_remote_leave(struct uvmp_service *s, handle h, uint32_t gpu, const uv
 	struct counters *c = counters_of(s, b);
 	uvmp_mask rest;
 
-	if (c == NULL || uvmp_mask_is_empty(pages))
+	if (c == NULL || uvmpi_mask_is_empty(pages))
 		return;
 	uvmp_counter_tree_round_trip(&c->tree, s->policy.quirks);
 	if (s->policy.quirks) /* [uvmsmart: written-mark-stays]: marks survive the eviction */
 		return;
-	uvmp_mask_andnot(&rest, &uvmpi_residency_find(s, b, gpu)->resident, pages);
+	uvmpi_mask_andnot(&rest, &uvmpi_residency_find(s, b, gpu)->resident, pages);
 	for (uint32_t leaf = 0; leaf < c->tree.blocks; leaf++) {
-		if (!uvmp_mask_region_any(&rest, (struct uvmp_region){leaf * counter_pages(s),
+		if (!uvmpi_mask_region_any(&rest, (struct uvmp_region){leaf * counter_pages(s),
 								      (leaf + 1u) * counter_pages(s)}))
 			uvmp_counter_tree_clear_marks(&c->tree, leaf);
 	}

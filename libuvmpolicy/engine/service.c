@@ -20,7 +20,7 @@ enum uvmp_status uvmp_service_fault(struct uvmp_service *s, uint32_t gpu, const 
 	struct gpu *g;
 	uint32_t after;
 
-	if (!uvmp_service_is_valid(s) || !fault)
+	if (!service_is_valid(s) || !fault)
 		return UVMP_ERR_ARGUMENT;
 	if (gpu == UVMP_CPU || gpu >= s->processors.count || fault->access >= UVMP_ACCESS_NONE ||
 	    fault->aperture > UVMP_APERTURE_VID || fault->utlb >= s->gpu[gpu].batch.utlbs)
@@ -41,7 +41,7 @@ enum uvmp_status uvmp_service_access(struct uvmp_service *s, uint32_t processor,
 	uint32_t slot, page;
 	handle h;
 
-	if (!uvmp_service_is_valid(s))
+	if (!service_is_valid(s))
 		return UVMP_ERR_ARGUMENT;
 	if (processor >= s->processors.count || (uint32_t)access >= UVMP_ACCESS_NONE)
 		return UVMP_ERR_RANGE;
@@ -65,13 +65,7 @@ enum uvmp_status uvmp_service_touch(struct uvmp_service *s, uint32_t processor, 
 
 bool uvmp_service_has_notes(const struct uvmp_service *s)
 {
-	if (!uvmp_service_is_valid(s))
-		return false;
-	for (uint32_t gpu = 1; gpu < s->processors.count; gpu++) {
-		if (uvmpi_counter_is_due(s, gpu))
-			return true;
-	}
-	return uvmpi_hot_is_due(s);
+	return service_is_valid(s) && (s->notes_waiting != 0 || uvmpi_hot_is_due(s));
 }
 
 enum uvmp_status uvmp_service_count(const struct uvmp_service *s, uint32_t gpu,
@@ -172,7 +166,7 @@ static bool needs_arena(const struct uvmp_service *s)
 
 enum uvmp_status uvmp_service_next(struct uvmp_service *s, uint64_t now_ns, struct uvmp_action *action)
 {
-	if (!uvmp_service_is_valid(s) || !action)
+	if (!service_is_valid(s) || !action)
 		return UVMP_ERR_ARGUMENT;
 	s->now_ns = now_ns;
 	for (;;) {
@@ -206,7 +200,7 @@ enum uvmp_status uvmp_service_complete(struct uvmp_service *s, uint64_t id, enum
 {
 	uint64_t index;
 
-	if (!uvmp_service_is_valid(s))
+	if (!service_is_valid(s))
 		return UVMP_ERR_ARGUMENT;
 	index = id - s->base_id;
 	if (index >= s->handed || s->done[index])
@@ -218,7 +212,7 @@ enum uvmp_status uvmp_service_complete(struct uvmp_service *s, uint64_t id, enum
 
 uint32_t uvmp_service_pending(const struct uvmp_service *s)
 {
-	return uvmp_service_is_valid(s) ? s->handed - s->completed : 0;
+	return service_is_valid(s) ? s->handed - s->completed : 0;
 }
 
 uint64_t uvmp_service_wakeup_ns(const struct uvmp_service *s)

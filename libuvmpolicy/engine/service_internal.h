@@ -497,6 +497,7 @@ struct uvmp_service {
 	struct uvmp_plan_step *plan; /* [2 * UVMP_PLAN_COPIES_MAX] */
 	uint32_t *note_order;
 	struct uvmp_note *notes; /* batch of access counters */
+	uint32_t notes_waiting;	 /* in the rings of all GPUs */
 
 	struct parked parked[PARKED_MAX];
 	struct pinned *pinned; /* [PINNED_MAX], oldest first: to unpin at the end of the operation */

@@ -414,7 +414,7 @@ static bool fill_home(struct uvmp_service *s, struct block *b)
 
 	if (p == NULL)
 		return false;
-	uvmp_mask_region_set(&p->resident, all);
+	uvmpi_mask_region_set(&p->resident, all);
 	uvmpi_residency_map(p, &p->resident, range_of(s, b)->right);
 	b->is_touched = true;
 	return true;
@@ -499,7 +499,7 @@ static void move_pages(uvmp_mask *lower, uvmp_mask *upper, uint32_t cut)
 	struct uvmp_region above = {cut, UVMP_MASK_BITS};
 
 	uvmp_mask_shift_down(upper, lower, cut);
-	uvmp_mask_region_clear(lower, above);
+	uvmpi_mask_region_clear(lower, above);
 }
 
 /* The upper block takes over its pages. Fault counts, access counters, trees and histories start again in both blocks.
@@ -595,14 +595,6 @@ enum uvmp_status uvmpi_range_split(struct uvmp_service *s, uint32_t slot, uvmp_a
 
 /* -- residency of a block on a processor -- */
 
-struct residency *uvmpi_residency_find(const struct uvmp_service *s, const struct block *b, uint32_t proc)
-{
-	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next)
-		if (residency_at(s, at)->proc == proc)
-			return residency_at(s, at);
-	return NULL;
-}
-
 struct residency *uvmpi_residency_make(struct uvmp_service *s, struct block *b, uint32_t proc)
 {
 	struct residency *p = uvmpi_residency_find(s, b, proc);
@@ -623,13 +615,13 @@ struct residency *uvmpi_residency_make(struct uvmp_service *s, struct block *b, 
 void uvmpi_residency_map(struct residency *p, const uvmp_mask *pages, uint8_t right)
 {
 	if ((right & 1u) != 0)
-		uvmp_mask_or(&p->low, &p->low, pages);
+		uvmpi_mask_or(&p->low, &p->low, pages);
 	else
-		uvmp_mask_andnot(&p->low, &p->low, pages);
+		uvmpi_mask_andnot(&p->low, &p->low, pages);
 	if ((right & 2u) != 0)
-		uvmp_mask_or(&p->high, &p->high, pages);
+		uvmpi_mask_or(&p->high, &p->high, pages);
 	else
-		uvmp_mask_andnot(&p->high, &p->high, pages);
+		uvmpi_mask_andnot(&p->high, &p->high, pages);
 }
 
 uint64_t uvmpi_block_holders(const struct uvmp_service *s, const struct block *b, uint32_t page)
@@ -656,7 +648,7 @@ void uvmpi_block_mapped(const struct uvmp_service *s, const struct block *b, uin
 void uvmpi_block_residents(struct uvmp_service *s, const struct block *b)
 {
 	for (uint32_t proc = 0; proc < s->processors.count; proc++)
-		uvmp_mask_zero(&s->holders[proc]);
+		uvmpi_mask_zero(&s->holders[proc]);
 	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next)
 		s->holders[residency_at(s, at)->proc] = residency_at(s, at)->resident;
 }

@@ -59,7 +59,18 @@ static inline bool block_is_whole(const struct uvmp_service *s, const struct blo
 	return b->pages == s->block_pages;
 }
 /* The block on a processor; NULL: nothing there. */
-struct residency *uvmpi_residency_find(const struct uvmp_service *s, const struct block *b, uint32_t proc);
+static inline struct residency *uvmpi_residency_find(const struct uvmp_service *s, const struct block *b,
+						     uint32_t proc)
+{
+	for (handle at = b->residency; at != 0;) {
+		struct residency *p = residency_at(s, at);
+
+		if (p->proc == proc)
+			return p;
+		at = p->next;
+	}
+	return NULL;
+}
 /* The same, made if need be; NULL: the arena is full. */
 struct residency *uvmpi_residency_make(struct uvmp_service *s, struct block *b, uint32_t proc);
 static inline bool block_is_duplicated(const struct uvmp_service *s, const struct block *b, uint32_t page)
@@ -96,16 +107,16 @@ void uvmpi_residency_map(struct residency *p, const uvmp_mask *pages, uint8_t ri
 static inline void residency_has(const struct residency *p, uint8_t right, uvmp_mask *pages)
 {
 	if (right == UVMP_RIGHT_READ)
-		uvmp_mask_or(pages, &p->low, &p->high);
+		uvmpi_mask_or(pages, &p->low, &p->high);
 	else if (right == UVMP_RIGHT_READ_WRITE)
-		uvmp_mask_copy(pages, &p->high);
+		*pages = p->high;
 	else
-		uvmp_mask_and(pages, &p->low, &p->high);
+		uvmpi_mask_and(pages, &p->low, &p->high);
 }
 /* Pages that are mapped at all. */
 static inline void residency_mapped(const struct residency *p, uvmp_mask *pages)
 {
-	uvmp_mask_or(pages, &p->low, &p->high);
+	uvmpi_mask_or(pages, &p->low, &p->high);
 }
 
 #endif
