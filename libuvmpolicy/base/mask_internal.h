@@ -20,6 +20,13 @@ static inline void uvmpi_mask_zero(uvmp_mask *mask)
 		mask->word[i] = 0;
 }
 
+/* All pages. */
+static inline void uvmpi_mask_fill(uvmp_mask *mask)
+{
+	UVMPI_EACH_WORD(i)
+		mask->word[i] = UVMPI_ALL_ONES;
+}
+
 static inline bool uvmpi_mask_is_empty(const uvmp_mask *mask)
 {
 	uint64_t any = 0;
@@ -119,6 +126,15 @@ static inline uint32_t uvmpi_mask_weight(const uvmp_mask *mask)
 		bytes += (pair & 0x0f0f0f0f0f0f0f0fu) + ((pair >> 4) & 0x0f0f0f0f0f0f0f0fu);
 	}
 	return uvmpi_byte_sum(bytes);
+}
+
+/* Keeps the pages that are in `set`, if `page` is; else the pages that are not. */
+static inline void uvmpi_mask_keep_same(uvmp_mask *pages, const uvmp_mask *set, uint32_t page)
+{
+	uint64_t flip = uvmp_mask_test(set, page) ? 0 : UVMPI_ALL_ONES;
+
+	UVMPI_EACH_WORD(i)
+		pages->word[i] &= set->word[i] ^ flip;
 }
 
 /* -- regions -- */

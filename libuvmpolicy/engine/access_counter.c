@@ -221,7 +221,7 @@ static void start_step(struct uvmp_service *s)
 	uvmp_mask pages;
 
 	name_pages(s, b, &pages);
-	uvmpi_job_clear(s, job, run->block, run->gpu);
+	uvmpi_job_clear(job, run->block, run->gpu);
 	job->operation = UVMP_OPERATION_ACCESS_COUNTER;
 	job->cause = UVMP_CAUSE_COUNTER;
 	job->migrate = UVMP_MIGRATE_ACCESS_COUNTER;

@@ -280,7 +280,7 @@ static void walk(struct uvmp_service *s, handle h)
 	struct uvmp_fault_verdict verdict[2];
 	const struct uvmp_fault *previous = NULL;
 
-	uvmpi_job_clear(s, job, h, run->gpu);
+	uvmpi_job_clear(job, h, run->gpu);
 	job->is_prefetching = true;
 	job->is_retry = run->retries != 0;
 	job->has_next = uvmpi_fault_has_next(s, &job->next_start);
@@ -422,7 +422,7 @@ static void follow(struct uvmp_service *s)
 		run->follow = UVMP_PAGE_NONE;
 		return;
 	}
-	uvmpi_job_clear(s, job, h, run->gpu);
+	uvmpi_job_clear(job, h, run->gpu);
 	job->keep = keep;
 	job->is_follow = job->is_prefetching = true;
 	job->is_retry = is_retry;
@@ -723,7 +723,7 @@ static bool evict_first(struct uvmp_service *s)
 	if (!is_first || !has_more(s, &start))
 		return false;
 	fault = &g->batch.entry[g->order_of[run->next_bin]];
-	uvmpi_job_clear(s, &run->servicing->job,
+	uvmpi_job_clear(&run->servicing->job,
 			uvmpi_block_find(s, uvmpi_space_find(s, fault->va_space), start), run->gpu);
 	return uvmpi_servicing_evict_ahead(s, run->servicing, run->gpu, start);
 }

@@ -45,7 +45,7 @@ void uvmpi_hot_advance(struct uvmp_service *s)
 		run->phase = REMOTE_IDLE;
 		return;
 	}
-	uvmpi_job_clear(s, job, run->block, run->gpu);
+	uvmpi_job_clear(job, run->block, run->gpu);
 	job->cause = UVMP_CAUSE_COUNTER;
 	job->is_prefetching = true;
 	for (uint32_t page = uvmp_mask_next_set(&run->pages, 0); page < UVMP_MASK_BITS;

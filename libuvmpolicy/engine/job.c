@@ -9,10 +9,12 @@
 #include "space_internal.h"
 #include "thrashing_internal.h"
 
-void uvmpi_job_clear(const struct uvmp_service *s, struct job *job, handle block, uint32_t requester)
+void uvmpi_job_clear(struct job *job, handle block, uint32_t requester)
 {
-	for (uint32_t proc = 0; proc < s->processors.count; proc++)
-		uvmpi_mask_zero(&job->arrive[proc]);
+	for (uint64_t used = job->used | BIT(requester); used != 0; used &= used - 1u)
+		uvmpi_mask_zero(&job->arrive[lowest_bit(used)]);
+	job->used = BIT(requester);
+	uvmpi_mask_zero(&job->alike.pages);
 	uvmpi_mask_zero(&job->duplicate);
 	uvmpi_mask_zero(&job->pinned);
 	uvmpi_mask_zero(&job->throttled);
@@ -32,17 +34,22 @@ void uvmpi_job_clear(const struct uvmp_service *s, struct job *job, handle block
 	job->status = job->error = UVMP_OK;
 }
 
+static void set_bit(uint64_t *word, uint64_t bit, bool is_set)
+{
+	*word = (*word & ~bit) | (bit & (0u - (uint64_t)is_set));
+}
+
 void uvmpi_job_add(struct job *job, uint32_t page, uint32_t to, enum uvmp_access access, bool is_duplicate)
 {
-	for (uint32_t bit = 0; bit < 3u; bit++) {
-		uvmp_mask_clear(&job->access[bit], page);
-		job->access[bit].word[page / 64u] |= (uint64_t)((uint32_t)access >> bit & 1u) << (page % 64u);
-	}
+	uint64_t bit = (uint64_t)1 << (page % 64u);
+	uint32_t word = page / 64u;
+
+	for (uint32_t i = 0; i < 3u; i++)
+		set_bit(&job->access[i].word[word], bit, ((uint32_t)access >> i & 1u) != 0);
 	job->destinations |= BIT(to);
-	uvmp_mask_set(&job->arrive[to], page);
-	uvmp_mask_clear(&job->duplicate, page); /* of two verdicts the last: what is written has one home */
-	if (is_duplicate)
-		uvmp_mask_set(&job->duplicate, page);
+	job->used |= BIT(to);
+	job->arrive[to].word[word] |= bit;
+	set_bit(&job->duplicate.word[word], bit, is_duplicate); /* of two verdicts the last: what is written has one home */
 }
 
 void uvmpi_job_add_prefetched(const struct uvmp_service *s, struct job *job, const uvmp_mask *pages,
@@ -54,6 +61,7 @@ void uvmpi_job_add_prefetched(const struct uvmp_service *s, struct job *job, con
 	for (uint32_t bit = 0; bit < 3u; bit++) /* UVMP_ACCESS_PREFETCH is 0 */
 		uvmpi_mask_andnot(&job->access[bit], &job->access[bit], pages);
 	job->destinations |= BIT(to);
+	job->used |= BIT(to);
 	uvmpi_mask_or(&job->arrive[to], &job->arrive[to], pages);
 	uvmpi_mask_andnot(&job->duplicate, &job->duplicate, pages);
 	if (duplication == UVMP_DUPLICATION_ENABLED) {
@@ -101,13 +109,37 @@ static void queue_throttle(struct uvmp_service *s, struct job *job, uint32_t pag
 	a->until_ns = until_ns;
 }
 
-bool uvmpi_job_add_fault(struct uvmp_service *s, struct job *job, uint32_t page, enum uvmp_access access,
-			 uint8_t accesses)
+/* The pages of the block that have the same holders as `page`, and are duplicated if the page is. */
+static void find_alike(const struct uvmp_service *s, const struct block *b, uint32_t page, uvmp_mask *pages)
 {
-	struct block *b = block_at(s, job->block);
-	struct uvmp_residency_place place;
+	uvmpi_mask_fill(pages);
+	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next)
+		uvmpi_mask_keep_same(pages, &residency_at(s, at)->resident, page);
+	if (b->cold != 0)
+		uvmpi_mask_keep_same(pages, &cold_at(s, b->cold)->duplicated, page);
+}
+
+/* The destination of a page without a pin: the one of its class. */
+static const struct uvmp_residency_place *place_of(const struct uvmp_service *s, struct job *job,
+						   const struct block *b, uint32_t page, uint8_t accesses)
+{
+	struct job_class *alike = &job->alike;
+	bool is_member = uvmp_mask_test(&alike->pages, page);
+
+	if (!is_member)
+		find_alike(s, b, page, &alike->pages);
+	if (!is_member || alike->accesses != accesses) {
+		alike->accesses = accesses;
+		select_place(s, job, page, accesses, UVMP_PROC_NONE, &alike->place);
+	}
+	return &alike->place;
+}
+
+/* What the detector says of the page: *pin is its target, or UVMP_PROC_NONE. False: the page is throttled. */
+static bool ask_detector(struct uvmp_service *s, struct job *job, uint32_t page, uint32_t *pin)
+{
+	uint8_t before = uvmpi_thrashing_throttles(s, block_at(s, job->block), page);
 	struct uvmp_thrash_hint hint;
-	uint8_t before = uvmpi_thrashing_throttles(s, b, page);
 
 	uvmpi_thrashing_ask(s, job->block, page, job->requester, &hint);
 	if (hint.kind == UVMP_THRASH_THROTTLE) {
@@ -115,14 +147,33 @@ bool uvmpi_job_add_fault(struct uvmp_service *s, struct job *job, uint32_t page,
 			queue_throttle(s, job, page, hint.until_ns);
 		return false;
 	}
+	*pin = hint.pin_to;
 	job->throttles[page] = before;
 	if (hint.kind == UVMP_THRASH_PIN) {
 		uvmp_mask_set(&job->pinned, page);
 		job->pin_procs[page] = hint.procs;
 	}
-	select_place(s, job, page, accesses, hint.pin_to, &place);
-	uvmpi_job_add(job, page, place.to, access,
-		      place.is_duplicate && (job->operation != UVMP_OPERATION_ACCESS_COUNTER ||
-					     !s->policy.quirks)); /* [driver: counter-ignores-duplication] */
+	return true;
+}
+
+bool uvmpi_job_add_fault(struct uvmp_service *s, struct job *job, uint32_t page, enum uvmp_access access,
+			 uint8_t accesses)
+{
+	const struct block *b = block_at(s, job->block);
+	const struct uvmp_residency_place *place;
+	struct uvmp_residency_place own;
+	uint32_t pin = UVMP_PROC_NONE;
+
+	if (b->thrash != 0 && !ask_detector(s, job, page, &pin))
+		return false;
+	if (pin == UVMP_PROC_NONE) {
+		place = place_of(s, job, b, page, accesses);
+	} else {
+		select_place(s, job, page, accesses, pin, &own);
+		place = &own;
+	}
+	uvmpi_job_add(job, page, place->to, access,
+		      place->is_duplicate && (job->operation != UVMP_OPERATION_ACCESS_COUNTER ||
+					      !s->policy.quirks)); /* [driver: counter-ignores-duplication] */
 	return true;
 }

@@ -15,7 +15,7 @@ static inline uint8_t job_throttles(const struct job *job, const uvmp_mask *page
 }
 
 /* An empty job for the block: no destinations, no pages; `hint` stays. */
-void uvmpi_job_clear(const struct uvmp_service *s, struct job *job, handle block, uint32_t requester);
+void uvmpi_job_clear(struct job *job, handle block, uint32_t requester);
 /* Page to a destination. */
 void uvmpi_job_add(struct job *job, uint32_t page, uint32_t to, enum uvmp_access access, bool is_duplicate);
 /* Pages of the job's block to a destination as prefetched ones. Read duplication follows `duplication`, a policy

@@ -39,15 +39,10 @@
 
 /* -- counting [uvmsmart: counter-register, access-counting] -- */
 
-static bool is_counting(const struct uvmp_service *s)
-{
-	return s->tuned.remote.remote != UVMP_REMOTE_OFF || s->policy.runtime;
-}
-
 /* The block\'s counters; NULL: accesses are not counted, or the arena is full. */
 static struct counters *counted(struct uvmp_service *s, struct block *b)
 {
-	return is_counting(s) ? uvmpi_counters_make(s, b) : NULL;
+	return remote_is_counting(s) ? uvmpi_counters_make(s, b) : NULL;
 }
 
 static void weigh_block(struct uvmp_service *s, handle h)
@@ -138,10 +133,14 @@ static void keep_staying(const struct uvmp_service *s, const struct block *b, ui
 
 bool uvmpi_remote_keeps(struct uvmp_service *s, handle h, uint32_t gpu, uint32_t page, enum uvmp_access access)
 {
-	struct block *b = block_at(s, h);
-	struct counters *c = counted(s, b);
 	bool is_write = access >= UVMP_ACCESS_WRITE;
+	struct counters *c;
+	struct block *b;
 
+	if (!remote_is_counting(s))
+		return false;
+	b = block_at(s, h);
+	c = uvmpi_counters_make(s, b);
 	if (c == NULL)
 		return false;
 	record(s, c, page, is_write);

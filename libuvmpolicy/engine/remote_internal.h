@@ -4,6 +4,11 @@
 
 #include "service_internal.h"
 
+/* Are accesses counted? */
+static inline bool remote_is_counting(const struct uvmp_service *s)
+{
+	return s->tuned.remote.remote != UVMP_REMOTE_OFF || s->policy.runtime;
+}
 /* Counts an access of the GPU to a page that it holds or maps. A page on the CPU may become hot. */
 void uvmpi_remote_use(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page, bool is_write);
 /* Counts a serviced fault of the GPU. True: the page stays on the CPU. */

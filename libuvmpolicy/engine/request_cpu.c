@@ -95,7 +95,7 @@ void uvmpi_request_cpu_fault(struct uvmp_service *s)
 		uvmpi_request_finish(s, UVMP_OK);
 		return;
 	}
-	uvmpi_job_clear(s, job, run->block, UVMP_CPU);
+	uvmpi_job_clear(job, run->block, UVMP_CPU);
 	job->is_prefetching = true;
 	if (uvmpi_job_add_fault(s, job, block_page(s, block_at(s, run->block), run->request.base), access,
 				(uint8_t)(1u << access)))

@@ -107,7 +107,7 @@ void uvmpi_request_vacate(struct uvmp_service *s)
 	struct job *job = &s->run.servicing->job;
 	const struct block *b = block_at(s, h);
 
-	uvmpi_job_clear(s, job, h, UVMP_CPU);
+	uvmpi_job_clear(job, h, UVMP_CPU);
 	job->cause = UVMP_CAUSE_HINT;
 	job->migrate = UVMP_MIGRATE_API_HINT;
 	job->may_map = false;

@@ -12,7 +12,7 @@ static void migrate_block(struct uvmp_service *s, handle h)
 	bool is_duplicate = range_of(s, b)->duplication == UVMP_DUPLICATION_ENABLED;
 	uvmp_mask pages;
 
-	uvmpi_job_clear(s, job, h, to);
+	uvmpi_job_clear(job, h, to);
 	job->cause = UVMP_CAUSE_MIGRATE;
 	job->migrate = UVMP_MIGRATE_API_MIGRATE;
 	uvmp_mask_zero(&pages);

@@ -271,6 +271,13 @@ struct gpu {
 
 /* -- a job of the block service (job.c); its operation owns it -- */
 
+/* Pages whose destination follows from the same facts: their holders, and whether they are duplicated. */
+struct job_class {
+	uvmp_mask pages;  /* empty: no class yet */
+	uint8_t accesses; /* of the pages decided last; as for uvmp_residency_facts */
+	struct uvmp_residency_place place; /* their destination */
+};
+
 enum job_phase { JOB_IDLE, JOB_ALLOCATE, JOB_MADE_ROOM, JOB_COPY, JOB_COMMIT, JOB_MAPPED };
 
 struct job {
@@ -290,12 +297,14 @@ struct job {
 	uint32_t utlbs; /* uvmp_prefetch_facts.utlbs */
 	uvmp_mask *arrive; /* [processors]: per destination */
 	uint64_t destinations;
+	uint64_t used; /* processors whose `arrive` may hold pages */
+	struct job_class alike;
 	uvmp_mask duplicate;
 	uvmp_mask pinned;
 	uvmp_mask throttled; /* the host was told: at most one THROTTLE a page */
 	uvmp_mask remote;    /* faulted, and stay on the CPU */
 	uvmp_mask access[3]; /* bits of enum uvmp_access, per page */
-	uint64_t pin_procs[UVMP_MASK_BITS];
+	uint64_t pin_procs[UVMP_MASK_BITS]; /* of pinned pages only */
 	uint8_t throttles[UVMP_MASK_BITS];
 	/* set by the block service */
 	enum job_phase phase;
@@ -304,6 +313,7 @@ struct job {
 	enum uvmp_status error;	 /* of a failed action */
 	uvmp_mask failed;	 /* pages that did not arrive */
 	uvmp_mask *arrived_from;	 /* [processors]: pages that did, per source */
+	uint64_t sources;	 /* processors whose `arrived_from` may hold pages */
 	uvmp_mask faulted;
 	uvmp_mask migrated; /* of this destination */
 	uint32_t present;   /* pages that the destination had when the prefetcher was asked */
