@@ -18,7 +18,7 @@ $(BUILD)/cov/uvmsim: $(call obj,cov,$(sim) $(core))
 	$(link) $(COV) $^ $(LIBS) -o $@
 $(BUILD)/uvmp_run_program: tests/cli/uvmp_run_program.c
 	$(link) $(HOST) $(CPPFLAGS) $(CFLAGS) $< -lpthread -o $@
-$(BUILD)/bench: $(call obj,rel,tests/bench/bench.c) $(BUILD)/libuvmpolicy.a
+$(BUILD)/bench: $(call obj,rel,$(wildcard tests/bench/bench*.c)) $(BUILD)/libuvmpolicy.a
 	$(link) $(CFLAGS) $^ -o $@
 $(BUILD)/bench-pager $(BUILD)/bench-store: $(BUILD)/bench-%: $(call obj,rel,tests/bench/%.c) $(BUILD)/libuvmpolicy-pager.a
 	$(link) $(CFLAGS) $^ $(LIBS) -lpthread -o $@

@@ -125,10 +125,11 @@ policy-tables: $(BUILD)/uvmsim
 decisions: $(BUILD)/uvmsim $(BUILD)/decisions
 	@sh tests/decisions/record.sh $(BUILD) $(BUILD)/decisions-logs $(AGAINST)
 
-## make bench      instructions per decision (callgrind); accesses and faults a second, memory; with seed, repeats and spread
+## make bench      one table of instructions (callgrind), nanoseconds, rates and memory against original code and budgets, also as
+##                 build/bench.csv, in about 15 minutes; then the pager. BENCH_SHORT=1: instructions and few repeats, 2 minutes
 bench: $(BUILD)/bench $(BUILD)/bench-pager $(BUILD)/bench-store $(BUILD)/uvmsim
 	@sh tests/deps.sh bench
 	@sh tests/bench/bench.sh $(BUILD)
-	@sh tests/bench/speed.sh $(BUILD)
-	@sh tests/bench/pager.sh $(BUILD) $(BENCH_PAGER)
-	@$(BUILD)/bench-store
+	@sh tests/bench/speed.sh $(BUILD) $(if $(BENCH_SHORT),instructions)
+	@sh tests/bench/pager.sh $(BUILD) $(or $(BENCH_PAGER),$(if $(BENCH_SHORT),latency scan))
+	@$(if $(BENCH_SHORT),,$(BUILD)/bench-store)

@@ -1,16 +1,15 @@
 #!/bin/sh
-# The gate over instruction counts (tests/bench/regression.sh) fails when it has to: planted counts, no measurement.
+# The gate over instruction counts (tests/bench/regression.sh) fails when it has to: planted counts, no measurement. The scripts
+# beside it that record counts and write the page agree with it.
 # usage: bench_regression.sh BUILD
 set -u
-gate=tests/bench/regression.sh
-dir=$1/bench_regression.$$
+bench=$PWD/tests/bench
+mkdir -p "$1/bench_regression.$$"
+dir=$(cd "$1/bench_regression.$$" && pwd)
 failures=0
-mkdir -p "$dir"
 trap 'rm -rf "$dir"' EXIT
 
-expect() { # STATUS TEXT PATTERN: the gate's status, and what it prints
-	output=$(sh $gate "$dir" "$dir/baseline.csv" "$dir/page.md" 2>&1)
-	status=$?
+verdict() { # WANTED_STATUS TEXT PATTERN, of $status and $output
 	if [ "$status" = "$1" ] && echo "$output" | grep -q "$3"; then
 		echo "ok   $2"
 	else
@@ -18,12 +17,32 @@ expect() { # STATUS TEXT PATTERN: the gate's status, and what it prints
 		failures=$((failures + 1))
 	fi
 }
-count() { # COMPILER ACCESS FAULT: what was counted
-	printf 'compiler,name,instructions\n%s,access,%s\n%s,fault,%s\n' "$1" "$2" "$1" "$3" >"$dir/bench.csv"
+expect() { # STATUS TEXT PATTERN: the gate's status, and what it prints
+	output=$(sh "$bench/regression.sh" "$dir" "$dir/baseline.csv" "$dir/page.md" 2>&1)
+	status=$?
+	verdict "$@"
 }
-page() { printf '| case | instructions |\n|---|---|\n| `access` | %s | one |\n| `fault` | %s | two |\n' "$1" "$2" >"$dir/page.md"; }
+rewrite() { # SED_SCRIPT FILE
+	sed "$1" "$2" >"$dir/new" && mv "$dir/new" "$2"
+}
+count() { # COMPILER ACCESS FAULT: what was counted
+	{
+		echo compiler,name,original,budget,now,lower_bound,unit,text
+		echo "$1,access,,,$2,,instructions/access,one"
+		echo "$1,access,,,1.5,,ns/access,one"
+		echo "$1,fault,9,8,$3,,instructions/fault,two"
+	} >"$dir/bench.csv"
+}
+page() { # ACCESS FAULT
+	printf '<!-- bench: ^instructions -->\n| `access` | | | %s | | instructions/access | one |\n' "$1" >"$dir/page.md"
+	printf '| `fault` | 9 | 8 | %s | | instructions/fault | two |\n<!-- end -->\nfurther text\n' "$2" >>"$dir/page.md"
+}
+baseline() { # ACCESS WHY FAULT WHY
+	printf 'compiler,name,instructions,why\ncc 1,access,%s,%s\ncc 1,fault,%s,%s\n' "$@" >"$dir/baseline.csv"
+}
+commit() { git -C "$dir" -c user.name=test -c user.email=test@example.org commit -q -m change baseline.csv; }
 
-printf 'compiler,name,instructions\ncc 1,access,200\ncc 1,fault,10000\n' >"$dir/baseline.csv"
+baseline 200 first 10000 first
 page 200 10,000
 expect 2 'no measurement' 'bench.csv is missing: run make bench'
 count 'cc 1' 200 10000
@@ -36,13 +55,50 @@ count 'cc 1' 200 10301
 expect 1 'one instruction beyond the bound' '^fault: 10301 instructions, recorded are 10000: 3.0 % more'
 count 'cc 1' 150 10000
 expect 0 'fewer instructions' '^access: 150 instructions, recorded are 200: record the gain'
-count 'cc 1' 200 10000 && sed -i 3d "$dir/bench.csv"
+count 'cc 1' 200 10000 && rewrite 4d "$dir/bench.csv"
 expect 1 'a case that was not counted' '^fault was not counted'
+count 'cc 1' 200 10000 && echo 'cc 1,new,,,7,,instructions/call,three' >>"$dir/bench.csv"
+expect 1 'a case that is not recorded' '^new: 7 instructions, none are recorded'
 count 'cc 2' 900 10000
 expect 0 'another compiler' 'not compared: no recorded figures for cc 2'
 count 'cc 1' 200 10000
 page 200 9,108
 expect 1 'a stale figure on the page' '^fault: .* has 9,108, recorded are 10,000'
-page 200 10,000 && sed -i 3d "$dir/page.md"
+page 200 10,000 && rewrite 2d "$dir/page.md"
 expect 1 'a figure that is missing on the page' '^access: no row in'
+page 200 10,000
+baseline 200 '' 10000 first
+expect 1 'a row without a reason' '^access: no reason'
+
+# the reasons of changes, by the history of the file
+baseline 200 first 10000 first
+expect 0 'no history' 'reasons not compared: no earlier version'
+if command -v git >/dev/null 2>&1; then
+	git init -q "$dir" && git -C "$dir" add baseline.csv && commit
+	expect 0 'one version' 'reasons not compared: no earlier version'
+	count 'cc 1' 190 10000
+	baseline 190 first 10000 first && page 190 10,000
+	expect 1 'a figure changed and its reason did not' '^access: 190 instructions, before 200, for the same reason'
+	commit
+	expect 1 'the same, committed' '^access: 190 instructions, before 200, for the same reason'
+	baseline 190 'faster look-up' 10000 first
+	commit
+	expect 0 'a reason that was added later' '2 cases are at most 3 %'
+	baseline 195 'slower look-up' 10000 first && page 195 10,000
+	expect 0 'a figure and its reason changed' '2 cases are at most 3 %'
+fi
+
+# record.sh and page.sh
+baseline 195 'slower look-up' 10000 first
+count 'cc 1' 180 10000
+output=$(sh "$bench/record.sh" "$dir" 'packed keys' "$dir/baseline.csv" && sh "$bench/page.sh" "$dir" "$dir/page.md" && cat "$dir/baseline.csv")
+status=$?
+verdict 0 'a new figure is recorded' '^cc 1,access,180,packed keys$'
+verdict 0 'an equal figure keeps its reason' '^cc 1,fault,10000,first$'
+expect 0 'the page is written from the same counts' '2 cases are at most 3 %'
+output=$(cat "$dir/page.md")
+verdict 0 'text behind the table stays' '^further text$'
+output=$(sh "$bench/record.sh" "$dir" 'one, two' "$dir/baseline.csv" 2>&1)
+status=$?
+verdict 2 'a reason with a comma' 'the reason holds a comma: one, two'
 [ $failures = 0 ]

@@ -1,0 +1,218 @@
+/* Memory: root chunks, and orders of eviction. */
+#include <stdlib.h>
+
+#include "bench.h"
+#include "uvmpolicy/advanced.h"
+
+#define ROUND 100u
+
+/* -- root chunks of 2 MiB -- */
+
+/* The oldest root is evicted and used again, whole, by another block. */
+__attribute__((noinline)) void bench_root_cycle(struct uvmp_pmm *pmm, uint32_t block);
+void bench_root_cycle(struct uvmp_pmm *pmm, uint32_t block)
+{
+	struct uvmp_pmm_eviction eviction;
+	struct uvmp_chunk chunk;
+	uint32_t root;
+	bool found;
+
+	bench_check(uvmp_pmm_evict_begin(pmm, UVMP_CHUNK_USER, &root) == UVMP_OK);
+	do
+		uvmp_pmm_evict_next(pmm, root, &eviction, &found);
+	while (found);
+	uvmp_pmm_evict_end(pmm, root, UVMP_CHUNK_USER, UVMP_CHUNK_2M, block, &chunk);
+	uvmp_pmm_unpin(pmm, chunk);
+}
+
+/* A root of the pool becomes used. */
+__attribute__((noinline)) void bench_root_fill(struct uvmp_pmm *pmm, uint32_t block);
+void bench_root_fill(struct uvmp_pmm *pmm, uint32_t block)
+{
+	struct uvmp_chunk chunk;
+
+	bench_check(uvmp_pmm_alloc(pmm, UVMP_CHUNK_USER, UVMP_CHUNK_2M, block, &chunk) == UVMP_OK);
+	uvmp_pmm_unpin(pmm, chunk);
+}
+
+static struct uvmp_pmm *begin_roots(uint32_t roots)
+{
+	struct uvmp_pmm_params params = {roots, 0, 6, true, true};
+	size_t bytes = uvmp_pmm_size(&params);
+	struct uvmp_pmm *pmm;
+
+	bench_check(uvmp_pmm_init(&params, bench_memory(bytes), bytes, &pmm) == UVMP_OK);
+	return pmm;
+}
+
+static void root_cycle(uint32_t roots, unsigned long calls)
+{
+	struct uvmp_pmm *pmm = begin_roots(roots);
+	uint32_t block[ROUND];
+
+	for (uint32_t i = 0; i < roots; i++)
+		bench_root_fill(pmm, i);
+	for (unsigned long done = 0; done < calls; done += ROUND) {
+		for (uint32_t i = 0; i < ROUND; i++)
+			block[i] = bench_draw(1u << 20);
+		bench_begin();
+		for (uint32_t i = 0; i < ROUND; i++)
+			bench_root_cycle(pmm, block[i]);
+		bench_end();
+	}
+	free(pmm);
+}
+
+static void root_1000(unsigned long calls)
+{
+	root_cycle(1000, calls);
+}
+
+static void root_70000(unsigned long calls)
+{
+	root_cycle(70000, calls);
+}
+
+static void root_1m(unsigned long calls)
+{
+	root_cycle(1u << 20, calls);
+}
+
+static void root_fill(unsigned long calls)
+{
+	struct uvmp_pmm *pmm = begin_roots(70000);
+
+	bench_begin();
+	for (unsigned long i = 0; i < calls; i++)
+		bench_root_fill(pmm, (uint32_t)i);
+	bench_end();
+	free(pmm);
+}
+
+/* -- TBNe: the victim, the basic blocks evicted with it, and their removal from the order -- */
+
+#define TREES 64u
+
+__attribute__((noinline)) void bench_tbne(struct uvmp_evict *order, struct uvmp_tree *tree);
+void bench_tbne(struct uvmp_evict *order, struct uvmp_tree *tree)
+{
+	uint32_t leaving, tree_first, unit;
+
+	bench_check(uvmp_evict_victim(order, NULL, &unit) == UVMP_OK);
+	tree_first = unit / 32u * 32u;
+	tree += unit / 32u;
+	uvmp_tree_set_leaf(tree, unit % 32u, 0);
+	uvmp_tree_recompute(tree);
+	leaving = (uint32_t)1 << unit % 32u;
+	leaving |= uvmp_evict_tbn_closure(tree, ~leaving);
+	for (uint32_t block = 0; block < 32u; block++) {
+		if ((leaving >> block & 1u) != 0)
+			uvmp_evict_remove(order, tree_first + block);
+	}
+}
+
+static void tbne(unsigned long calls)
+{
+	static struct uvmp_tree tree[TREES];
+	size_t bytes = uvmp_evict_size(UVMP_EVICT_TBN, TREES * 32u);
+	void *memory = bench_memory(bytes);
+	struct uvmp_evict order;
+
+	bench_check(uvmp_evict_init(&order, UVMP_EVICT_TBN, TREES * 32u, memory, bytes) == UVMP_OK);
+	for (uint32_t i = 0; i < TREES; i++)
+		uvmp_tree_init(&tree[i], 32);
+	for (unsigned long i = 0; i < calls; i++) {
+		while (order.count < TREES * 16u) {
+			uint32_t unit = bench_draw(TREES * 32u);
+
+			uvmp_evict_touch(&order, unit);
+			uvmp_tree_set_leaf(&tree[unit / 32u], unit % 32u, 16);
+			uvmp_tree_recompute(&tree[unit / 32u]);
+		}
+		bench_begin();
+		bench_tbne(&order, tree);
+		bench_end();
+	}
+	free(memory);
+}
+
+/* -- LRU of pages of 4 KiB -- */
+
+/* The oldest page is evicted, and arrives again. */
+__attribute__((noinline)) void bench_lru_cycle(struct uvmp_evict *order, uint32_t page);
+void bench_lru_cycle(struct uvmp_evict *order, uint32_t page)
+{
+	uint32_t unit;
+
+	(void)page;
+	bench_check(uvmp_evict_victim(order, NULL, &unit) == UVMP_OK);
+	uvmp_evict_remove(order, unit);
+	uvmp_evict_touch(order, unit);
+}
+
+__attribute__((noinline)) void bench_lru_touch(struct uvmp_evict *order, uint32_t page);
+void bench_lru_touch(struct uvmp_evict *order, uint32_t page)
+{
+	uvmp_evict_touch(order, page);
+}
+
+static void lru(uint32_t pages, void (*call)(struct uvmp_evict *, uint32_t), unsigned long calls)
+{
+	size_t bytes = uvmp_evict_size(UVMP_EVICT_LRU_4K, pages);
+	void *memory = bench_memory(bytes);
+	struct uvmp_evict order;
+	uint32_t page[ROUND];
+
+	bench_check(uvmp_evict_init(&order, UVMP_EVICT_LRU_4K, pages, memory, bytes) == UVMP_OK);
+	for (uint32_t i = 0; i < pages; i++)
+		uvmp_evict_touch(&order, i);
+	for (unsigned long done = 0; done < calls; done += ROUND) {
+		for (uint32_t i = 0; i < ROUND; i++)
+			page[i] = bench_draw(pages);
+		bench_begin();
+		for (uint32_t i = 0; i < ROUND; i++)
+			call(&order, page[i]);
+		bench_end();
+	}
+	free(memory);
+}
+
+static void lru_touch(unsigned long calls)
+{
+	lru(1u << 16, bench_lru_touch, calls);
+}
+
+static void lru_touch_16m(unsigned long calls)
+{
+	lru(1u << 24, bench_lru_touch, calls);
+}
+
+static void lru_cycle(unsigned long calls)
+{
+	lru(1u << 16, bench_lru_cycle, calls);
+}
+
+static void lru_cycle_16m(unsigned long calls)
+{
+	lru(1u << 24, bench_lru_cycle, calls);
+}
+
+#define ROOT "bench_root_cycle", .units = 1, .original = 689, .budget = 250, .unit = "cycle"
+
+const struct bench_case bench_evict_cases[] = {
+        {"root-1000", ROOT, .text = "root chunk evicted and reused; 1000 resident", .run = root_1000},
+        {"root-70000", ROOT, .text = "root chunk evicted and reused; 70000 resident", .run = root_70000},
+        {"root-1m", ROOT, .text = "root chunk evicted and reused; 1048576 resident", .run = root_1m},
+        {"root-fill", "bench_root_fill", .units = 1, .original = 252, .budget = 150, .unit = "chunk",
+         .text = "root chunk allocated from the pool and unpinned", .run = root_fill},
+        {"tbne", "bench_tbne", .units = 1, .original = 44501, .budget = 800, .unit = "eviction",
+         .text = "TBNe: victim; its closure; both removed; 64 trees of which half is resident", .run = tbne},
+        {"lru-touch", "bench_lru_touch", .units = 1, .original = 4704, .budget = 40, .unit = "touch",
+         .text = "LRU 4 KiB: touch of a random page of 65536", .run = lru_touch},
+        {"lru-touch-16m", "bench_lru_touch", .units = 1, .original = 423397, .budget = 40, .unit = "touch",
+         .text = "LRU 4 KiB: touch of a random page of 16777216", .run = lru_touch_16m},
+        {"lru-cycle", "bench_lru_cycle", .units = 1, .budget = 120, .unit = "cycle",
+         .text = "LRU 4 KiB: victim and removal and touch; 65536 pages", .run = lru_cycle},
+        {"lru-cycle-16m", "bench_lru_cycle", .units = 1, .budget = 120, .unit = "cycle",
+         .text = "LRU 4 KiB: victim and removal and touch; 16777216 pages", .run = lru_cycle_16m},
+        {0}};

@@ -1,0 +1,30 @@
+#!/bin/sh
+# Writes the rows of BUILD/bench.csv into the tables of docs/performance.md, between the lines `<!-- bench: UNITS -->` and
+# `<!-- end -->`: the rows whose unit matches UNITS, an extended regular expression.
+# usage: page.sh BUILD [PAGE]
+set -eu
+csv=$1/bench.csv
+page=${2:-$(dirname "$0")/../../docs/performance.md}
+[ -f "$csv" ] || { echo "page.sh: $csv is missing: run make bench first" >&2; exit 2; }
+awk -v csv="$csv" '
+	function shown(n,   s) {
+		if (n == "") return ""
+		if (n !~ /^[0-9]+$/) return n
+		for (; length(n) > 3; n = substr(n, 1, length(n) - 3)) s = "," substr(n, length(n) - 2) s
+		return n s
+	}
+	function table(units,   line, cell) {
+		print "| name | original | budget | now | lower bound | unit | input |"
+		print "|---|---|---|---|---|---|---|"
+		while ((getline line < csv) > 0) {
+			split(line, cell, ",")
+			if (cell[7] !~ units || cell[2] == "name") continue
+			sub(/(run|bound) --workload.*/, "`uvmsim &`", cell[8])
+			printf "| `%s` | %s | %s | %s | %s | %s | %s |\n", cell[2], shown(cell[3]), shown(cell[4]), shown(cell[5]), shown(cell[6]), cell[7], cell[8]
+		}
+		close(csv)
+	}
+	/^<!-- bench: .* -->$/ {print; units = $0; sub(/^<!-- bench: /, "", units); sub(/ -->$/, "", units); table(units); skips = 1}
+	/^<!-- end -->$/ {skips = 0}
+	!skips' "$page" >"$page.new"
+mv "$page.new" "$page"
