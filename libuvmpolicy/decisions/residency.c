@@ -204,7 +204,10 @@ static uint64_t others_to_map(const struct uvmp_processors *processors, const st
 	if (facts->duplication == UVMP_DUPLICATION_ENABLED ||
 	    (facts->duplication == UVMP_DUPLICATION_UNSET && facts->is_duplicated))
 		return 0;
-	others &= uvmpi_accessible_from(processors, facts->to) & ~BIT(facts->requester);
+	others &= ~BIT(facts->requester);
+	if (others == 0)
+		return 0;
+	others &= uvmpi_accessible_from(processors, facts->to);
 	if (facts->has_preferred && facts->preferred != facts->to &&
 	    !HAS(processors->no_memory, facts->preferred))
 		others &= ~BIT(facts->preferred);
@@ -232,6 +235,15 @@ static void map_others(const struct uvmp_processors *processors, const struct uv
 	map->others_right = map->others != 0 ? right : UVMP_RIGHT_NONE;
 }
 
+void uvmpi_residency_rights(const struct uvmp_processors *processors, const struct uvmp_map_facts *facts,
+			    struct uvmp_map *map)
+{
+	map->right = (uint8_t)right_of_requester(processors, facts);
+	map->leaves_discarded = map->right >= UVMP_RIGHT_READ_WRITE;
+	revoke(processors, facts, map);
+	map_others(processors, facts, map);
+}
+
 enum uvmp_status uvmp_residency_map(const struct uvmp_processors *processors,
                                     const struct uvmp_map_facts *facts, struct uvmp_map *map)
 {
@@ -241,10 +253,7 @@ enum uvmp_status uvmp_residency_map(const struct uvmp_processors *processors,
 		return UVMP_ERR_RANGE;
 	if (uvmp_access_right((enum uvmp_access)facts->access) > (enum uvmp_right)facts->right)
 		return UVMP_ERR_CONFLICT;
-	map->right = (uint8_t)right_of_requester(processors, facts);
-	map->leaves_discarded = map->right >= UVMP_RIGHT_READ_WRITE;
-	revoke(processors, facts, map);
-	map_others(processors, facts, map);
+	uvmpi_residency_rights(processors, facts, map);
 	return UVMP_OK;
 }
 

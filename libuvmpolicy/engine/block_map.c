@@ -2,15 +2,30 @@
  * [driver: block-service, other-mappings].
  *
  * The decision for a page depends on few facts, and each fact is a set of pages here. So the pages fall into few
- * equivalence classes, and one decision serves a class. A class is named by its first page. */
+ * equivalence classes, and one decision serves a class. What the classes ask for is collected per processor, then queued:
+ * revoke, map the requester, map others. */
 #include "../base/bits_internal.h"
-#include "../base/processor_internal.h"
+#include "../decisions/residency_internal.h"
 #include "block_service_internal.h"
 #include "job_internal.h"
 #include "mapping_internal.h"
 #include "memory_internal.h"
 #include "space_internal.h"
 #include "thrashing_internal.h"
+
+/* -- classes -- */
+
+/* Pages for which the decision is the same. */
+struct map_class {
+	uvmp_mask pages;
+	struct uvmp_map map;
+};
+
+/* The pages that do not belong to a class yet, and whether some processor maps one of them. */
+struct unclassified {
+	uvmp_mask pages;
+	bool are_mapped;
+};
 
 static enum uvmp_access access_of(const struct job *job, uint32_t page)
 {
@@ -21,7 +36,7 @@ static enum uvmp_access access_of(const struct job *job, uint32_t page)
 	return (enum uvmp_access)access;
 }
 
-static void decide_map(const struct uvmp_service *s, const struct job *job, uint32_t page,
+static void decide_map(const struct uvmp_service *s, const struct job *job, uint32_t page, bool is_mapped,
 		       struct uvmp_map *map)
 {
 	const struct block *b = block_at(s, job->block);
@@ -39,30 +54,22 @@ static void decide_map(const struct uvmp_service *s, const struct job *job, uint
 				       /* access counters never revoke [driver: counter-policy] */
 				       .has_migrated = job->operation == UVMP_OPERATION_ACCESS_COUNTER ||
 						       uvmp_mask_test(&job->migrated, page)};
-	uint64_t right[3];
+	uint64_t right[3] = {0, 0, 0};
 
 	if (uvmp_mask_test(&job->pinned, page))
 		facts.thrashing = job->pin_procs[page];
-	uvmpi_block_mapped(s, b, page, right);
+	if (is_mapped)
+		uvmpi_block_mapped(s, b, page, right);
 	facts.read = right[0];
 	facts.write = right[1];
 	facts.atomic = right[2];
-	(void)uvmp_residency_map(&s->processors, &facts,
-				 map); /* accesses that the range forbids were cancelled before */
+	uvmpi_residency_rights(&s->processors, &facts, map); /* accesses that the range forbids were cancelled before */
 }
 
-/* Keeps the pages that are in the set if `page` is, or not in the set if `page` is not. */
-static void keep_same(uvmp_mask *pages, const uvmp_mask *set, uint32_t page)
-{
-	if (uvmp_mask_test(set, page))
-		uvmpi_mask_and(pages, pages, set);
-	else
-		uvmpi_mask_andnot(pages, pages, set);
-}
-
-/* The pages for which decide_map decides as for `page`. A pinned page is a class of its own. */
-static void find_class(const struct uvmp_service *s, const struct job *job, const uvmp_mask *pages,
-		       uint32_t page, uvmp_mask *class_pages)
+/* The pages for which decide_map decides as for `page`, among those without a class. A pinned page is a class of its
+ * own. */
+static void find_class(const struct uvmp_service *s, const struct job *job,
+		       const struct unclassified *unclassified, uint32_t page, uvmp_mask *class_pages)
 {
 	const struct block *b = block_at(s, job->block);
 
@@ -71,131 +78,198 @@ static void find_class(const struct uvmp_service *s, const struct job *job, cons
 		uvmp_mask_set(class_pages, page);
 		return;
 	}
-	uvmpi_mask_andnot(class_pages, pages, &job->pinned);
+	uvmpi_mask_andnot(class_pages, &unclassified->pages, &job->pinned);
 	for (uint32_t bit = 0; bit < 3u; bit++)
-		keep_same(class_pages, &job->access[bit], page);
-	keep_same(class_pages, &job->migrated, page);
+		uvmpi_mask_keep_same(class_pages, &job->access[bit], page);
+	uvmpi_mask_keep_same(class_pages, &job->migrated, page);
 	if (b->cold != 0) {
-		keep_same(class_pages, &cold_at(s, b->cold)->duplicated, page);
-		keep_same(class_pages, &cold_at(s, b->cold)->discarded, page);
+		uvmpi_mask_keep_same(class_pages, &cold_at(s, b->cold)->duplicated, page);
+		uvmpi_mask_keep_same(class_pages, &cold_at(s, b->cold)->discarded, page);
 	}
-	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
-		keep_same(class_pages, &residency_at(s, at)->low, page);
-		keep_same(class_pages, &residency_at(s, at)->high, page);
-	}
-}
-
-/* Divides the pages into classes, and decides for each class. */
-static void decide_maps(struct uvmp_service *s, const struct job *job, const uvmp_mask *pages)
-{
-	uvmp_mask left = *pages;
-
-	uvmpi_mask_zero(&s->classes.first);
-	for (uint32_t page = uvmpi_mask_next_set(&left, 0); page < UVMP_MASK_BITS;
-	     page = uvmpi_mask_next_set(&left, page)) {
-		uvmp_mask_set(&s->classes.first, page);
-		find_class(s, job, &left, page, &s->classes.pages[page]);
-		uvmpi_mask_andnot(&left, &left, &s->classes.pages[page]);
-		decide_map(s, job, page, &s->classes.map[page]);
+	for (handle at = unclassified->are_mapped ? b->residency : 0; at != 0; at = residency_at(s, at)->next) {
+		uvmpi_mask_keep_same(class_pages, &residency_at(s, at)->low, page);
+		uvmpi_mask_keep_same(class_pages, &residency_at(s, at)->high, page);
 	}
 }
 
-/* The first behind this one; UVMP_MASK_BITS: there is none. */
-static uint32_t next_class(const struct map_classes *classes, uint32_t from)
+static void begin_classes(const struct uvmp_service *s, const struct job *job, const uvmp_mask *pages,
+			  struct unclassified *unclassified)
 {
-	return uvmpi_mask_next_set(&classes->first, from);
+	unclassified->pages = *pages;
+	unclassified->are_mapped = false;
+	for (handle at = block_at(s, job->block)->residency; at != 0; at = residency_at(s, at)->next) {
+		uvmp_mask mapped;
+
+		residency_mapped(residency_at(s, at), &mapped);
+		unclassified->are_mapped |= uvmpi_mask_intersects(&mapped, pages);
+	}
 }
 
-/* The right that a processor gets on a page; NONE: its mapping stays as it is. */
-static uint8_t right_of(const struct job *job, const struct uvmp_map *map, uint32_t proc)
+/* The class of the first page without one, and its decision. False: every page has a class. */
+static bool next_class(const struct uvmp_service *s, const struct job *job, struct unclassified *unclassified,
+		       struct map_class *class)
 {
-	if (proc == job->requester)
-		return map->right;
-	if ((map->others_atomic & BIT(proc)) != 0)
+	uint32_t page = uvmpi_mask_next_set(&unclassified->pages, 0);
+
+	if (page == UVMP_MASK_BITS)
+		return false;
+	find_class(s, job, unclassified, page, &class->pages);
+	uvmpi_mask_andnot(&unclassified->pages, &unclassified->pages, &class->pages);
+	decide_map(s, job, page, unclassified->are_mapped, &class->map);
+	return true;
+}
+
+/* The highest right with which the requester is mapped where others are mapped too. */
+static enum uvmp_right highest_right(const struct uvmp_service *s, const struct job *job, const uvmp_mask *pages)
+{
+	struct unclassified unclassified;
+	struct map_class class;
+	uvmp_mask level[3];
+
+	if (uvmpi_mask_is_empty(&job->pinned)) /* no level consists of pinned pages */
 		return UVMP_RIGHT_READ_WRITE_ATOMIC;
-	return (map->others & BIT(proc)) != 0 ? map->others_right : UVMP_RIGHT_NONE;
+	for (int i = 0; i < 3; i++)
+		uvmpi_mask_zero(&level[i]);
+	begin_classes(s, job, pages, &unclassified);
+	while (next_class(s, job, &unclassified, &class))
+		uvmpi_mask_or(&level[class.map.right - 1], &level[class.map.right - 1], &class.pages);
+	return uvmp_residency_map_levels(level, &job->pinned, s->policy.quirks);
+}
+
+/* -- what the classes ask for -- */
+
+/* Adds pages to one set of each processor. */
+static void add_wants(struct map_wants *wants, uint64_t processors, uint32_t set, const uvmp_mask *pages)
+{
+	for (; processors != 0; processors &= processors - 1u) {
+		uint32_t proc = lowest_bit(processors);
+		struct map_want *want = &wants->of[proc];
+
+		if ((wants->processors & BIT(proc)) == 0)
+			want->sets = 0;
+		wants->processors |= BIT(proc);
+		if ((want->sets >> set & 1u) != 0)
+			uvmpi_mask_or(&want->pages[set], &want->pages[set], pages);
+		else
+			want->pages[set] = *pages;
+		want->sets |= 1u << set;
+	}
+}
+
+static uint32_t want_right(uint8_t right)
+{
+	return (uint32_t)WANT_READ + right - UVMP_RIGHT_READ;
+}
+
+static void collect_wants(struct uvmp_service *s, const struct job *job, const uvmp_mask *pages)
+{
+	enum uvmp_right highest = highest_right(s, job, pages);
+	struct block *b = block_at(s, job->block);
+	struct unclassified unclassified;
+	struct map_class class;
+
+	s->wants.processors = 0;
+	begin_classes(s, job, pages, &unclassified);
+	while (next_class(s, job, &unclassified, &class)) {
+		const struct uvmp_map *map = &class.map;
+
+		add_wants(&s->wants, BIT(job->requester), want_right(map->right), &class.pages);
+		if (map->left != UVMP_RIGHT_NONE)
+			add_wants(&s->wants, map->victims,
+				  map->left == UVMP_RIGHT_READ ? WANT_LESS_READ : WANT_LESS_WRITE, &class.pages);
+		if (map->right <= highest) {
+			add_wants(&s->wants, map->others_atomic, WANT_ATOMIC, &class.pages);
+			if (map->others != 0)
+				add_wants(&s->wants, map->others, want_right(map->others_right), &class.pages);
+		}
+		if (map->leaves_discarded && b->cold != 0)
+			uvmpi_mask_andnot(&cold_at(s, b->cold)->discarded, &cold_at(s, b->cold)->discarded,
+					  &class.pages);
+	}
+}
+
+/* The set of a processor; NULL: no class asks for it. */
+static const uvmp_mask *wanted(const struct uvmp_service *s, uint32_t proc, uint32_t set)
+{
+	const struct map_want *want = &s->wants.of[proc];
+
+	return (s->wants.processors & BIT(proc)) != 0 && (want->sets >> set & 1u) != 0 ? &want->pages[set] : NULL;
+}
+
+/* -- actions -- */
+
+static void revoke(struct uvmp_service *s, const struct job *job, struct residency *residency,
+		   const uvmp_mask *pages, uint8_t left)
+{
+	struct uvmp_region run;
+
+	uvmpi_mapping_revoke(s, job->block, residency, pages, left);
+	for (run = uvmpi_mask_next_run(pages, 0); run.end != 0; run = uvmpi_mask_next_run(pages, run.end))
+		uvmpi_thrashing_revoked(s, job->block, run, residency->proc);
 }
 
 static void revoke_victims(struct uvmp_service *s, const struct job *job)
 {
-	const struct block *b = block_at(s, job->block);
-	struct uvmp_region run;
-	uvmp_mask some;
-
-	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
+	for (handle at = block_at(s, job->block)->residency; at != 0; at = residency_at(s, at)->next) {
 		struct residency *residency = residency_at(s, at);
+		const uvmp_mask *less_read = wanted(s, residency->proc, WANT_LESS_READ);
+		const uvmp_mask *less_write = wanted(s, residency->proc, WANT_LESS_WRITE);
 
-		for (uint8_t left = UVMP_RIGHT_READ; left <= UVMP_RIGHT_READ_WRITE; left++) {
-			uvmpi_mask_zero(&some);
-			for (uint32_t first = next_class(&s->classes, 0); first < UVMP_MASK_BITS;
-			     first = next_class(&s->classes, first + 1)) {
-				const struct uvmp_map *map = &s->classes.map[first];
-
-				if ((map->victims & BIT(residency->proc)) != 0 && map->left == left)
-					uvmpi_mask_or(&some, &some, &s->classes.pages[first]);
-			}
-			if (uvmpi_mask_is_empty(&some))
-				continue;
-			uvmpi_mapping_revoke(s, job->block, residency, &some, left);
-			for (run = uvmpi_mask_next_run(&some, 0); run.end != 0;
-			     run = uvmpi_mask_next_run(&some, run.end))
-				uvmpi_thrashing_revoked(s, job->block, run, residency->proc);
-		}
+		if (less_read != NULL)
+			revoke(s, job, residency, less_read, UVMP_RIGHT_READ);
+		if (less_write != NULL)
+			revoke(s, job, residency, less_write, UVMP_RIGHT_READ_WRITE);
 	}
 }
 
-/* The pages on which the processor gains each right. */
-static bool gains(const struct uvmp_service *s, const struct job *job, uint32_t proc, uvmp_mask gain[3])
+/* The pages on which the processor gains the right. False: none. */
+static bool gains(const struct uvmp_service *s, const struct residency *residency, uint32_t proc, uint8_t right,
+		  uvmp_mask *gain)
 {
-	const struct residency *residency = uvmpi_residency_find(s, block_at(s, job->block), proc);
-	bool any = false;
+	const uvmp_mask *pages = wanted(s, proc, want_right(right));
 	uvmp_mask has;
 
-	for (int i = 0; i < 3; i++)
-		uvmpi_mask_zero(&gain[i]);
-	uvmpi_mask_zero(&has);
-	for (uint32_t first = next_class(&s->classes, 0); first < UVMP_MASK_BITS;
-	     first = next_class(&s->classes, first + 1)) {
-		uint8_t right = right_of(job, &s->classes.map[first], proc);
+	if (pages == NULL)
+		return false;
+	*gain = *pages;
+	if (residency == NULL)
+		return true;
+	residency_has(residency, right, &has);
+	return uvmpi_mask_andnot_any(gain, gain, &has);
+}
 
-		if (right == UVMP_RIGHT_NONE)
-			continue;
-		if (residency)
-			residency_has(residency, right, &has);
-		uvmpi_mask_or(&gain[right - 1], &gain[right - 1], &s->classes.pages[first]);
-		uvmpi_mask_andnot(&gain[right - 1], &gain[right - 1], &has);
-		any = any || !uvmpi_mask_is_empty(&gain[right - 1]);
-	}
-	return any;
+static void queue_map(struct uvmp_service *s, const struct job *job, struct residency *residency, uint8_t right,
+		      const uvmp_mask *gain)
+{
+	struct reason reason = because(job->cause);
+	struct uvmp_action *a;
+
+	if (uvmpi_mask_intersects(gain, &job->pinned))
+		reason.cause = UVMP_CAUSE_PIN;
+	else if (residency->proc != job->requester)
+		reason.cause = UVMP_CAUSE_HINT;
+	a = uvmpi_mapping_map(s, job->block, residency, gain, right, reason);
+	a->from = (uint8_t)job->to;
+	if (reason.cause == UVMP_CAUSE_PIN)
+		a->throttles = job_throttles(job, gain);
 }
 
 static void map_processor(struct uvmp_service *s, struct job *job, uint32_t proc)
 {
-	struct residency *residency;
-	uvmp_mask gain[3];
+	struct residency *residency = uvmpi_residency_find(s, block_at(s, job->block), proc);
+	uvmp_mask gain;
 
-	if (!gains(s, job, proc, gain))
-		return;
-	residency = uvmpi_residency_make(s, block_at(s, job->block), proc);
-	if (!residency) {
-		if (proc == job->requester) /* it would fault again without end */
-			job->error = UVMP_ERR_NO_MEMORY;
-		return;
-	}
 	for (uint8_t right = UVMP_RIGHT_READ; right <= UVMP_RIGHT_READ_WRITE_ATOMIC; right++) {
-		struct reason reason = because(job->cause);
-		struct uvmp_action *a;
-
-		if (uvmpi_mask_is_empty(&gain[right - 1]))
+		if (!gains(s, residency, proc, right, &gain))
 			continue;
-		if (uvmpi_mask_intersects(&gain[right - 1], &job->pinned))
-			reason.cause = UVMP_CAUSE_PIN;
-		else if (proc != job->requester)
-			reason.cause = UVMP_CAUSE_HINT;
-		a = uvmpi_mapping_map(s, job->block, residency, &gain[right - 1], right, reason);
-		a->from = (uint8_t)job->to;
-		if (reason.cause == UVMP_CAUSE_PIN)
-			a->throttles = job_throttles(job, &gain[right - 1]);
+		if (residency == NULL)
+			residency = uvmpi_residency_make(s, block_at(s, job->block), proc);
+		if (residency == NULL) {
+			if (proc == job->requester) /* it would fault again without end */
+				job->error = UVMP_ERR_NO_MEMORY;
+			return;
+		}
+		queue_map(s, job, residency, right, &gain);
 	}
 }
 
@@ -212,37 +286,14 @@ static bool has_lost(const struct uvmp_service *s, const struct job *job, const 
 
 void uvmpi_block_map(struct uvmp_service *s, struct job *job, const uvmp_mask *pages)
 {
-	struct block *b = block_at(s, job->block);
-	uvmp_mask level[3], kept;
-	enum uvmp_right highest;
+	const struct block *b = block_at(s, job->block);
 
-	for (int i = 0; i < 3; i++)
-		uvmpi_mask_zero(&level[i]);
-	uvmpi_mask_zero(&kept);
-	decide_maps(s, job, pages);
-	for (uint32_t first = next_class(&s->classes, 0); first < UVMP_MASK_BITS;
-	     first = next_class(&s->classes, first + 1)) {
-		const struct uvmp_map *map = &s->classes.map[first];
-
-		uvmpi_mask_or(&level[map->right - 1], &level[map->right - 1], &s->classes.pages[first]);
-		if (map->leaves_discarded)
-			uvmpi_mask_or(&kept, &kept, &s->classes.pages[first]);
-	}
-	highest = uvmp_residency_map_levels(level, &job->pinned, s->policy.quirks);
-	for (uint32_t first = next_class(&s->classes, 0); first < UVMP_MASK_BITS;
-	     first = next_class(&s->classes, first + 1)) {
-		if (s->classes.map[first].right > highest)
-			s->classes.map[first].others = s->classes.map[first].others_atomic = 0;
-	}
-	if (b->cold != 0)
-		uvmpi_mask_andnot(&cold_at(s, b->cold)->discarded, &cold_at(s, b->cold)->discarded, &kept);
+	collect_wants(s, job, pages);
 	revoke_victims(s, job);
-	if ((uvmpi_accessible_from(&s->processors, job->to) & BIT(job->requester)) != 0)
+	if ((s->processors.can_access[job->requester] & BIT(job->to)) != 0)
 		map_processor(s, job, job->requester);
-	for (uint32_t proc = 0; proc < s->processors.count; proc++) {
-		if (proc != job->requester)
-			map_processor(s, job, proc);
-	}
+	for (uint64_t others = s->wants.processors & ~BIT(job->requester); others != 0; others &= others - 1u)
+		map_processor(s, job, lowest_bit(others));
 	if (job->to != UVMP_CPU && b->cold != 0 && has_lost(s, job, pages))
 		uvmpi_memory_mark(s, job->to, job->block, UVMP_MARK_DISCARDED);
 }

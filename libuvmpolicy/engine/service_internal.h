@@ -327,11 +327,16 @@ struct block_need {
 	enum uvmp_chunk_size size; /* NEED_ROOM: of the chunk */
 };
 
-/* Equivalence classes of pages for the decision about mappings (block_map.c). */
-struct map_classes {
-	uvmp_mask first;      /* the first page of each class; by that page: */
-	struct uvmp_map *map; /* [UVMP_MASK_BITS]: the decision */
-	uvmp_mask *pages;     /* [UVMP_MASK_BITS]: the pages of the class */
+/* What is to become of the mappings of one processor (block_map.c). */
+enum want { WANT_READ, WANT_WRITE, WANT_ATOMIC, WANT_LESS_READ, WANT_LESS_WRITE, WANT_COUNT };
+struct map_want {
+	uint32_t sets; /* bit i: pages[i] holds pages */
+	/* that get this right, if they have less; LESS: that keep only the right to read, to read and write */
+	uvmp_mask pages[WANT_COUNT];
+};
+struct map_wants {
+	uint64_t processors; /* whose element of `of` means something */
+	struct map_want *of; /* [processors] */
 };
 
 /* Where evicted pages come from, and for which block they leave. */
@@ -514,7 +519,7 @@ struct uvmp_service {
 	uint32_t pinned_count;
 
 	uvmp_mask prefetched; /* by the latest job of any operation, which is not always the present one [driver: stale-prefetch-mask] */
-	struct map_classes classes;
+	struct map_wants wants; /* of the job that is mapped now */
 	struct servicing *active; /* of the operation that waits for it; NULL: none (servicing.c) */
 	struct request_run run;
 	struct fault_run fault;

@@ -106,8 +106,7 @@ struct parts {
 	uvmp_mask *arrive, *arrived_from; /* [OPERATIONS][processors] */
 	uvmp_mask *holders;
 	uint32_t processors;
-	struct uvmp_map *class_map;
-	uvmp_mask *class_pages;
+	struct map_want *wants;
 	void *runtime, *controllers;
 	struct prefetch_states prefetch;
 };
@@ -145,8 +144,7 @@ static void lay_out(struct layout *l, const struct uvmp_service_params *params, 
 	p->arrive = part(l, OPERATIONS * p->processors, sizeof(uvmp_mask));
 	p->arrived_from = part(l, OPERATIONS * p->processors, sizeof(uvmp_mask));
 	p->holders = part(l, p->processors, sizeof(uvmp_mask));
-	p->class_map = part(l, UVMP_MASK_BITS, sizeof(struct uvmp_map));
-	p->class_pages = part(l, UVMP_MASK_BITS, sizeof(uvmp_mask));
+	p->wants = part(l, p->processors, sizeof(struct map_want));
 	p->runtime = part(l, 1, uvmpi_runtime_bytes(params));
 	p->controllers = part(l, 1, uvmpi_adapt_state_bytes(params, UVMP_CPU));
 	uvmpi_prefetch_states_init(params->policy, &p->prefetch);
@@ -281,8 +279,7 @@ static void init_parts(struct uvmp_service *s, const struct uvmp_service_params 
 	s->prefetch_states = p->prefetch;
 	s->random = params->seed;
 	s->holders = p->holders;
-	s->classes.map = p->class_map;
-	s->classes.pages = p->class_pages;
+	s->wants.of = p->wants;
 	s->run.servicing = init_servicing(p, 0);
 	s->fault.servicing = init_servicing(p, 1);
 	s->counter.servicing = init_servicing(p, 2);
