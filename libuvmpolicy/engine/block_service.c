@@ -49,6 +49,15 @@ void uvmpi_block_end(struct job *job, enum uvmp_status status)
 
 /* -- results -- */
 
+static void add_arrived(struct job *job, const struct uvmp_action *a)
+{
+	if ((job->sources & BIT(a->from)) == 0)
+		job->arrived_from[a->from] = a->pages;
+	else
+		uvmpi_mask_or(&job->arrived_from[a->from], &job->arrived_from[a->from], &a->pages);
+	job->sources |= BIT(a->from);
+}
+
 void uvmpi_block_collect(struct uvmp_service *s, struct job *job)
 {
 	for (uint32_t i = 0; i < s->actions; i++) {
@@ -66,7 +75,7 @@ void uvmpi_block_collect(struct uvmp_service *s, struct job *job)
 		if (status != UVMP_OK)
 			uvmpi_mask_or(&job->failed, &job->failed, &a->pages);
 		else if (a->kind == UVMP_ACTION_COPY && a->to == job->to)
-			uvmpi_mask_or(&job->arrived_from[a->from], &job->arrived_from[a->from], &a->pages);
+			add_arrived(job, a);
 	}
 }
 
@@ -119,14 +128,11 @@ static void prepare_duplicates(struct uvmp_service *s, const struct job *job, co
 	const struct block *b = block_at(s, h);
 	uvmp_mask some;
 
-	if (uvmpi_mask_is_empty(pages))
-		return;
 	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
 		struct residency *residency = residency_at(s, at);
 
 		uvmpi_mask_and(&some, pages, &residency->high);
-		uvmpi_mask_and(&some, &some, &residency->resident);
-		if (!uvmpi_mask_is_empty(&some))
+		if (uvmpi_mask_and_any(&some, &some, &residency->resident))
 			uvmpi_mapping_revoke(s, h, residency, &some, UVMP_RIGHT_READ);
 	}
 	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
@@ -167,6 +173,19 @@ void uvmpi_block_queue_copies(struct uvmp_service *s, const struct job *job)
 	uvmpi_queue_copies(s, job, (struct outgoing){0, 0});
 }
 
+/* Pages that were duplicated and are wanted here alone. */
+static void unmap_former_duplicates(struct uvmp_service *s, const struct job *job,
+				    const struct residency *residency)
+{
+	const struct cold *cold = cold_at(s, block_at(s, job->block)->cold);
+	uvmp_mask pages;
+
+	uvmpi_mask_and(&pages, &job->arrive[job->to], &residency->resident);
+	uvmpi_mask_andnot(&pages, &pages, &job->duplicate);
+	if (uvmpi_mask_and_any(&pages, &pages, &cold->duplicated))
+		uvmpi_mapping_unmap(s, job->block, &pages, BIT(job->to), because(job->cause));
+}
+
 static struct block_need copy(struct uvmp_service *s, struct job *job)
 {
 	struct block_need need = {NEED_NOTHING, UVMP_CHUNK_2M};
@@ -180,20 +199,14 @@ static struct block_need copy(struct uvmp_service *s, struct job *job)
 		return need;
 	}
 	uvmpi_mask_andnot(&arriving, &job->arrive[job->to], &residency->resident);
-	uvmpi_mask_and(&some, &arriving, &job->duplicate);
-	prepare_duplicates(s, job, &some);
-	uvmpi_mask_andnot(&some, &arriving, &job->duplicate);
-	uvmpi_mapping_unmap(s, job->block, &some, 0, because(job->cause));
-	/* pages that were duplicated and are wanted here alone */
-	uvmpi_mask_and(&some, &job->arrive[job->to], &residency->resident);
-	uvmpi_mask_andnot(&some, &some, &job->duplicate);
-	if (b->cold != 0) {
-		uvmpi_mask_and(&some, &some, &cold_at(s, b->cold)->duplicated);
-		uvmpi_mapping_unmap(s, job->block, &some, BIT(job->to), because(job->cause));
-	}
+	if (uvmpi_mask_and_any(&some, &arriving, &job->duplicate))
+		prepare_duplicates(s, job, &some);
+	if (uvmpi_mask_andnot_any(&some, &arriving, &job->duplicate))
+		uvmpi_mapping_unmap(s, job->block, &some, 0, because(job->cause));
+	if (b->cold != 0)
+		unmap_former_duplicates(s, job, residency);
 	uvmpi_mask_zero(&job->failed);
-	for (uint32_t proc = 0; proc < s->processors.count; proc++)
-		uvmpi_mask_zero(&job->arrived_from[proc]);
+	job->sources = 0;
 	job->migrated = arriving;
 	plan_copies(s, job, &arriving);
 	job->phase = JOB_COMMIT;
@@ -227,9 +240,8 @@ static void recount_duplicates(struct uvmp_service *s, const struct block *b, co
 	uvmpi_mask_or(&cold->duplicated, &cold->duplicated, &twice);
 }
 
-/* One event for each run of pages with one source and one cause, duplicates apart. */
-static void tell_migrations(struct uvmp_service *s, const struct job *job, const uvmp_mask *pages,
-			    bool is_copy)
+/* One event for each run of pages with one source and one cause. */
+static void tell_runs(struct uvmp_service *s, const struct job *job, const uvmp_mask *pages, bool is_copy)
 {
 	bool is_enabled = range_of(s, block_at(s, job->block))->duplication == UVMP_DUPLICATION_ENABLED;
 	struct uvmp_thrash_migration migration = {.to = job->to,
@@ -239,26 +251,37 @@ static void tell_migrations(struct uvmp_service *s, const struct job *job, const
 						  .now_ns = s->now_ns};
 	uvmp_mask prefetched, other;
 
-	for (uint32_t from = 0; from < s->processors.count; from++) {
-		uvmpi_mask_and(&other, &job->arrived_from[from], pages);
-		if (uvmpi_mask_is_empty(&other))
-			continue;
-		uvmpi_mask_and(&prefetched, &other, &s->prefetched);
-		uvmpi_mask_andnot(&other, &other, &prefetched);
-		for (uint32_t page = 0; page < UVMP_MASK_BITS;) {
-			struct uvmp_region a = uvmpi_mask_next_run(&other, page);
-			struct uvmp_region b = uvmpi_mask_next_run(&prefetched, page);
-			bool is_fault = a.end != 0 && (b.end == 0 || a.first < b.first);
+	uvmpi_mask_and(&prefetched, pages, &s->prefetched);
+	uvmpi_mask_andnot(&other, pages, &prefetched);
+	for (uint32_t page = 0; uvmpi_thrashing_listens(s, job->block, job->to);) {
+		struct uvmp_region a = uvmpi_mask_next_run(&other, page);
+		struct uvmp_region b = uvmpi_mask_next_run(&prefetched, page);
+		bool is_fault = a.end != 0 && (b.end == 0 || a.first < b.first);
 
-			if (a.end == 0 && b.end == 0)
-				break;
-			migration.region = is_fault ? a : b;
-			migration.cause =
-				is_fault ? (enum uvmp_migrate_cause)job->migrate : UVMP_MIGRATE_PREFETCH;
-			uvmpi_thrashing_migrated(s, job->block, &migration);
-			page = migration.region.end;
-		}
+		if (a.end == 0 && b.end == 0)
+			break;
+		migration.region = is_fault ? a : b;
+		migration.cause = is_fault ? (enum uvmp_migrate_cause)job->migrate : UVMP_MIGRATE_PREFETCH;
+		uvmpi_thrashing_migrated(s, job->block, &migration);
+		page = migration.region.end;
 	}
+}
+
+/* Duplicates come first. */
+static void tell_migrations(struct uvmp_service *s, const struct job *job, const uvmp_mask *arrived)
+{
+	uvmp_mask copied, moved, some;
+
+	if (!uvmpi_thrashing_listens(s, job->block, job->to))
+		return;
+	uvmpi_mask_and(&copied, arrived, &job->duplicate);
+	uvmpi_mask_andnot(&moved, arrived, &job->duplicate);
+	for (uint64_t left = job->sources; left != 0; left &= left - 1u)
+		if (uvmpi_mask_and_any(&some, &copied, &job->arrived_from[lowest_bit(left)]))
+			tell_runs(s, job, &some, true);
+	for (uint64_t left = job->sources; left != 0; left &= left - 1u)
+		if (uvmpi_mask_and_any(&some, &moved, &job->arrived_from[lowest_bit(left)]))
+			tell_runs(s, job, &some, false);
 }
 
 /* The controllers hear which pages have arrived, which of these were faulted on, and which of those are new. */
@@ -299,16 +322,13 @@ static void settle_residency(struct uvmp_service *s, const struct job *job, cons
 static void commit(struct uvmp_service *s, struct job *job)
 {
 	const struct residency *residency = uvmpi_residency_find(s, block_at(s, job->block), job->to);
-	uvmp_mask arrived, some;
+	uvmp_mask arrived;
 
 	/* an eviction ahead may have taken older pages of this block away */
 	uvmpi_mask_andnot(&job->migrated, &job->migrated, &job->failed);
 	uvmpi_mask_and(&arrived, &job->arrive[job->to], &residency->resident);
 	uvmpi_mask_or(&arrived, &arrived, &job->migrated);
-	uvmpi_mask_and(&some, &arrived, &job->duplicate);
-	tell_migrations(s, job, &some, true);
-	uvmpi_mask_andnot(&some, &arrived, &job->duplicate);
-	tell_migrations(s, job, &some, false);
+	tell_migrations(s, job, &arrived);
 	settle_residency(s, job, &arrived);
 	job->phase = JOB_MAPPED;
 	if (job->may_map && job->error == UVMP_OK)

@@ -43,10 +43,6 @@ void uvmpi_thrashing_migrated(struct uvmp_service *s, handle h, const struct uvm
 	struct uvmp_thrash_space *space = &space_of(s, b)->thrash;
 	struct uvmp_thrash_block temporary, *t;
 
-	/* without an array of pages there is only the last event, and this one may be the same */
-	if (!s->policy.thrash.is_enabled ||
-	    (b->thrash == 0 && b->event_ns == s->now_ns && b->event_proc == migration->to))
-		return;
 	t = detector(s, b, &temporary);
 	if (uvmp_thrash_migrate(space, t, migration) == UVMP_ERR_NO_MEMORY) {
 		t = suspect(s, h, t);

@@ -2,8 +2,17 @@
 #ifndef UVMPOLICY_THRASHING_INTERNAL_H
 #define UVMPOLICY_THRASHING_INTERNAL_H
 
+#include "arena_internal.h"
 #include "service_internal.h"
 
+/* Do pages that have now arrived on `to` tell the detector anything? Without an array of pages, only the last event of the
+ * block counts, and it may be the same. */
+static inline bool uvmpi_thrashing_listens(const struct uvmp_service *s, handle block, uint32_t to)
+{
+	const struct block *b = block_at(s, block);
+
+	return s->policy.thrash.is_enabled && (b->thrash != 0 || b->event_ns != s->now_ns || b->event_proc != to);
+}
 /* The detector's events. */
 void uvmpi_thrashing_migrated(struct uvmp_service *s, handle block,
 			      const struct uvmp_thrash_migration *migration);
