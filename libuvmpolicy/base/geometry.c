@@ -11,6 +11,7 @@
 #include "uvmpolicy/geometry.h"
 
 #include "bits_internal.h"
+#include "geometry_internal.h"
 
 #define PAGE_SHIFT_MIN 12u /* 4 KiB */
 #define PAGE_SHIFT_MAX 16u /* 64 KiB */
@@ -68,19 +69,14 @@ uint64_t uvmp_geometry_block_index(const struct uvmp_geometry *geometry, uvmp_ad
 enum uvmp_status uvmp_geometry_block(const struct uvmp_geometry *geometry, uvmp_addr start, uvmp_addr last,
 				     uint64_t index, struct uvmp_block *block)
 {
-	uvmp_addr first, window_last;
+	uvmp_addr first;
 
 	if (block == NULL || !uvmp_geometry_is_valid(geometry))
 		return UVMP_ERR_ARGUMENT;
 	if (index >= uvmp_geometry_block_count(geometry, start, last))
 		return UVMP_ERR_RANGE;
 	first = align_down(start, geometry->block_bytes) + index * geometry->block_bytes;
-	window_last = first + (geometry->block_bytes - 1u);
-	block->start = first > start ? first : start;
-	block->last = window_last < last ? window_last : last;
-	block->pages = (uint32_t)((block->last - block->start + 1u) / geometry->page_bytes);
-	block->offset = (uint32_t)(block->start & (geometry->big_page_bytes - 1u)) / geometry->page_bytes;
-	block->big_pages = geometry->big_page_bytes / geometry->page_bytes;
+	uvmpi_geometry_block_at(geometry, start, last, first, block);
 	return UVMP_OK;
 }
 
@@ -144,7 +140,6 @@ struct uvmp_region uvmp_block_big_pages(const struct uvmp_block *block, struct u
 struct uvmp_region uvmp_block_chunk(const struct uvmp_block *block, uint32_t page)
 {
 	struct uvmp_region chunk = {0, 0};
-	uint32_t first;
 
 	if (!uvmp_block_is_valid(block) || page >= block->pages)
 		return chunk;
@@ -154,14 +149,7 @@ struct uvmp_region uvmp_block_chunk(const struct uvmp_block *block, uint32_t pag
 		chunk.end = block->pages;
 		return chunk;
 	}
-	chunk.first = page;
-	chunk.end = page + 1u;
-	first = (page + block->offset) & ~(block->big_pages - 1u);
-	if (first >= block->offset && first - block->offset + block->big_pages <= block->pages) {
-		chunk.first = first - block->offset;
-		chunk.end = chunk.first + block->big_pages;
-	}
-	return chunk;
+	return uvmpi_block_chunk_small(block, page);
 }
 
 /* -- allocations -- */

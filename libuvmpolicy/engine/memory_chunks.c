@@ -5,6 +5,7 @@
  * repeated walk [driver: eviction-retry]. Chunks of a walk that did not get all of its memory stay pinned and unknown to the
  * host: ALLOCATE is queued once the job has all the memory that it asked for.
  */
+#include "../base/geometry_internal.h"
 #include "../decisions/pmm_internal.h"
 #include "memory_backend_internal.h"
 #include "queue_internal.h"
@@ -64,19 +65,6 @@ static enum uvmp_chunk_size size_of(uint32_t bytes)
 	return bytes == PMM_PAGE_BYTES ? UVMP_CHUNK_4K : UVMP_CHUNK_64K;
 }
 
-/* Pages with a chunk. */
-static void backed_pages(const struct uvmp_service *s, const struct block *b, const struct residency *p,
-			 uvmp_mask *backed)
-{
-	uvmpi_mask_zero(backed);
-	if (p == NULL || !p->has_memory)
-		return;
-	if (block_is_whole(s, b))
-		uvmpi_mask_region_set(backed, (struct uvmp_region){0, b->pages});
-	else
-		*backed = chunk_map_at(s, p->memory)->backed;
-}
-
 static struct uvmp_chunk chunk_at(const struct uvmp_service *s, const struct block *b,
 				  const struct residency *p, uint32_t first)
 {
@@ -85,10 +73,48 @@ static struct uvmp_chunk chunk_at(const struct uvmp_service *s, const struct blo
 	return chunk_map_at(s, p->memory)->chunk[first];
 }
 
-/* The chunk that holds the first page of the set from `from` on; (0,0) behind the last. */
-static struct uvmp_region next_chunk(const struct uvmp_block *shape, const uvmp_mask *set, uint32_t from)
+/* The pages of the chunk that holds `page`. */
+static struct uvmp_region chunk_pages(const struct uvmp_service *s, const struct block *b, uint32_t page)
 {
-	return uvmp_block_chunk(shape, uvmpi_mask_next_set(set, from));
+	struct uvmp_block shape;
+
+	if (block_is_whole(s, b))
+		return (struct uvmp_region){0, b->pages};
+	uvmpi_block_shape(s, b, &shape);
+	return uvmpi_block_chunk_small(&shape, page);
+}
+
+/* The first chunk of the block with a page of the set, from page `from` on, a page where no chunk ends before; (0,0): none. */
+static struct uvmp_region next_chunk(const struct uvmp_service *s, const struct block *b, const struct residency *p,
+				     const uvmp_mask *set, uint32_t from)
+{
+	struct uvmp_region none = {0, 0};
+	uvmp_mask backed;
+	uint32_t page;
+
+	if (p == NULL || !p->has_memory)
+		return none;
+	if (block_is_whole(s, b))
+		return from == 0 && !uvmpi_mask_is_empty(set) ? chunk_pages(s, b, 0) : none;
+	uvmpi_mask_and(&backed, &chunk_map_at(s, p->memory)->backed, set);
+	page = uvmpi_mask_next_set(&backed, from);
+	return page < UVMP_MASK_BITS ? chunk_pages(s, b, page) : none;
+}
+
+/* The same, of the pages of the set without a chunk. */
+static struct uvmp_region next_missing(const struct uvmp_service *s, const struct block *b, const struct residency *p,
+				       const uvmp_mask *set, uint32_t from)
+{
+	struct uvmp_region none = {0, 0};
+	uvmp_mask missing = *set;
+	uint32_t page;
+
+	if (block_is_whole(s, b))
+		return !p->has_memory && !uvmpi_mask_is_empty(set) ? chunk_pages(s, b, 0) : none;
+	if (p->has_memory)
+		uvmpi_mask_andnot(&missing, set, &chunk_map_at(s, p->memory)->backed);
+	page = uvmpi_mask_next_set(&missing, from);
+	return page < UVMP_MASK_BITS ? chunk_pages(s, b, page) : none;
 }
 
 static void remember_chunk(struct uvmp_service *s, const struct block *b, struct residency *p,
@@ -123,14 +149,11 @@ void uvmpi_chunks_in_root(const struct uvmp_service *s, const struct block *b, c
 			  uint32_t root, uvmp_mask *pages)
 {
 	struct uvmp_region region;
-	struct uvmp_block shape;
-	uvmp_mask backed;
+	uvmp_mask all;
 
 	uvmpi_mask_zero(pages);
-	backed_pages(s, b, p, &backed);
-	uvmpi_block_shape(s, b, &shape);
-	for (region = next_chunk(&shape, &backed, 0); region.end != 0;
-	     region = next_chunk(&shape, &backed, region.end)) {
+	uvmpi_mask_fill(&all);
+	for (region = next_chunk(s, b, p, &all, 0); region.end != 0; region = next_chunk(s, b, p, &all, region.end)) {
 		if (chunk_at(s, b, p, region.first).root == root)
 			uvmpi_mask_region_set(pages, region);
 	}
@@ -139,11 +162,8 @@ void uvmpi_chunks_in_root(const struct uvmp_service *s, const struct block *b, c
 struct uvmp_region uvmpi_chunks_unit(const struct uvmp_service *s, const struct block *b,
 				     const struct residency *p, uint32_t page, uint32_t *root)
 {
-	struct uvmp_region region;
-	struct uvmp_block shape;
+	struct uvmp_region region = chunk_pages(s, b, page);
 
-	uvmpi_block_shape(s, b, &shape);
-	region = uvmp_block_chunk(&shape, page);
 	*root = chunk_at(s, b, p, region.first).root;
 	return region;
 }
@@ -174,7 +194,6 @@ static void forget_pin(struct uvmp_service *s, uint32_t gpu, handle block, uint3
 static void release_pin(struct uvmp_service *s, const struct pinned *pin)
 {
 	struct block *b = block_at(s, pin->block);
-	struct uvmp_block shape;
 	uvmp_mask pages;
 
 	if (pin->is_known) {
@@ -182,9 +201,8 @@ static void release_pin(struct uvmp_service *s, const struct pinned *pin)
 		return;
 	}
 	(void)uvmp_pmm_free(s->gpu[pin->gpu].pmm, pin->chunk);
-	uvmpi_block_shape(s, b, &shape);
 	uvmpi_mask_zero(&pages);
-	uvmpi_mask_region_set(&pages, uvmp_block_chunk(&shape, pin->first));
+	uvmpi_mask_region_set(&pages, chunk_pages(s, b, pin->first));
 	uvmpi_chunks_forget(s, b, uvmpi_residency_find(s, b, pin->gpu), &pages);
 }
 
@@ -266,17 +284,18 @@ static enum backing back_chunk(struct uvmp_service *s, uint32_t gpu, handle bloc
 /* Queues ALLOCATE for new chunks. */
 static void announce(struct uvmp_service *s, uint32_t gpu, handle block, const struct arriving *arriving)
 {
-	struct uvmp_block shape;
+	const struct block *b = block_at(s, block);
 	struct uvmp_action *a;
 	uvmp_mask whole;
 
-	uvmpi_block_shape(s, block_at(s, block), &shape);
 	for (uint32_t i = 0; i < s->pinned_count; i++) {
 		struct pinned *pin = &s->pinned[i];
-		struct uvmp_region region = uvmp_block_chunk(&shape, pin->first);
+		struct uvmp_region region;
 
-		if (pin->is_known || pin->gpu != gpu || pin->block != block ||
-		    !uvmpi_mask_region_any(arriving->pages, region))
+		if (pin->is_known || pin->gpu != gpu || pin->block != block)
+			continue;
+		region = chunk_pages(s, b, pin->first);
+		if (!uvmpi_mask_region_any(arriving->pages, region))
 			continue;
 		pin->is_known = true;
 		uvmpi_mask_zero(&whole);
@@ -298,8 +317,7 @@ enum backing uvmpi_chunks_back(struct uvmp_service *s, uint32_t gpu, handle bloc
 	const struct block *b = block_at(s, block);
 	enum backing backing;
 	struct uvmp_region region;
-	struct uvmp_block shape;
-	uvmp_mask missing;
+	uvmp_mask none;
 
 	if (!block_is_whole(s, b) && !p->has_memory) {
 		p->memory = uvmpi_arena_take(s, SLAB_CHUNK_MAP);
@@ -307,15 +325,12 @@ enum backing uvmpi_chunks_back(struct uvmp_service *s, uint32_t gpu, handle bloc
 			return BACKING_FAILED;
 		p->has_memory = true;
 	}
-	backed_pages(s, b, p, &missing);
-	uvmpi_mask_andnot(&missing, arriving->pages, &missing);
-	uvmpi_block_shape(s, b, &shape);
-	for (region = next_chunk(&shape, &missing, 0); region.end != 0;
-	     region = next_chunk(&shape, &missing, region.end)) {
+	for (region = next_missing(s, b, p, arriving->pages, 0); region.end != 0;
+	     region = next_missing(s, b, p, arriving->pages, region.end)) {
 		backing = back_chunk(s, gpu, block, p, region, size);
 		if (backing != BACKING_DONE) { /* a record without a chunk is no memory */
-			uvmpi_mask_zero(&missing);
-			uvmpi_chunks_forget(s, b, p, &missing);
+			uvmpi_mask_zero(&none);
+			uvmpi_chunks_forget(s, b, p, &none);
 			return backing;
 		}
 	}
@@ -328,14 +343,10 @@ void uvmpi_chunks_unback(struct uvmp_service *s, uint32_t gpu, handle block, str
 {
 	const struct block *b = block_at(s, block);
 	struct uvmp_region region;
-	struct uvmp_block shape;
-	uvmp_mask gone, chunk;
+	uvmp_mask chunk;
 
-	backed_pages(s, b, p, &gone);
-	uvmpi_mask_and(&gone, &gone, pages);
-	uvmpi_block_shape(s, b, &shape);
-	for (region = next_chunk(&shape, &gone, 0); region.end != 0;
-	     region = next_chunk(&shape, &gone, region.end)) {
+	for (region = next_chunk(s, b, p, pages, 0); region.end != 0;
+	     region = next_chunk(s, b, p, pages, region.end)) {
 		if (uvmpi_mask_region_any(&p->resident, region))
 			continue;
 		(void)uvmp_pmm_free(s->gpu[gpu].pmm, chunk_at(s, b, p, region.first));
@@ -353,14 +364,8 @@ static void mark_chunks(struct uvmp_service *s, uint32_t gpu, const struct block
 			const struct residency *p, const uvmp_mask *pages, enum uvmp_chunk_mark mark)
 {
 	struct uvmp_region region;
-	struct uvmp_block shape;
-	uvmp_mask backed;
 
-	backed_pages(s, b, p, &backed);
-	uvmpi_mask_and(&backed, &backed, pages);
-	uvmpi_block_shape(s, b, &shape);
-	for (region = next_chunk(&shape, &backed, 0); region.end != 0;
-	     region = next_chunk(&shape, &backed, region.end))
+	for (region = next_chunk(s, b, p, pages, 0); region.end != 0; region = next_chunk(s, b, p, pages, region.end))
 		(void)uvmp_pmm_mark(s->gpu[gpu].pmm, chunk_at(s, b, p, region.first), mark);
 }
 
@@ -369,8 +374,7 @@ void uvmpi_chunks_mark(struct uvmp_service *s, uint32_t gpu, const struct block 
 {
 	uvmp_mask all;
 
-	uvmpi_mask_zero(&all);
-	uvmpi_mask_region_set(&all, (struct uvmp_region){0, b->pages});
+	uvmpi_mask_fill(&all);
 	mark_chunks(s, gpu, b, p, &all, mark);
 }
 
@@ -386,34 +390,25 @@ void uvmpi_chunks_used(struct uvmp_service *s, uint32_t gpu, const struct block 
 void uvmpi_chunks_left(struct uvmp_service *s, uint32_t gpu, const struct block *b, const struct residency *p,
 		       const uvmp_mask *pages)
 {
-	uvmp_mask rest;
-
-	uvmpi_mask_andnot(&rest, &p->resident, pages);
-	if (uvmpi_mask_is_empty(&rest))
+	if (uvmpi_mask_is_subset(&p->resident, pages))
 		uvmpi_chunks_mark(s, gpu, b, p, UVMP_MARK_UNUSED);
 }
 
 void uvmpi_chunks_touch(struct uvmp_service *s, uint32_t gpu, const struct block *b, const struct residency *p,
 			uint32_t page)
 {
-	struct uvmp_block shape;
-
-	uvmpi_block_shape(s, b, &shape);
-	(void)uvmp_pmm_touch(s->gpu[gpu].pmm, chunk_at(s, b, p, uvmp_block_chunk(&shape, page).first));
+	(void)uvmp_pmm_touch(s->gpu[gpu].pmm, chunk_at(s, b, p, chunk_pages(s, b, page).first));
 }
 
 void uvmpi_chunks_free(struct uvmp_service *s, uint32_t gpu, handle block, struct residency *p)
 {
 	const struct block *b = block_at(s, block);
 	struct uvmp_region region;
-	struct uvmp_block shape;
 	struct uvmp_action *a;
-	uvmp_mask backed, pages;
+	uvmp_mask all, pages;
 
-	backed_pages(s, b, p, &backed);
-	uvmpi_block_shape(s, b, &shape);
-	for (region = next_chunk(&shape, &backed, 0); region.end != 0;
-	     region = next_chunk(&shape, &backed, region.end)) {
+	uvmpi_mask_fill(&all);
+	for (region = next_chunk(s, b, p, &all, 0); region.end != 0; region = next_chunk(s, b, p, &all, region.end)) {
 		struct uvmp_chunk chunk = chunk_at(s, b, p, region.first);
 
 		(void)uvmp_pmm_free(s->gpu[gpu].pmm, chunk);
@@ -425,21 +420,18 @@ void uvmpi_chunks_free(struct uvmp_service *s, uint32_t gpu, handle block, struc
 		a->offset = chunk_offset(chunk);
 		a->detail = region_bytes(s, region);
 	}
-	uvmpi_chunks_forget(s, b, p, &backed);
+	uvmpi_chunks_forget(s, b, p, &all);
 }
 
 void uvmpi_chunks_cuts(const struct uvmp_service *s, const struct block *b, const struct residency *p,
 		       uvmp_mask *cuts)
 {
 	struct uvmp_region region;
-	struct uvmp_block shape;
 	uint64_t behind = UINT64_MAX; /* where the chunk before ends in the GPU's memory */
-	uvmp_mask backed;
+	uvmp_mask all;
 
-	backed_pages(s, b, p, &backed);
-	uvmpi_block_shape(s, b, &shape);
-	for (region = next_chunk(&shape, &backed, 0); region.end != 0;
-	     region = next_chunk(&shape, &backed, region.end)) {
+	uvmpi_mask_fill(&all);
+	for (region = next_chunk(s, b, p, &all, 0); region.end != 0; region = next_chunk(s, b, p, &all, region.end)) {
 		uint64_t offset = chunk_offset(chunk_at(s, b, p, region.first));
 
 		if (offset != behind)
@@ -500,13 +492,12 @@ static bool owns(const struct uvmp_service *s, uint32_t gpu, handle h, struct uv
 static bool check_map(const struct uvmp_service *s, handle h, const struct residency *p, uint64_t *owned)
 {
 	const struct chunk_map *chunks = chunk_map_at(s, p->memory);
-	struct uvmp_block shape;
+	const struct block *b = block_at(s, h);
 	uint32_t page;
 
-	uvmpi_block_shape(s, block_at(s, h), &shape);
-	for (page = uvmpi_mask_next_set(&chunks->backed, 0); page < shape.pages;
+	for (page = uvmpi_mask_next_set(&chunks->backed, 0); page < b->pages;
 	     page = uvmpi_mask_next_set(&chunks->backed, page)) {
-		struct uvmp_region region = uvmp_block_chunk(&shape, page);
+		struct uvmp_region region = chunk_pages(s, b, page);
 		struct uvmp_chunk chunk = chunks->chunk[region.first];
 		uint32_t pages = uvmp_region_pages(region) * (s->page_bytes / 4096u);
 

@@ -11,6 +11,7 @@
  * The parts of a range share an origin, which identifies them when the range is freed. The origin is the start
  * of the lowest part. No later range can start at that address.
  */
+#include "../base/geometry_internal.h"
 #include "../base/sized_internal.h"
 #include "space_internal.h"
 #include "prefetch_states_internal.h"
@@ -435,8 +436,7 @@ handle uvmpi_block_make(struct uvmp_service *s, uint32_t space, uvmp_addr addres
 	if (index == NO_INDEX)
 		return 0;
 	r = &s->range[s->range_order[index]];
-	uvmp_geometry_block(&s->geometry, r->start, r->last,
-	                    uvmp_geometry_block_index(&s->geometry, r->start, address), &shape);
+	uvmpi_geometry_block_at(&s->geometry, r->start, r->last, address, &shape);
 	*status = UVMP_ERR_NO_MEMORY;
 	h = take_block(s, s->range_order[index], shape.start, shape.pages);
 	if (h == 0)
@@ -461,7 +461,7 @@ void uvmpi_block_shape(const struct uvmp_service *s, const struct block *b, stru
 	shape->start = b->start;
 	shape->last = block_last(s, b);
 	shape->pages = b->pages;
-	shape->big_pages = s->geometry.big_page_bytes / s->page_bytes;
+	shape->big_pages = s->geometry.big_page_bytes >> s->page_shift;
 	shape->offset = (uint32_t)(b->start >> s->page_shift) & (shape->big_pages - 1u);
 }
 

@@ -1,0 +1,35 @@
+/* Functions of geometry.h without checks, for callers whose geometry, blocks and pages are valid: the engine. Sizes are powers
+ * of two, so there is no division. */
+#ifndef UVMPOLICY_GEOMETRY_INTERNAL_H
+#define UVMPOLICY_GEOMETRY_INTERNAL_H
+
+#include "bits_internal.h"
+#include "uvmpolicy/geometry.h"
+
+/* The block with `address` of the range [start, last], which holds the address: uvmp_geometry_block with
+ * uvmp_geometry_block_index. */
+static inline void uvmpi_geometry_block_at(const struct uvmp_geometry *geometry, uvmp_addr start, uvmp_addr last,
+					   uvmp_addr address, struct uvmp_block *block)
+{
+	uint32_t page_shift = lowest_bit(geometry->page_bytes);
+	uvmp_addr window = address & ~((uvmp_addr)geometry->block_bytes - 1u);
+	uvmp_addr window_last = window + (geometry->block_bytes - 1u);
+
+	block->start = window > start ? window : start;
+	block->last = window_last < last ? window_last : last;
+	block->pages = (uint32_t)((block->last - block->start + 1u) >> page_shift);
+	block->offset = (uint32_t)(block->start & (geometry->big_page_bytes - 1u)) >> page_shift;
+	block->big_pages = geometry->big_page_bytes >> page_shift;
+}
+
+/* As uvmp_block_chunk, of a block that is no whole root. */
+static inline struct uvmp_region uvmpi_block_chunk_small(const struct uvmp_block *block, uint32_t page)
+{
+	uint32_t first = (page + block->offset) & ~(block->big_pages - 1u);
+
+	if (first >= block->offset && first - block->offset + block->big_pages <= block->pages)
+		return (struct uvmp_region){first - block->offset, first - block->offset + block->big_pages};
+	return (struct uvmp_region){page, page + 1u};
+}
+
+#endif
