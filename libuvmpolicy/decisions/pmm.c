@@ -108,56 +108,22 @@ bool uvmp_pmm_is_valid(const struct uvmp_pmm *pmm)
 
 /* -- allocation -- */
 
-/* Takes the head of a free list and pins it. */
-static struct uvmp_chunk claim(struct uvmp_pmm *pmm, uint32_t list, uint32_t size)
+/* A whole root: the head of a free list, zeroed roots first, else a batch from the pool. */
+static enum uvmp_status alloc_root(struct uvmp_pmm *pmm, uint32_t type, uint32_t block, struct uvmp_chunk *chunk)
 {
-	uint32_t member = pmm->list[list].head;
-	struct uvmp_chunk chunk = {member, 0, (uint8_t)size};
+	uint32_t list = pmm_free_list(type, UVMP_CHUNK_2M, 1), root;
 
-	if (size == UVMP_CHUNK_2M) {
-		uvmpi_pmm_pin_root(pmm, member);
-	} else {
-		chunk.root = pmm->split[member / PMM_PAGES].root;
-		chunk.page = (uint16_t)(member % PMM_PAGES);
-		uvmpi_pmm_take_leaf(pmm, chunk.root, chunk.page);
-	}
-	uvmpi_pmm_root_unlist(pmm, chunk.root);
-	return chunk;
-}
-
-/* Takes a batch from the pool: the first root is pinned, the others go to the free list in order. */
-static struct uvmp_chunk claim_batch(struct uvmp_pmm *pmm, uint32_t type)
-{
-	uint32_t batch = type == UVMP_CHUNK_USER ? 1u << pmm->params.batch_order : 1u;
-	uint32_t list = pmm_free_list(type, UVMP_CHUNK_2M, pmm->params.is_zeroed);
-	struct uvmp_chunk chunk = {uvmpi_pmm_pool_take(pmm), 0, UVMP_CHUNK_2M};
-	uint32_t root;
-
-	pmm->root[chunk.root].type = (uint8_t)type;
-	uvmpi_pmm_pin_root(pmm, chunk.root);
-	for (uint32_t i = 1; i < batch && pmm->in_pool != 0; i++) {
-		root = uvmpi_pmm_pool_take(pmm);
-		pmm->root[root].state = PMM_FREE;
-		pmm->root[root].type = (uint8_t)type;
-		uvmpi_pmm_root_move(pmm, root, list);
-	}
-	return chunk;
-}
-
-/* Where an allocation is served from: the first list that is not empty, smallest size and zeroed first. Sets
- * *size to that list's size; PMM_LIST_NONE and 2 MiB if only the pool is left. */
-static uint32_t find_source(const struct uvmp_pmm *pmm, uint32_t type, uint32_t *size)
-{
-	for (; *size <= UVMP_CHUNK_2M; (*size)++) {
-		for (uint32_t nonzero = 0; nonzero < 2u; nonzero++) {
-			uint32_t list = pmm_free_list(type, *size, 1u - nonzero);
-
-			if (pmm->list[list].count != 0)
-				return list;
-		}
-	}
-	*size = UVMP_CHUNK_2M;
-	return PMM_LIST_NONE;
+	if (pmm->list[list].count == 0)
+		list = pmm_free_list(type, UVMP_CHUNK_2M, 0);
+	if (pmm->list[list].count != 0)
+		root = pmm_root_pop(pmm, list);
+	else if (pmm->in_pool != 0)
+		root = uvmpi_pmm_take_batch(pmm, type);
+	else
+		return UVMP_ERR_NO_MEMORY;
+	pmm_pin_root(pmm, root);
+	pmm_give_root(pmm, root, block, chunk);
+	return UVMP_OK;
 }
 
 /* A failed allocation returns a free root to the pool in the driver [driver: chunk-free]. It does not here:
@@ -165,48 +131,17 @@ static uint32_t find_source(const struct uvmp_pmm *pmm, uint32_t type, uint32_t 
 enum uvmp_status uvmp_pmm_alloc(struct uvmp_pmm *pmm, enum uvmp_chunk_type type, enum uvmp_chunk_size size,
                                 uint32_t block, struct uvmp_chunk *chunk)
 {
-	uint32_t source_size = (uint32_t)size, source;
-	bool zero;
-
-	if (!uvmp_pmm_is_valid(pmm) || chunk == NULL)
+	if (!pmm_is_made(pmm) || chunk == NULL)
 		return UVMP_ERR_ARGUMENT;
 	if ((uint32_t)type > UVMP_CHUNK_KERNEL || (uint32_t)size > UVMP_CHUNK_2M)
 		return UVMP_ERR_RANGE;
-	source = find_source(pmm, (uint32_t)type, &source_size);
-	if (source == PMM_LIST_NONE && pmm->in_pool == 0)
-		return UVMP_ERR_NO_MEMORY;
-	if (source_size == UVMP_CHUNK_2M && size != UVMP_CHUNK_2M && !uvmpi_pmm_can_split(pmm))
-		return UVMP_ERR_SPACE;
-	if (source == PMM_LIST_NONE) {
-		zero = pmm->params.is_zeroed;
-		*chunk = claim_batch(pmm, (uint32_t)type);
-	} else {
-		zero = pmm_list_is_zero(source);
-		*chunk = claim(pmm, source, source_size);
-	}
-	uvmpi_pmm_split_down(pmm, chunk, (uint32_t)size, zero);
-	uvmpi_pmm_own(pmm, *chunk, block);
-	return UVMP_OK;
+	return size == UVMP_CHUNK_2M ? alloc_root(pmm, (uint32_t)type, block, chunk)
+				     : uvmpi_pmm_alloc_piece(pmm, (uint32_t)type, (uint32_t)size, block, chunk);
 }
 
 /* -- what happens to allocated chunks -- */
 
-/* Is this sub-chunk allocated, that is, in use by an owner? Pinned pieces of a root in eviction have lost
- * theirs. */
-static bool leaf_is_allocated(const struct uvmp_pmm *pmm, struct uvmp_chunk chunk)
-{
-	const struct pmm_root *r = &pmm->root[chunk.root];
-	const struct pmm_split *split;
-
-	if (r->state != PMM_SPLIT)
-		return false;
-	split = &pmm->split[r->body];
-	if (pmm_leaf_size(split, chunk.page) != chunk.size || !uvmp_mask_test(&split->live, chunk.page))
-		return false;
-	return !r->is_evicting || !uvmp_mask_test(&split->pinned, chunk.page);
-}
-
-/* The same for a whole root. */
+/* Is a whole root in use by an owner? */
 static bool root_is_allocated(const struct pmm_root *r)
 {
 	return r->state == PMM_ALLOCATED || (r->state == PMM_PINNED && !r->is_evicting);
@@ -214,41 +149,36 @@ static bool root_is_allocated(const struct pmm_root *r)
 
 static enum uvmp_status check_chunk(const struct uvmp_pmm *pmm, struct uvmp_chunk chunk)
 {
-	bool is_allocated;
-
-	if (!uvmp_pmm_is_valid(pmm))
+	if (!pmm_is_made(pmm))
 		return UVMP_ERR_ARGUMENT;
-	if (chunk.root >= pmm->params.roots || chunk.size > UVMP_CHUNK_2M || chunk.page >= PMM_PAGES ||
-	    chunk.page % pmm_chunk_pages(chunk.size) != 0)
+	if (chunk.root >= pmm->params.roots)
 		return UVMP_ERR_RANGE;
-	if (chunk.size == UVMP_CHUNK_2M)
-		is_allocated = root_is_allocated(&pmm->root[chunk.root]);
-	else
-		is_allocated = leaf_is_allocated(pmm, chunk);
-	return is_allocated ? UVMP_OK : UVMP_ERR_STATE;
+	if (chunk.size != UVMP_CHUNK_2M)
+		return uvmpi_pmm_check_piece(pmm, chunk);
+	if (chunk.page != 0)
+		return UVMP_ERR_RANGE;
+	return root_is_allocated(&pmm->root[chunk.root]) ? UVMP_OK : UVMP_ERR_STATE;
 }
 
 enum uvmp_status uvmp_pmm_unpin(struct uvmp_pmm *pmm, struct uvmp_chunk chunk)
 {
-	enum uvmp_status status = check_chunk(pmm, chunk);
 	struct pmm_root *r;
 
-	if (status != UVMP_OK)
-		return status;
+	if (!pmm_is_made(pmm))
+		return UVMP_ERR_ARGUMENT;
+	if (chunk.root >= pmm->params.roots)
+		return UVMP_ERR_RANGE;
+	if (chunk.size != UVMP_CHUNK_2M)
+		return uvmpi_pmm_unpin_piece(pmm, chunk);
+	if (chunk.page != 0)
+		return UVMP_ERR_RANGE;
 	r = &pmm->root[chunk.root];
-	if (chunk.size == UVMP_CHUNK_2M) {
-		if (r->state != PMM_PINNED)
-			return UVMP_ERR_STATE;
-		r->state = PMM_ALLOCATED;
-		pmm->pinned--;
-	} else {
-		if (!uvmp_mask_test(&pmm->split[r->body].pinned, chunk.page))
-			return UVMP_ERR_STATE;
-		uvmp_mask_clear(&pmm->split[r->body].pinned, chunk.page);
-		r->pinned_leaves--;
-	}
-	if (r->type == UVMP_CHUNK_USER && r->pinned_leaves == 0)
-		uvmpi_pmm_root_move(pmm, chunk.root, UVMP_PMM_USED);
+	if (r->state != PMM_PINNED || r->is_evicting)
+		return UVMP_ERR_STATE;
+	r->state = PMM_ALLOCATED;
+	pmm->pinned--;
+	if (r->type == UVMP_CHUNK_USER) /* a pinned root is on no list */
+		pmm_root_append(pmm, chunk.root, UVMP_PMM_USED);
 	return UVMP_OK;
 }
 
@@ -264,7 +194,7 @@ enum uvmp_status uvmp_pmm_free(struct uvmp_pmm *pmm, struct uvmp_chunk chunk)
 		pmm->allocated_pages -= pmm_chunk_pages(chunk.size);
 	if (pmm->root[chunk.root].is_evicting) {
 		if (chunk.size == UVMP_CHUNK_2M)
-			uvmpi_pmm_pin_root(pmm, chunk.root);
+			pmm_pin_root(pmm, chunk.root);
 		else
 			uvmpi_pmm_pin_leaf(pmm, chunk.root, chunk.page);
 		return UVMP_OK;
@@ -292,7 +222,7 @@ enum uvmp_status uvmp_pmm_touch(struct uvmp_pmm *pmm, struct uvmp_chunk chunk)
 
 	/* [driver: order-by-service]: the driver does not see accesses. */
 	if (status == UVMP_OK && !pmm->params.quirks && pmm->root[chunk.root].list != PMM_LIST_NONE)
-		uvmpi_pmm_root_move(pmm, chunk.root, pmm->root[chunk.root].list);
+		pmm_root_move(pmm, chunk.root, pmm->root[chunk.root].list);
 	return status;
 }
 
@@ -300,14 +230,14 @@ enum uvmp_status uvmp_pmm_touch(struct uvmp_pmm *pmm, struct uvmp_chunk chunk)
 
 uint32_t uvmp_pmm_first(const struct uvmp_pmm *pmm, enum uvmp_pmm_list list)
 {
-	if (!uvmp_pmm_is_valid(pmm) || (uint32_t)list > UVMP_PMM_FREE_ZERO)
+	if (!pmm_is_made(pmm) || (uint32_t)list > UVMP_PMM_FREE_ZERO)
 		return UVMP_ROOT_NONE;
 	return pmm->list[list].head;
 }
 
 uint32_t uvmp_pmm_next(const struct uvmp_pmm *pmm, uint32_t root)
 {
-	if (!uvmp_pmm_is_valid(pmm) || root >= pmm->params.roots ||
+	if (!pmm_is_made(pmm) || root >= pmm->params.roots ||
 	    pmm->root[root].list == PMM_LIST_NONE)
 		return UVMP_ROOT_NONE;
 	return pmm->root[root].link.next;
@@ -315,7 +245,7 @@ uint32_t uvmp_pmm_next(const struct uvmp_pmm *pmm, uint32_t root)
 
 bool uvmp_pmm_in_pool(const struct uvmp_pmm *pmm, uint32_t root)
 {
-	return uvmp_pmm_is_valid(pmm) && root < pmm->params.roots && pmm->root[root].state == PMM_POOL;
+	return pmm_is_made(pmm) && root < pmm->params.roots && pmm->root[root].state == PMM_POOL;
 }
 
 static uint32_t free_user(const struct uvmp_pmm *pmm, uint32_t size)
@@ -326,7 +256,7 @@ static uint32_t free_user(const struct uvmp_pmm *pmm, uint32_t size)
 
 void uvmp_pmm_count(const struct uvmp_pmm *pmm, struct uvmp_pmm_counts *counts)
 {
-	if (!uvmp_pmm_is_valid(pmm) || counts == NULL)
+	if (!pmm_is_made(pmm) || counts == NULL)
 		return;
 	counts->roots = pmm->params.roots;
 	counts->in_pool = pmm->in_pool;

@@ -7,95 +7,76 @@
  * into 2 MiB. */
 #include "pmm_internal.h"
 
-/* -- lists -- */
+/* -- lists of sub-chunks -- */
 
-static struct pmm_link *link_of(const struct uvmp_pmm *pmm, uint32_t list, uint32_t member)
+static struct pmm_link *link_of(const struct uvmp_pmm *pmm, uint32_t member)
 {
-	if (list < PMM_ROOT_LISTS)
-		return &pmm->root[member].link;
 	return &pmm->split[member / PMM_PAGES].slot[member % PMM_PAGES];
 }
 
-void uvmpi_pmm_list_append(struct uvmp_pmm *pmm, uint32_t list, uint32_t member)
+static void list_append(struct uvmp_pmm *pmm, uint32_t list, uint32_t member)
 {
 	struct pmm_queue *queue = &pmm->list[list];
-	struct pmm_link *link = link_of(pmm, list, member);
+	uint32_t before = queue->tail;
 
-	link->next = PMM_NONE;
-	link->prev = queue->tail;
-	if (queue->tail == PMM_NONE)
-		queue->head = member;
-	else
-		link_of(pmm, list, queue->tail)->next = member;
+	*link_of(pmm, member) = (struct pmm_link){PMM_NONE, before};
+	*(before == PMM_NONE ? &queue->head : &link_of(pmm, before)->next) = member;
 	queue->tail = member;
 	queue->count++;
 }
 
-void uvmpi_pmm_list_remove(struct uvmp_pmm *pmm, uint32_t list, uint32_t member)
+static void list_remove(struct uvmp_pmm *pmm, uint32_t list, uint32_t member)
 {
 	struct pmm_queue *queue = &pmm->list[list];
-	struct pmm_link *link = link_of(pmm, list, member);
+	struct pmm_link link = *link_of(pmm, member);
 
-	if (link->prev == PMM_NONE)
-		queue->head = link->next;
-	else
-		link_of(pmm, list, link->prev)->next = link->next;
-	if (link->next == PMM_NONE)
-		queue->tail = link->prev;
-	else
-		link_of(pmm, list, link->next)->prev = link->prev;
+	*(link.prev == PMM_NONE ? &queue->head : &link_of(pmm, link.prev)->next) = link.next;
+	*(link.next == PMM_NONE ? &queue->tail : &link_of(pmm, link.next)->prev) = link.prev;
 	queue->count--;
-}
-
-void uvmpi_pmm_root_unlist(struct uvmp_pmm *pmm, uint32_t root)
-{
-	struct pmm_root *r = &pmm->root[root];
-
-	if (r->list != PMM_LIST_NONE)
-		uvmpi_pmm_list_remove(pmm, r->list, root);
-	r->list = PMM_LIST_NONE;
-}
-
-void uvmpi_pmm_root_move(struct uvmp_pmm *pmm, uint32_t root, uint32_t list)
-{
-	uvmpi_pmm_root_unlist(pmm, root);
-	uvmpi_pmm_list_append(pmm, list, root);
-	pmm->root[root].list = (uint8_t)list;
 }
 
 /* -- the pool -- */
 
-/* Number of the lowest set bit of a word that is not 0. */
-static uint32_t lowest_bit(uint64_t word)
+/* Takes the lowest roots of the pool, at most `most`, from one word of its bitmap: root word * 64 + b for each bit b that is
+ * returned. The pool is not empty. The lowest set bit of a word names the word of the level below. */
+static uint64_t take_from_pool(struct uvmp_pmm *pmm, uint32_t most, uint32_t *word)
 {
-	uint32_t bit = 0;
+	uint64_t taken, rest;
+	uint32_t at = 0;
 
-	for (uint32_t width = 32; width != 0; width /= 2u) {
-		if ((word & (((uint64_t)1 << width) - 1u)) == 0) {
-			word >>= width;
-			bit += width;
-		}
-	}
-	return bit;
+	for (uint32_t level = PMM_LEVELS; level-- > 1u;)
+		at = at * 64u + lowest_bit(pmm->level[level][at]);
+	*word = at;
+	taken = rest = pmm->level[0][at];
+	for (uint32_t i = 0; i < most && rest != 0; i++)
+		rest &= rest - 1u;
+	taken ^= rest;
+	pmm->level[0][at] = rest;
+	pmm->in_pool -= popcount(taken);
+	for (uint32_t level = 1; rest == 0 && level < PMM_LEVELS; level++, at /= 64u)
+		rest = pmm->level[level][at / 64u] &= ~((uint64_t)1 << at % 64u);
+	return taken;
 }
 
-uint32_t uvmpi_pmm_pool_take(struct uvmp_pmm *pmm)
+uint32_t uvmpi_pmm_take_batch(struct uvmp_pmm *pmm, uint32_t type)
 {
-	uint32_t root = 0, at;
-	uint64_t *word;
+	uint32_t list = pmm_free_list(type, UVMP_CHUNK_2M, pmm->params.is_zeroed);
+	uint32_t left = type == UVMP_CHUNK_USER ? 1u << pmm->params.batch_order : 1u;
+	uint32_t first = PMM_NONE, root, word;
 
-	for (uint32_t level = PMM_LEVELS; level-- > 0;)
-		root = root * 64u + lowest_bit(pmm->level[level][root]);
-	at = root;
-	for (uint32_t level = 0; level < PMM_LEVELS; level++) {
-		word = &pmm->level[level][at / 64u];
-		*word &= ~((uint64_t)1 << (at % 64u));
-		if (*word != 0)
-			break;
-		at /= 64u;
+	while (left != 0 && pmm->in_pool != 0) {
+		for (uint64_t taken = take_from_pool(pmm, left, &word); taken != 0; taken &= taken - 1u, left--) {
+			root = word * 64u + lowest_bit(taken);
+			pmm->root[root].type = (uint8_t)type;
+			if (first == PMM_NONE) {
+				first = root;
+				continue;
+			}
+			pmm->root[root].state = PMM_FREE;
+			pmm_root_append(pmm, root, list);
+		}
 	}
-	pmm->in_pool--;
-	return root;
+	return first;
 }
 
 void uvmpi_pmm_pool_put(struct uvmp_pmm *pmm, uint32_t root)
@@ -116,17 +97,11 @@ void uvmpi_pmm_give_back(struct uvmp_pmm *pmm, uint32_t type)
 		root = pmm->list[pmm_free_list(type, UVMP_CHUNK_2M, 1)].head;
 	if (root == PMM_NONE)
 		return;
-	uvmpi_pmm_root_unlist(pmm, root);
+	pmm_root_unlist(pmm, root);
 	uvmpi_pmm_pool_put(pmm, root);
 }
 
 /* -- pins -- */
-
-void uvmpi_pmm_pin_root(struct uvmp_pmm *pmm, uint32_t root)
-{
-	pmm->root[root].state = PMM_PINNED;
-	pmm->pinned++;
-}
 
 void uvmpi_pmm_pin_leaf(struct uvmp_pmm *pmm, uint32_t root, uint32_t page)
 {
@@ -159,12 +134,12 @@ static void free_leaf(struct uvmp_pmm *pmm, uint32_t root, uint32_t page, bool z
 	uvmp_mask_clear(&split->discarded, page);
 	if (zero)
 		uvmp_mask_set(&split->zero, page);
-	uvmpi_pmm_list_append(pmm, leaf_free_list(pmm, root, page), leaf_member(pmm, root, page));
+	list_append(pmm, leaf_free_list(pmm, root, page), leaf_member(pmm, root, page));
 }
 
 static void unlist_leaf(struct uvmp_pmm *pmm, uint32_t root, uint32_t page)
 {
-	uvmpi_pmm_list_remove(pmm, leaf_free_list(pmm, root, page), leaf_member(pmm, root, page));
+	list_remove(pmm, leaf_free_list(pmm, root, page), leaf_member(pmm, root, page));
 	uvmp_mask_clear(&pmm->split[pmm->root[root].body].zero, page);
 }
 
@@ -210,11 +185,11 @@ static void split_root(struct uvmp_pmm *pmm, uint32_t root, bool zero)
 	split = &pmm->split[r->body];
 	split->root = root;
 	split->groups = 0;
-	uvmp_mask_zero(&split->live);
-	uvmp_mask_zero(&split->pinned);
-	uvmp_mask_zero(&split->zero);
-	uvmp_mask_zero(&split->marked);
-	uvmp_mask_zero(&split->discarded);
+	uvmpi_mask_zero(&split->live);
+	uvmpi_mask_zero(&split->pinned);
+	uvmpi_mask_zero(&split->zero);
+	uvmpi_mask_zero(&split->marked);
+	uvmpi_mask_zero(&split->discarded);
 	uvmp_mask_set(&split->live, 0);
 	uvmpi_pmm_pin_leaf(pmm, root, 0);
 	for (uint32_t page = PMM_GROUP; page < PMM_PAGES; page += PMM_GROUP)
@@ -229,28 +204,120 @@ static void split_group(struct uvmp_pmm *pmm, uint32_t root, uint32_t first, boo
 		free_leaf(pmm, root, page, zero);
 }
 
-void uvmpi_pmm_split_down(struct uvmp_pmm *pmm, struct uvmp_chunk *chunk, uint32_t size, bool zero)
+static void split_down(struct uvmp_pmm *pmm, struct uvmp_chunk *chunk, uint32_t size, bool zero)
 {
 	/* [driver: split-loses-zero]: the driver frees the remainders like used memory. */
 	bool keep = zero && !pmm->params.quirks;
 
-	if (chunk->size == UVMP_CHUNK_2M && size < UVMP_CHUNK_2M)
+	if (chunk->size == UVMP_CHUNK_2M)
 		split_root(pmm, chunk->root, keep);
 	if (chunk->size > UVMP_CHUNK_4K && size == UVMP_CHUNK_4K)
 		split_group(pmm, chunk->root, chunk->page, keep);
 	chunk->size = (uint8_t)size;
 }
 
-void uvmpi_pmm_own(struct uvmp_pmm *pmm, struct uvmp_chunk chunk, uint32_t block)
+void uvmpi_pmm_give(struct uvmp_pmm *pmm, struct uvmp_chunk *chunk, uint32_t size, bool zero, uint32_t block)
 {
+	struct pmm_root *r = &pmm->root[chunk->root];
+
+	split_down(pmm, chunk, size, zero);
+	pmm->split[r->body].slot[chunk->page].next = block;
+	if (r->type == UVMP_CHUNK_USER)
+		pmm->allocated_pages += pmm_chunk_pages(size);
+}
+
+/* -- sub-chunks of a caller -- */
+
+/* Takes the head of a free list and pins it. */
+static struct uvmp_chunk claim(struct uvmp_pmm *pmm, uint32_t list, uint32_t size)
+{
+	uint32_t member = pmm->list[list].head;
+	struct uvmp_chunk chunk = {member, 0, (uint8_t)size};
+
+	if (size == UVMP_CHUNK_2M) {
+		pmm_pin_root(pmm, pmm_root_pop(pmm, list));
+		return chunk;
+	}
+	chunk.root = pmm->split[member / PMM_PAGES].root;
+	chunk.page = (uint16_t)(member % PMM_PAGES);
+	uvmpi_pmm_take_leaf(pmm, chunk.root, chunk.page);
+	pmm_root_unlist(pmm, chunk.root);
+	return chunk;
+}
+
+/* Where an allocation is served from: the first list that is not empty, smallest size and zeroed first. Sets
+ * *size to that list's size; PMM_LIST_NONE and 2 MiB if only the pool is left. */
+static uint32_t find_source(const struct uvmp_pmm *pmm, uint32_t type, uint32_t *size)
+{
+	for (; *size <= UVMP_CHUNK_2M; (*size)++) {
+		for (uint32_t nonzero = 0; nonzero < 2u; nonzero++) {
+			uint32_t list = pmm_free_list(type, *size, 1u - nonzero);
+
+			if (pmm->list[list].count != 0)
+				return list;
+		}
+	}
+	*size = UVMP_CHUNK_2M;
+	return PMM_LIST_NONE;
+}
+
+enum uvmp_status uvmpi_pmm_alloc_piece(struct uvmp_pmm *pmm, uint32_t type, uint32_t size, uint32_t block,
+				       struct uvmp_chunk *chunk)
+{
+	uint32_t source_size = size, source = find_source(pmm, type, &source_size);
+	bool zero = pmm->params.is_zeroed;
+
+	if (source == PMM_LIST_NONE && pmm->in_pool == 0)
+		return UVMP_ERR_NO_MEMORY;
+	if (source_size == UVMP_CHUNK_2M && !uvmpi_pmm_can_split(pmm))
+		return UVMP_ERR_SPACE;
+	if (source == PMM_LIST_NONE) {
+		*chunk = (struct uvmp_chunk){uvmpi_pmm_take_batch(pmm, type), 0, UVMP_CHUNK_2M};
+		pmm_pin_root(pmm, chunk->root);
+	} else {
+		zero = pmm_list_is_zero(source);
+		*chunk = claim(pmm, source, source_size);
+	}
+	uvmpi_pmm_give(pmm, chunk, size, zero, block);
+	return UVMP_OK;
+}
+
+/* Is this sub-chunk allocated, that is, in use by an owner? Pinned pieces of a root in eviction have lost
+ * theirs. */
+static bool is_allocated(const struct uvmp_pmm *pmm, struct uvmp_chunk chunk)
+{
+	const struct pmm_root *r = &pmm->root[chunk.root];
+	const struct pmm_split *split;
+
+	if (r->state != PMM_SPLIT)
+		return false;
+	split = &pmm->split[r->body];
+	if (pmm_leaf_size(split, chunk.page) != chunk.size || !uvmp_mask_test(&split->live, chunk.page))
+		return false;
+	return !r->is_evicting || !uvmp_mask_test(&split->pinned, chunk.page);
+}
+
+enum uvmp_status uvmpi_pmm_check_piece(const struct uvmp_pmm *pmm, struct uvmp_chunk chunk)
+{
+	if (chunk.size > UVMP_CHUNK_2M || chunk.page >= PMM_PAGES || chunk.page % pmm_chunk_pages(chunk.size) != 0)
+		return UVMP_ERR_RANGE;
+	return is_allocated(pmm, chunk) ? UVMP_OK : UVMP_ERR_STATE;
+}
+
+enum uvmp_status uvmpi_pmm_unpin_piece(struct uvmp_pmm *pmm, struct uvmp_chunk chunk)
+{
+	enum uvmp_status status = uvmpi_pmm_check_piece(pmm, chunk);
 	struct pmm_root *r = &pmm->root[chunk.root];
 
-	if (chunk.size == UVMP_CHUNK_2M)
-		r->body = block;
-	else
-		pmm->split[r->body].slot[chunk.page].next = block;
-	if (r->type == UVMP_CHUNK_USER)
-		pmm->allocated_pages += pmm_chunk_pages(chunk.size);
+	if (status != UVMP_OK)
+		return status;
+	if (!uvmp_mask_test(&pmm->split[r->body].pinned, chunk.page))
+		return UVMP_ERR_STATE;
+	uvmp_mask_clear(&pmm->split[r->body].pinned, chunk.page);
+	r->pinned_leaves--;
+	if (r->type == UVMP_CHUNK_USER && r->pinned_leaves == 0)
+		pmm_root_move(pmm, chunk.root, UVMP_PMM_USED);
+	return UVMP_OK;
 }
 
 /* -- free, merge -- */
@@ -261,7 +328,7 @@ void uvmpi_pmm_merge_pinned(struct uvmp_pmm *pmm, uint32_t root)
 
 	put_record(pmm, r->body);
 	r->pinned_leaves = 0;
-	uvmpi_pmm_pin_root(pmm, root);
+	pmm_pin_root(pmm, root);
 }
 
 /* Frees a sub-chunk; if the 4 KiB chunks around it are all free then, they become one free chunk. True in
@@ -278,7 +345,7 @@ static bool release_leaf(struct uvmp_pmm *pmm, uint32_t root, uint32_t page)
 		r->pinned_leaves--;
 	}
 	free_leaf(pmm, root, page, false);
-	if (pmm_leaf_size(split, page) == UVMP_CHUNK_64K || uvmp_mask_region_any(&split->live, group))
+	if (pmm_leaf_size(split, page) == UVMP_CHUNK_64K || uvmpi_mask_region_any(&split->live, group))
 		return false;
 	for (uint32_t p = group.first; p < group.end; p++)
 		unlist_leaf(pmm, root, p);
@@ -290,9 +357,9 @@ static bool release_leaf(struct uvmp_pmm *pmm, uint32_t root, uint32_t page)
 /* Where a split root belongs without quirks: as good as its best chunk. */
 static uint32_t queue_of(const struct pmm_split *split)
 {
-	if (!uvmp_mask_equal(&split->live, &split->marked))
+	if (!uvmpi_mask_equal(&split->live, &split->marked))
 		return UVMP_PMM_USED;
-	return uvmp_mask_is_empty(&split->discarded) ? UVMP_PMM_UNUSED : UVMP_PMM_DISCARDED;
+	return uvmpi_mask_is_empty(&split->discarded) ? UVMP_PMM_UNUSED : UVMP_PMM_DISCARDED;
 }
 
 /* The queue of a split root after a sub-chunk of it was freed. */
@@ -308,7 +375,7 @@ static void settle(struct uvmp_pmm *pmm, uint32_t root)
 		if (r->list == queue)
 			return;
 	}
-	uvmpi_pmm_root_move(pmm, root, queue);
+	pmm_root_move(pmm, root, queue);
 }
 
 /* A whole root that is pinned or allocated becomes free. */
@@ -319,7 +386,7 @@ static void free_root(struct uvmp_pmm *pmm, uint32_t root)
 	if (r->state == PMM_PINNED)
 		pmm->pinned--;
 	r->state = PMM_FREE;
-	uvmpi_pmm_root_move(pmm, root, pmm_free_list(r->type, UVMP_CHUNK_2M, 0));
+	pmm_root_move(pmm, root, pmm_free_list(r->type, UVMP_CHUNK_2M, 0));
 }
 
 bool uvmpi_pmm_release(struct uvmp_pmm *pmm, struct uvmp_chunk chunk)
@@ -334,7 +401,7 @@ bool uvmpi_pmm_release(struct uvmp_pmm *pmm, struct uvmp_chunk chunk)
 	}
 	merged = release_leaf(pmm, chunk.root, chunk.page);
 	split = &pmm->split[r->body];
-	if (!uvmp_mask_is_empty(&split->live)) {
+	if (!uvmpi_mask_is_empty(&split->live)) {
 		settle(pmm, chunk.root);
 		return merged;
 	}
@@ -353,7 +420,7 @@ void uvmpi_pmm_apply_mark(struct uvmp_pmm *pmm, struct uvmp_chunk chunk, uint32_
 	uint32_t queue;
 
 	if (chunk.size == UVMP_CHUNK_2M) {
-		uvmpi_pmm_root_move(pmm, chunk.root, mark);
+		pmm_root_move(pmm, chunk.root, mark);
 		return;
 	}
 	if (pmm->params.quirks)
@@ -367,5 +434,5 @@ void uvmpi_pmm_apply_mark(struct uvmp_pmm *pmm, struct uvmp_chunk chunk, uint32_
 		uvmp_mask_set(&split->discarded, chunk.page);
 	queue = queue_of(split);
 	if (queue != r->list || queue == mark)
-		uvmpi_pmm_root_move(pmm, chunk.root, queue);
+		pmm_root_move(pmm, chunk.root, queue);
 }

@@ -2,6 +2,7 @@
 #ifndef UVMPOLICY_PMM_INTERNAL_H
 #define UVMPOLICY_PMM_INTERNAL_H
 
+#include "../base/mask_internal.h"
 #include "uvmpolicy/pmm.h"
 
 #define PMM_MAGIC  0x75766d70u
@@ -114,28 +115,101 @@ static inline bool pmm_root_is_pinned(const struct pmm_root *root)
 	return root->state == PMM_PINNED || root->pinned_leaves != 0;
 }
 
-/* -- lists -- */
-void uvmpi_pmm_list_append(struct uvmp_pmm *pmm, uint32_t list, uint32_t member);
-void uvmpi_pmm_list_remove(struct uvmp_pmm *pmm, uint32_t list, uint32_t member);
+/* The check of every public function: the header is one that uvmp_pmm_init wrote. uvmp_pmm_is_valid also looks at the
+ * parameters. */
+static inline bool pmm_is_made(const struct uvmp_pmm *pmm)
+{
+	return pmm != NULL && pmm->magic == PMM_MAGIC;
+}
+
+/* -- lists of roots -- */
+
+/* The root is on no list. */
+static inline void pmm_root_append(struct uvmp_pmm *pmm, uint32_t root, uint32_t list)
+{
+	struct pmm_queue *queue = &pmm->list[list];
+	struct pmm_root *r = &pmm->root[root];
+	uint32_t before = queue->tail;
+
+	r->link = (struct pmm_link){PMM_NONE, before};
+	r->list = (uint8_t)list;
+	*(before == PMM_NONE ? &queue->head : &pmm->root[before].link.next) = root;
+	queue->tail = root;
+	queue->count++;
+}
+
+/* The root is on a list. */
+static inline void pmm_root_remove(struct uvmp_pmm *pmm, uint32_t root)
+{
+	struct pmm_root *r = &pmm->root[root];
+	struct pmm_queue *queue = &pmm->list[r->list];
+	uint32_t prev = r->link.prev, next = r->link.next;
+
+	*(prev == PMM_NONE ? &queue->head : &pmm->root[prev].link.next) = next;
+	*(next == PMM_NONE ? &queue->tail : &pmm->root[next].link.prev) = prev;
+	queue->count--;
+	r->list = PMM_LIST_NONE;
+}
+
 /* Puts the root on no list / at the tail of a list, from wherever it was. */
-void uvmpi_pmm_root_unlist(struct uvmp_pmm *pmm, uint32_t root);
-void uvmpi_pmm_root_move(struct uvmp_pmm *pmm, uint32_t root, uint32_t list);
+static inline void pmm_root_unlist(struct uvmp_pmm *pmm, uint32_t root)
+{
+	if (pmm->root[root].list != PMM_LIST_NONE)
+		pmm_root_remove(pmm, root);
+}
+static inline void pmm_root_move(struct uvmp_pmm *pmm, uint32_t root, uint32_t list)
+{
+	pmm_root_unlist(pmm, root);
+	pmm_root_append(pmm, root, list);
+}
+
+/* Takes the first root off a list that has one. */
+static inline uint32_t pmm_root_pop(struct uvmp_pmm *pmm, uint32_t list)
+{
+	struct pmm_queue *queue = &pmm->list[list];
+	uint32_t root = queue->head, next = pmm->root[root].link.next;
+
+	queue->head = next;
+	*(next == PMM_NONE ? &queue->tail : &pmm->root[next].link.prev) = PMM_NONE;
+	queue->count--;
+	pmm->root[root].list = PMM_LIST_NONE;
+	return root;
+}
 
 /* -- the pool -- */
-/* Takes the lowest root; there must be one. Its state is the caller's to set. */
-uint32_t uvmpi_pmm_pool_take(struct uvmp_pmm *pmm);
+
+/* Takes a batch of roots; the pool is not empty. Returns the first root, whose state is the caller's to set; the others go to
+ * the free list in order [driver: chunk-allocation]. */
+uint32_t uvmpi_pmm_take_batch(struct uvmp_pmm *pmm, uint32_t type);
 void uvmpi_pmm_pool_put(struct uvmp_pmm *pmm, uint32_t root);
 
 /* -- pins, pieces -- */
-void uvmpi_pmm_pin_root(struct uvmp_pmm *pmm, uint32_t root);
+
+static inline void pmm_pin_root(struct uvmp_pmm *pmm, uint32_t root)
+{
+	pmm->root[root].state = PMM_PINNED;
+	pmm->pinned++;
+}
 void uvmpi_pmm_pin_leaf(struct uvmp_pmm *pmm, uint32_t root, uint32_t page);
 /* Takes the free sub-chunk off its list and pins it. */
 void uvmpi_pmm_take_leaf(struct uvmp_pmm *pmm, uint32_t root, uint32_t page);
 bool uvmpi_pmm_can_split(const struct uvmp_pmm *pmm);
-/* Splits a pinned chunk down to `size`; the first piece stays pinned, the others become free. */
-void uvmpi_pmm_split_down(struct uvmp_pmm *pmm, struct uvmp_chunk *chunk, uint32_t size, bool zero);
-/* Gives the pinned chunk an owner. */
-void uvmpi_pmm_own(struct uvmp_pmm *pmm, struct uvmp_chunk chunk, uint32_t block);
+/* The pinned root gets an owner as a whole. */
+static inline void pmm_give_root(struct uvmp_pmm *pmm, uint32_t root, uint32_t block, struct uvmp_chunk *chunk)
+{
+	pmm->root[root].body = block;
+	if (pmm->root[root].type == UVMP_CHUNK_USER)
+		pmm->allocated_pages += PMM_PAGES;
+	*chunk = (struct uvmp_chunk){root, 0, UVMP_CHUNK_2M};
+}
+/* Splits a pinned chunk down to `size`, below 2 MiB; the first piece stays pinned and gets an owner, the others become free. */
+void uvmpi_pmm_give(struct uvmp_pmm *pmm, struct uvmp_chunk *chunk, uint32_t size, bool zero, uint32_t block);
+/* uvmp_pmm_alloc of a chunk below 2 MiB. */
+enum uvmp_status uvmpi_pmm_alloc_piece(struct uvmp_pmm *pmm, uint32_t type, uint32_t size, uint32_t block,
+				       struct uvmp_chunk *chunk);
+/* uvmp_pmm_unpin of a chunk below 2 MiB, and the check of its name, once its root is in range. */
+enum uvmp_status uvmpi_pmm_unpin_piece(struct uvmp_pmm *pmm, struct uvmp_chunk chunk);
+enum uvmp_status uvmpi_pmm_check_piece(const struct uvmp_pmm *pmm, struct uvmp_chunk chunk);
 /* A split root whose pieces are all pinned becomes one pinned chunk. */
 void uvmpi_pmm_merge_pinned(struct uvmp_pmm *pmm, uint32_t root);
 /* Frees a chunk, pinned or not, and merges upward. True if a merge happened or a root became free. */
@@ -144,5 +218,27 @@ bool uvmpi_pmm_release(struct uvmp_pmm *pmm, struct uvmp_chunk chunk);
 void uvmpi_pmm_apply_mark(struct uvmp_pmm *pmm, struct uvmp_chunk chunk, uint32_t mark);
 /* Returns one free root of the type to the pool, if there is one [driver: chunk-free]. */
 void uvmpi_pmm_give_back(struct uvmp_pmm *pmm, uint32_t type);
+
+/* -- eviction of a root, split or not (pmm_evict_split.c) -- */
+
+/* Are all of its chunks evicted? */
+bool uvmpi_pmm_is_drained(const struct uvmp_pmm *pmm, uint32_t root);
+/* The eviction is over, and the root is one pinned chunk. */
+void uvmpi_pmm_evict_finish(struct uvmp_pmm *pmm, uint32_t root);
+/* uvmp_pmm_evict_end, where the root or its new chunk is split. */
+enum uvmp_status uvmpi_pmm_evict_end_split(struct uvmp_pmm *pmm, uint32_t root, uint32_t type, uint32_t size,
+					   uint32_t block, struct uvmp_chunk *chunk);
+
+/* -- eviction of a split root -- */
+
+/* Pins its free chunks. */
+void uvmpi_pmm_pin_free(struct uvmp_pmm *pmm, uint32_t root);
+/* The owner of its first allocated chunk that is not pinned; there is one. */
+uint32_t uvmpi_pmm_owner(const struct uvmp_pmm *pmm, uint32_t root);
+/* Names that owner, if there is one, and pins all allocated chunks of it: uvmp_pmm_evict_next. */
+enum uvmp_status uvmpi_pmm_evict_owner(struct uvmp_pmm *pmm, uint32_t root, struct uvmp_pmm_eviction *eviction,
+				       bool *found);
+/* Frees its pinned chunks in address order. The last one may take the root with it. */
+void uvmpi_pmm_release_pinned(struct uvmp_pmm *pmm, uint32_t root);
 
 #endif

@@ -256,15 +256,10 @@ static void test_missing_manager(void **unused)
 	bool found;
 
 	(void)unused;
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 2; i++) {
 		struct uvmp_pmm *bad = i == 0 ? NULL : pmm;
 
-		if (i == 1)
-			pmm->magic++;
-		if (i == 2) {
-			pmm->magic--;
-			pmm->splits_fresh = 3;
-		}
+		pmm->magic += i == 1;
 		assert_false(uvmp_pmm_is_valid(bad));
 		assert_false(uvmp_pmm_check(bad));
 		assert_int_equal(uvmp_pmm_alloc(bad, USER, UVMP_CHUNK_2M, 0, &result), UVMP_ERR_ARGUMENT);
@@ -286,6 +281,10 @@ static void test_missing_manager(void **unused)
 		uvmp_pmm_count(bad, &c);
 		assert_int_equal(c.roots, 77);
 	}
+	pmm->magic--;
+	assert_true(uvmp_pmm_is_valid(pmm));
+	pmm->splits_fresh = 3;
+	assert_false(uvmp_pmm_is_valid(pmm));
 	pmm->splits_fresh = 0;
 	pmm->params.batch_order = 99;
 	assert_false(uvmp_pmm_is_valid(pmm));
@@ -333,6 +332,9 @@ static void test_bad_arguments(void **unused)
 	assert_false(uvmp_pmm_in_pool(pmm, 2));
 	uvmp_pmm_count(pmm, NULL);
 	assert_queues(pmm, "||0||");
+	assert_int_equal(uvmp_pmm_evict_root(pmm, 0), UVMP_OK); /* evicted: pinned, and without an owner */
+	assert_int_equal(uvmp_pmm_evict_next(pmm, 0, &eviction, &found), UVMP_OK);
+	assert_int_equal(uvmp_pmm_unpin(pmm, chunk), UVMP_ERR_STATE);
 }
 
 /* Names that no chunk can have, and chunks that are not there. */
@@ -977,8 +979,8 @@ static void test_free_roots_of_both_kinds(void **unused)
 	struct uvmp_chunk a = alloc_unpinned(pmm, UVMP_CHUNK_2M, 1);
 
 	(void)unused;
-	uvmpi_pmm_root_move(pmm, 2, UVMP_PMM_FREE_NONZERO);
-	uvmpi_pmm_root_move(pmm, 3, UVMP_PMM_FREE_NONZERO);
+	pmm_root_move(pmm, 2, UVMP_PMM_FREE_NONZERO);
+	pmm_root_move(pmm, 3, UVMP_PMM_FREE_NONZERO);
 	assert_queues(pmm, "||0|2 3|1 4");
 	assert_int_equal(begin(pmm, USER), 2);
 	release(pmm, a);
