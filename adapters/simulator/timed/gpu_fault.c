@@ -35,10 +35,20 @@ static bool grow_raised(struct gpu *gpu)
 	return gpu->raised_room != 0;
 }
 
+/* The faults of an SM are raised in the order of their times. Once the SM has raised as many as its uTLB can still
+ * have outstanding, admit_raised would drop the later ones: do not keep them. */
+static bool is_beyond_limit(const struct gpu *gpu, const struct sm *sm)
+{
+	return !gpu_mshr_is_there(gpu) && sm->utlb->faults + sm->raised >= gpu->model->utlb_faults;
+}
+
 void gpu_fault_raise(struct gpu *gpu, uint64_t now_ns, const struct asker *who, uint64_t page, uint32_t right)
 {
-	const struct sm *sm = &gpu->sm[who->sm];
+	struct sm *sm = &gpu->sm[who->sm];
 
+	if (is_beyond_limit(gpu, sm))
+		return;
+	sm->raised++;
 	if (!grow_raised(gpu)) {
 		gpu_lose(gpu, GPU_OUT_OF_MEMORY);
 		return;
@@ -158,6 +168,8 @@ void gpu_fault_write(struct gpu *gpu)
 	for (size_t i = 0; i < gpu->raised_count; i++)
 		write_one(gpu, &gpu->raised[i]);
 	gpu->raised_count = 0;
+	for (uint32_t i = 0; i < gpu->model->sms; i++)
+		gpu->sm[i].raised = 0;
 }
 
 void gpu_fault_forget(struct gpu *gpu)

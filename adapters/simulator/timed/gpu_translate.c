@@ -224,6 +224,19 @@ static enum gpu_outcome wait_in_mshr(struct gpu *gpu, const struct asker *who, u
 	return outcome;
 }
 
+/* The page tables do not allow the access, which waits: behind the lock of the uTLB, or with a fault. */
+static enum gpu_outcome miss(struct gpu *gpu, const struct asker *who, uint64_t issued_ns, uint64_t now_ns,
+			     uint64_t page, uint32_t right)
+{
+	if (is_locked(gpu, who, issued_ns))
+		return GPU_STALLED;
+	gpu->counts.tlb_misses++;
+	gpu->counts.l2_tlb_misses++;
+	if (gpu_mshr_is_there(gpu))
+		return wait_in_mshr(gpu, who, now_ns, page, right);
+	return lock_and_fault(gpu, who, now_ns, page, right);
+}
+
 enum gpu_outcome gpu_ask(struct gpu *gpu, const struct asker *who, uint64_t issued_ns, uint64_t now_ns,
 			 uint64_t page, uint64_t *ready_ns)
 {
@@ -236,22 +249,17 @@ enum gpu_outcome gpu_ask(struct gpu *gpu, const struct asker *who, uint64_t issu
 	if (!block)
 		return GPU_STALLED;
 	index = (uint32_t)(page - (block->shape.start >> gpu->page_shift));
-	key = key_of(gpu, block, page, index);
 	right = right_on(block, UVMP_CPU + 1u, index);
-	if (right >= w->needs && look_up(gpu, utlb, key)) {
+	if (right < w->needs)
+		return miss(gpu, who, issued_ns, now_ns, page, right);
+	key = key_of(gpu, block, page, index);
+	if (look_up(gpu, utlb, key)) {
 		gpu->counts.tlb_hits++;
 		return use_page(gpu, w, block, index, now_ns, ready_ns);
 	}
 	if (is_locked(gpu, who, issued_ns))
 		return GPU_STALLED;
 	gpu->counts.tlb_misses++;
-	if (right >= w->needs) {
-		tlb_add(&utlb->tlb, key);
-		now_ns += translate(gpu, key);
-		return use_page(gpu, w, block, index, now_ns, ready_ns);
-	}
-	gpu->counts.l2_tlb_misses++;
-	if (gpu_mshr_is_there(gpu))
-		return wait_in_mshr(gpu, who, now_ns, page, right);
-	return lock_and_fault(gpu, who, now_ns, page, right);
+	tlb_add(&utlb->tlb, key);
+	return use_page(gpu, w, block, index, now_ns + translate(gpu, key), ready_ns);
 }
