@@ -35,19 +35,10 @@ static bool grow_raised(struct gpu *gpu)
 	return gpu->raised_room != 0;
 }
 
-/* The faults of an SM are raised in the order of their times. Once the SM has raised as many as its uTLB can still
- * have outstanding, admit_raised would drop the later ones: do not keep them. */
-static bool is_beyond_limit(const struct gpu *gpu, const struct sm *sm)
-{
-	return !gpu_mshr_is_there(gpu) && sm->utlb->faults + sm->raised >= gpu->model->utlb_faults;
-}
-
 void gpu_fault_raise(struct gpu *gpu, uint64_t now_ns, const struct asker *who, uint64_t page, uint32_t right)
 {
 	struct sm *sm = &gpu->sm[who->sm];
 
-	if (is_beyond_limit(gpu, sm))
-		return;
 	sm->raised++;
 	if (!grow_raised(gpu)) {
 		gpu_lose(gpu, GPU_OUT_OF_MEMORY);
@@ -59,7 +50,7 @@ void gpu_fault_raise(struct gpu *gpu, uint64_t now_ns, const struct asker *who, 
 				   .utlb = (uint32_t)(sm->utlb - gpu->utlb),
 				   .type = right == UVMP_RIGHT_NONE   ? UVMP_FAULT_INVALID_PTE
 					   : right == UVMP_RIGHT_READ ? UVMP_FAULT_WRITE
-								     : UVMP_FAULT_ATOMIC,
+								      : UVMP_FAULT_ATOMIC,
 				   .access = (uint8_t)sm->warp[who->warp].slot.access};
 }
 

@@ -2,9 +2,15 @@
 #ifndef UVMSIM_GPU_FAULT_H
 #define UVMSIM_GPU_FAULT_H
 
-#include "gpu_internal.h"
+#include "gpu_mshr.h"
 
-/* A warp that has the right `right` on a page has asked its uTLB for more, at now_ns. */
+/* The faults of an SM are raised in the order of their times, so once the SM has raised as many in this quantum as its
+ * uTLB can still have outstanding, later ones are not written. */
+static inline bool gpu_fault_is_dropped(const struct gpu *gpu, const struct sm *sm)
+{
+	return !gpu_mshr_is_there(gpu) && sm->utlb->faults + sm->raised >= gpu->model->utlb_faults;
+}
+/* A warp that has the right `right` on a page has asked its uTLB for more, at now_ns. The fault is not dropped. */
 void gpu_fault_raise(struct gpu *gpu, uint64_t now_ns, const struct asker *who, uint64_t page,
 		     uint32_t right);
 /* The end of a quantum: the GMMU writes the faults raised in it. */

@@ -17,6 +17,8 @@
 
 #define VERSION_SHIFT 48u
 #define REQUEST	      128u /* bytes that the link carries at least for neighbouring threads */
+#define WORD_BITS     64u
+#define ISSUE_NS      2u /* between two translations that an SM requests */
 
 /* -- where a page lies -- */
 
@@ -33,7 +35,7 @@ static struct sim_block *search_block(struct gpu *gpu, uint64_t address)
 	return block;
 }
 
-static struct sim_block *find_block(struct gpu *gpu, uint64_t address)
+static inline struct sim_block *find_block(struct gpu *gpu, uint64_t address)
 {
 	const struct found *found = &gpu->found[(address >> GPU_BLOCK_SHIFT) % GPU_FOUND];
 
@@ -74,24 +76,31 @@ static bool is_big(const struct gpu *gpu, const struct sim_block *block, uint32_
 
 /* What a TLB's entry translates: the block, if all of it is mapped alike, or the 64 KiB, or the page. The key
  * is where that begins, what of the three it is, and a version that changes when such entries are dropped:
- * those that are still there will not be found again, and leave when they are the oldest. */
-static uint64_t key_of(const struct gpu *gpu, const struct sim_block *block, uint64_t page, uint32_t index)
+ * those that are still there will not be found again, and leave when they are the oldest. *pages: how many pages
+ * from `page` on have this key. */
+static inline uint64_t key_of(const struct gpu *gpu, const struct sim_block *block, uint64_t page,
+			      uint32_t index, uint32_t *pages)
 {
 	uint32_t shift = GPU_BIG_SHIFT - gpu->page_shift, big = (block->shape.offset + index) >> shift;
 	uint64_t version;
 
 	if (block->mapped == block->shape.pages && !block->is_split &&
-	    gpu->model->tlb_entry_bytes >= 1u << GPU_BLOCK_SHIFT)
+	    gpu->model->tlb_entry_bytes >= 1u << GPU_BLOCK_SHIFT) {
+		*pages = block->shape.pages - index;
 		return (block->shape.start >> gpu->page_shift << 2 | 1u) ^ (uint64_t)block->version
 										   << VERSION_SHIFT;
+	}
 	version = (uint64_t)block->big_version[big] << VERSION_SHIFT;
-	if (is_big(gpu, block, big))
+	if (is_big(gpu, block, big)) {
+		*pages = ((big + 1u) << shift) - block->shape.offset - index;
 		return (page >> shift << 2 | 2u) ^ version;
+	}
+	*pages = 1;
 	return (page << 2 | 3u) ^ version;
 }
 
 /* Does the TLB hold the key? */
-static bool look_up(const struct gpu *gpu, struct utlb *utlb, uint64_t key)
+static inline bool look_up(const struct gpu *gpu, struct utlb *utlb, uint64_t key)
 {
 	if (utlb->emptied != gpu->emptied) {
 		tlb_empty(&utlb->tlb);
@@ -114,9 +123,31 @@ static uint32_t translate(struct gpu *gpu, uint64_t key)
 
 /* -- use -- */
 
-static void note_use(struct gpu *gpu, struct sim_block *block, uint32_t page, bool is_write)
+/* A step that asks for pages: all at once, or (a span) one. */
+struct step {
+	struct gpu *gpu;
+	struct sm *sm;
+	struct warp *w;
+	struct asker who;
+	uint64_t now_ns;   /* of the SM */
+	uint64_t ready_ns; /* the pages that were used have been translated, and have crossed the link */
+	bool is_locked;	   /* the uTLB gives the step no new translation */
+};
+
+/* Pages of one block that the step asks for, one after another. */
+struct run {
+	struct sim_block *block;
+	uint64_t page;
+	uint32_t index, count; /* index: of `page`, in the block */
+};
+
+static uint64_t low_bits(uint32_t count)
 {
-	gpu->counts.accesses++;
+	return count >= WORD_BITS ? ~(uint64_t)0 : ((uint64_t)1 << count) - 1u;
+}
+
+static inline void note_page(struct gpu *gpu, struct sim_block *block, uint32_t page, bool is_write)
+{
 	if (is_write)
 		uvmp_mask_set(&block->written, page);
 	if (!uvmp_mask_test(&block->touched, page)) {
@@ -124,8 +155,38 @@ static void note_use(struct gpu *gpu, struct sim_block *block, uint32_t page, bo
 		gpu->counts.pages_touched++;
 	}
 	uvmp_mask_clear(&block->unused, page);
-	if (gpu->listener.touch)
-		gpu->listener.touch(gpu->listener.context, block, page, is_write);
+}
+
+/* note_page for each page of the run, 64 at most. */
+static void note_pages(struct gpu *gpu, const struct run *run, bool is_write)
+{
+	struct sim_block *block = run->block;
+	struct uvmp_region pages = {run->index, run->index + run->count};
+	uint64_t all = low_bits(run->count), fresh = all & ~pages_from(&block->touched, run->index);
+
+	if (is_write)
+		uvmp_mask_region_set(&block->written, pages);
+	if (fresh != 0) {
+		uvmp_mask_region_set(&block->touched, pages);
+		gpu->counts.pages_touched += (uint64_t)__builtin_popcountll(fresh);
+	}
+	if ((all & pages_from(&block->unused, run->index)) != 0)
+		uvmp_mask_region_clear(&block->unused, pages);
+}
+
+/* The run's pages are used. */
+static inline __attribute__((always_inline)) void note_use(const struct step *s, const struct run *run)
+{
+	struct gpu *gpu = s->gpu;
+	bool is_write = s->w->needs > UVMP_RIGHT_READ;
+
+	gpu->counts.accesses += run->count;
+	if (run->count == 1u)
+		note_page(gpu, run->block, run->index, is_write);
+	else
+		note_pages(gpu, run, is_write);
+	for (uint32_t i = 0; gpu->listener.touch && i < run->count; i++)
+		gpu->listener.touch(gpu->listener.context, run->block, run->index + i, is_write);
 }
 
 /* The bytes that the step in hand wants of a page, as they cross the link. */
@@ -147,14 +208,13 @@ static uint64_t remote_bytes(const struct gpu *gpu, const struct warp *w, uint64
 
 /* A page on the CPU is used, from now_ns on; when that has ended. All SMs share the link, which serves
  * their requests within a quantum in any order. */
-static uint64_t cross_link(struct gpu *gpu, const struct warp *w, struct sim_block *block, uint32_t index,
-			   uint64_t now_ns)
+static uint64_t cross_link(const struct step *s, struct run run, uint64_t now_ns)
 {
-	uint64_t page = (block->shape.start >> gpu->page_shift) + index;
-	bool is_write = w->needs > UVMP_RIGHT_READ;
+	struct gpu *gpu = s->gpu;
+	bool is_write = s->w->needs > UVMP_RIGHT_READ;
 	enum model_direction direction = is_write ? MODEL_TO_CPU : MODEL_TO_GPU;
 	uint64_t mb_s = model_link_mb_s(&gpu->model->link, direction);
-	uint64_t bytes = remote_bytes(gpu, w, page), owed = gpu->link_debt[direction] + bytes * 1000u,
+	uint64_t bytes = remote_bytes(gpu, s->w, run.page), owed = gpu->link_debt[direction] + bytes * 1000u,
 		 *link_ns;
 
 	link_ns = &gpu->link_ns[direction];
@@ -165,101 +225,254 @@ static uint64_t cross_link(struct gpu *gpu, const struct warp *w, struct sim_blo
 	gpu->counts.remote_accesses++;
 	gpu->counts.remote_bytes[direction] += bytes;
 	if (gpu->listener.remote)
-		gpu->listener.remote(gpu->listener.context, block, index, is_write, now_ns);
+		gpu->listener.remote(gpu->listener.context, run.block, run.index, is_write, now_ns);
 	now_ns += owed / mb_s;
 	return (now_ns > *link_ns ? now_ns : *link_ns) + gpu->model->remote_latency_ns;
 }
 
-/* The page is there, translated at now_ns. */
-static enum gpu_outcome use_page(struct gpu *gpu, const struct warp *w, struct sim_block *block,
-				 uint32_t index, uint64_t now_ns, uint64_t *ready_ns)
+static inline void raise_ready(struct step *s, uint64_t now_ns)
 {
-	note_use(gpu, block, index, w->needs > UVMP_RIGHT_READ);
-	if (uvmp_mask_test(&block->remote, index))
-		now_ns = cross_link(gpu, w, block, index, now_ns);
-	if (*ready_ns < now_ns)
-		*ready_ns = now_ns;
+	if (s->ready_ns < now_ns)
+		s->ready_ns = now_ns;
+}
+
+/* The SM issues requests for `count` pages more. */
+static inline void issue(struct step *s, uint32_t count)
+{
+	s->now_ns += (uint64_t)count * ISSUE_NS;
+}
+
+/* The page tables allow the access to all pages of the run: uses those that are behind the TLB's entry of the first
+ * page, and makes the run as short. Of these pages only the first can miss the TLB, and a page across the link has an
+ * entry of its own. */
+static inline __attribute__((always_inline)) enum gpu_outcome use_run(struct step *s, struct run *run)
+{
+	struct gpu *gpu = s->gpu;
+	struct utlb *utlb = s->sm->utlb;
+	uint32_t alike;
+	uint64_t key = key_of(gpu, run->block, run->page, run->index, &alike), now_ns;
+	bool is_hit = look_up(gpu, utlb, key);
+
+	issue(s, 1);
+	if (!is_hit && s->is_locked)
+		return GPU_STALLED;
+	if (run->count > alike)
+		run->count = alike;
+	now_ns = s->now_ns;
+	if (!is_hit) {
+		gpu->counts.tlb_misses++;
+		tlb_add(&utlb->tlb, key);
+		now_ns += translate(gpu, key);
+	}
+	gpu->counts.tlb_hits += run->count - !is_hit;
+	note_use(s, run);
+	if (alike == 1u && uvmp_mask_test(&run->block->remote, run->index))
+		now_ns = cross_link(s, *run, now_ns);
+	raise_ready(s, now_ns);
+	issue(s, run->count - 1u);
+	raise_ready(s, s->now_ns);
 	return GPU_USED;
 }
 
-/* When the warp's thread block was switched in; 0: at its beginning. */
-static uint64_t in_since(const struct gpu *gpu, const struct asker *who)
-{
-	const struct sm *sm = &gpu->sm[who->sm];
+/* -- faults -- */
 
-	return sm->group[sm->warp[who->warp].group].in_ns;
+/* When the warp's thread block was switched in; 0: at its beginning. */
+static uint64_t in_since(const struct step *s)
+{
+	return s->sm->group[s->w->group].in_ns;
 }
 
 /* The lock holds for thread blocks that were switched in by then. One that is switched in later passes until its own
- * fault. */
-static bool is_locked(const struct gpu *gpu, const struct asker *who, uint64_t issued_ns)
+ * fault. A fault of the step itself locks the uTLB for later steps only. */
+static bool is_locked(const struct step *s, uint64_t issued_ns)
 {
-	uint64_t lock_ns = gpu->sm[who->sm].utlb->lock_ns;
+	uint64_t lock_ns = s->sm->utlb->lock_ns;
 
-	return issued_ns >= lock_ns && lock_ns >= in_since(gpu, who);
+	return issued_ns >= lock_ns && lock_ns >= in_since(s);
 }
 
-/* The warp lacks the page, and the uTLB is not locked for it. */
-static enum gpu_outcome lock_and_fault(struct gpu *gpu, const struct asker *who, uint64_t now_ns,
-				       uint64_t page, uint32_t right)
+/* The warp lacks the pages of the run, and the uTLB is not locked for it: a fault for each. */
+static inline __attribute__((always_inline)) void lock_and_fault(struct step *s, const struct run *run)
 {
-	struct utlb *utlb = gpu->sm[who->sm].utlb;
+	struct utlb *utlb = s->sm->utlb;
+	uint64_t now_ns = s->now_ns;
 
+	issue(s, run->count);
 	if (utlb->lock_ns == GPU_NEVER ||
-	    utlb->lock_ns < in_since(gpu, who)) /* until the walk has failed, translations continue */
-		utlb->lock_ns = now_ns + gpu->model->walk_ns;
-	gpu_fault_raise(gpu, now_ns, who, page, right);
-	return GPU_FAULTED;
+	    utlb->lock_ns < in_since(s)) /* until the walk has failed, translations continue */
+		utlb->lock_ns = now_ns + ISSUE_NS + s->gpu->model->walk_ns;
+	for (uint32_t i = 0; i < run->count && !gpu_fault_is_dropped(s->gpu, s->sm); i++)
+		gpu_fault_raise(s->gpu, now_ns + (uint64_t)(i + 1u) * ISSUE_NS, &s->who, run->page + i,
+				right_on(run->block, UVMP_CPU + 1u, run->index + i));
 }
 
 /* The warp lacks the page, and waits with an entry of the far-fault MSHRs. */
-static enum gpu_outcome wait_in_mshr(struct gpu *gpu, const struct asker *who, uint64_t now_ns, uint64_t page,
-				     uint32_t right)
+static enum gpu_outcome wait_in_mshr(struct step *s, struct run run)
 {
 	bool is_new;
-	enum gpu_outcome outcome = gpu_mshr_miss(gpu, who, page, &is_new);
+	enum gpu_outcome outcome;
 
+	issue(s, 1);
+	outcome = gpu_mshr_miss(s->gpu, &s->who, run.page, &is_new);
 	if (is_new)
-		gpu_fault_raise(gpu, now_ns, who, page, right);
+		gpu_fault_raise(s->gpu, s->now_ns, &s->who, run.page,
+				right_on(run.block, UVMP_CPU + 1u, run.index));
 	return outcome;
 }
 
-/* The page tables do not allow the access, which waits: behind the lock of the uTLB, or with a fault. */
-static enum gpu_outcome miss(struct gpu *gpu, const struct asker *who, uint64_t issued_ns, uint64_t now_ns,
-			     uint64_t page, uint32_t right)
+/* The page tables do not allow the access to any page of the run. With MSHRs the run becomes one page. */
+static inline __attribute__((always_inline)) enum gpu_outcome miss_run(struct step *s, struct run *run)
 {
-	if (is_locked(gpu, who, issued_ns))
+	bool has_mshr = gpu_mshr_is_there(s->gpu);
+
+	if (s->is_locked) {
+		issue(s, 1);
 		return GPU_STALLED;
-	gpu->counts.tlb_misses++;
-	gpu->counts.l2_tlb_misses++;
-	if (gpu_mshr_is_there(gpu))
-		return wait_in_mshr(gpu, who, now_ns, page, right);
-	return lock_and_fault(gpu, who, now_ns, page, right);
+	}
+	if (has_mshr)
+		run->count = 1;
+	s->gpu->counts.tlb_misses += run->count;
+	s->gpu->counts.l2_tlb_misses += run->count;
+	if (has_mshr)
+		return wait_in_mshr(s, *run);
+	lock_and_fault(s, run);
+	return GPU_FAULTED;
 }
 
-enum gpu_outcome gpu_ask(struct gpu *gpu, const struct asker *who, uint64_t issued_ns, uint64_t now_ns,
-			 uint64_t page, uint64_t *ready_ns)
+/* -- requests -- */
+
+/* The pages of the block that the rights allow the step to use: one bit each from `index` on. The definition: right_on is
+ * at least w->needs. */
+static uint64_t usable_from(const struct sim_block *block, uint32_t index, uint32_t needs)
 {
-	struct sim_block *block = find_block(gpu, page << gpu->page_shift);
-	struct utlb *utlb = gpu->sm[who->sm].utlb;
-	const struct warp *w = &gpu->sm[who->sm].warp[who->warp];
-	uint32_t index, right;
-	uint64_t key;
+	uint64_t low = pages_from(&block->low[1], index), high = pages_from(&block->high[1], index);
+
+	if (needs == UVMP_RIGHT_READ)
+		return low | high;
+	return needs == UVMP_RIGHT_READ_WRITE ? high : low & high;
+}
+
+/* Asks for a run of one page. */
+static inline __attribute__((always_inline)) enum gpu_outcome ask_page(struct step *s, struct run *run)
+{
+	bool is_usable = right_on(run->block, UVMP_CPU + 1u, run->index) >= s->w->needs;
+
+	run->count = 1;
+	return is_usable ? use_run(s, run) : miss_run(s, run);
+}
+
+/* Asks for the pages of the run, all in one block, until an answer differs; makes the run as short as what was asked
+ * for. */
+static enum gpu_outcome ask_run(struct step *s, struct run *run)
+{
+	uint64_t usable = usable_from(run->block, run->index, s->w->needs);
+	uint64_t other = ((usable & 1u) != 0 ? ~usable : usable) & low_bits(run->count);
+
+	if (other != 0)
+		run->count = (uint32_t)__builtin_ctzll(other);
+	return (usable & 1u) != 0 ? use_run(s, run) : miss_run(s, run);
+}
+
+/* Finds the block of run->page, and ends the run with the block. False: the page lies outside every range. */
+static inline __attribute__((always_inline)) bool find_run(struct gpu *gpu, struct run *run)
+{
+	struct sim_block *block = find_block(gpu, run->page << gpu->page_shift);
 
 	if (!block)
-		return GPU_STALLED;
-	index = (uint32_t)(page - (block->shape.start >> gpu->page_shift));
-	right = right_on(block, UVMP_CPU + 1u, index);
-	if (right < w->needs)
-		return miss(gpu, who, issued_ns, now_ns, page, right);
-	key = key_of(gpu, block, page, index);
-	if (look_up(gpu, utlb, key)) {
-		gpu->counts.tlb_hits++;
-		return use_page(gpu, w, block, index, now_ns, ready_ns);
+		return false;
+	run->block = block;
+	run->index = (uint32_t)(run->page - (block->shape.start >> gpu->page_shift));
+	if (run->count > block->shape.pages - run->index)
+		run->count = block->shape.pages - run->index;
+	return true;
+}
+
+/* A request for an address outside every range ends the run. */
+static enum gpu_outcome lose(struct step *s)
+{
+	issue(s, 1);
+	return GPU_STALLED;
+}
+
+static inline struct step step_of(struct gpu *gpu, struct sm *sm, struct warp *w)
+{
+	return (struct step){.gpu = gpu,
+			     .sm = sm,
+			     .w = w,
+			     .who = {.sm = (uint32_t)(sm - gpu->sm), .warp = (uint32_t)(w - sm->warp)},
+			     .now_ns = sm->now_ns,
+			     .ready_ns = sm->now_ns};
+}
+
+/* The wanted pages from the first of `left` on that follow each other. */
+static inline struct run next_run(const struct gpu *gpu, const struct warp *w, uint64_t left, uint32_t number)
+{
+	uint64_t others = ~(left >> number);
+
+	return (struct run){.page = (w->at >> gpu->page_shift) + number,
+			    .count = others == 0 ? WORD_BITS : (uint32_t)__builtin_ctzll(others)};
+}
+
+/* All pages of `left`. If one page is stalled, so are the others. */
+static void ask_span(struct step *s, uint64_t left)
+{
+	enum gpu_outcome outcome = GPU_USED;
+	uint64_t asked;
+
+	while (left != 0 && outcome != GPU_STALLED) {
+		struct run run;
+
+		s->who.number = (uint32_t)__builtin_ctzll(left);
+		run = next_run(s->gpu, s->w, left, s->who.number);
+		outcome = find_run(s->gpu, &run) ? ask_run(s, &run) : lose(s);
+		asked = low_bits(run.count) << s->who.number;
+		left &= ~asked;
+		if (outcome == GPU_USED)
+			s->w->want &= ~asked;
 	}
-	if (is_locked(gpu, who, issued_ns))
-		return GPU_STALLED;
-	gpu->counts.tlb_misses++;
-	tlb_add(&utlb->tlb, key);
-	return use_page(gpu, w, block, index, now_ns + translate(gpu, key), ready_ns);
+}
+
+static void ask_lanes(struct step *s, uint64_t left)
+{
+	enum gpu_outcome outcome = GPU_USED;
+	uint64_t used = 0;
+
+	while (left != 0 && outcome != GPU_STALLED) {
+		struct run run = {.count = 1};
+
+		s->who.number = (uint32_t)__builtin_ctzll(left);
+		run.page = s->w->slot.lane[s->who.number] >> s->gpu->page_shift;
+		outcome = find_run(s->gpu, &run) ? ask_page(s, &run) : lose(s);
+		used |= (uint64_t)(outcome == GPU_USED) << s->who.number;
+		left &= left - 1u;
+	}
+	s->w->want &= ~used;
+}
+
+bool gpu_ask(struct gpu *gpu, struct sm *sm, struct warp *w, uint64_t page, uint64_t *ready_ns)
+{
+	struct step s = step_of(gpu, sm, w);
+	struct run run = {.page = page, .count = 1};
+	enum gpu_outcome outcome;
+
+	s.is_locked = is_locked(&s, s.now_ns + ISSUE_NS);
+	outcome = find_run(gpu, &run) ? ask_page(&s, &run) : lose(&s);
+	sm->now_ns = s.now_ns;
+	*ready_ns = s.ready_ns;
+	return outcome == GPU_USED;
+}
+
+bool gpu_ask_all(struct gpu *gpu, struct sm *sm, struct warp *w, uint64_t *ready_ns)
+{
+	struct step s = step_of(gpu, sm, w);
+	uint64_t left = w->want & ~w->pending;
+
+	s.is_locked = is_locked(&s, s.now_ns);
+	if (w->slot.lanes != 0)
+		ask_lanes(&s, left);
+	else
+		ask_span(&s, left);
+	sm->now_ns = s.now_ns;
+	*ready_ns = s.ready_ns;
+	return w->want == 0;
 }

@@ -4,9 +4,11 @@
 
 #include "gpu_internal.h"
 
-/* The warp requests a page at now_ns, in a step whose first request was at issued_ns. *ready_ns is raised to
- * the time at which a page that is used has been translated, or has crossed the link. */
-enum gpu_outcome gpu_ask(struct gpu *gpu, const struct asker *who, uint64_t issued_ns, uint64_t now_ns,
-			 uint64_t page, uint64_t *ready_ns);
+/* The warp requests a page of a span from sm->now_ns on. True: the page is used, and *ready_ns is the time at
+ * which it has been translated, or has crossed the link; else the warp waits. */
+bool gpu_ask(struct gpu *gpu, struct sm *sm, struct warp *w, uint64_t page, uint64_t *ready_ns);
+/* The same for all pages of a step that w->want has and that do not wait with an entry of the MSHRs. Removes the
+ * pages that are used from w->want. True: w->want is empty. */
+bool gpu_ask_all(struct gpu *gpu, struct sm *sm, struct warp *w, uint64_t *ready_ns);
 
 #endif

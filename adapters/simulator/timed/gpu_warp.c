@@ -9,8 +9,7 @@
 #include "gpu_ready.h"
 #include "gpu_translate.h"
 
-#define ISSUE_NS 2u  /* between two translations that an SM requests */
-#define WANTS	 64u /* pages that a step can request at once; more are requested in turns */
+#define WANTS 64u /* pages that a step can request at once; more are requested in turns */
 
 uint64_t gpu_warp_next_ns(const struct gpu *gpu)
 {
@@ -53,12 +52,9 @@ static uint64_t work_ns(struct gpu *gpu, struct sm *sm, uint64_t ready_ns, uint6
 /* A span: pages one after another. Returns when the warp continues; GPU_NEVER: it waits for a page. */
 static uint64_t walk_span(struct gpu *gpu, struct sm *sm, struct warp *w)
 {
-	const struct asker who = {.sm = (uint32_t)(sm - gpu->sm), .warp = (uint32_t)(w - sm->warp)};
-	uint64_t page = w->at >> gpu->page_shift, end = (page + 1u) << gpu->page_shift, ready_ns = sm->now_ns;
-	uint64_t bytes;
+	uint64_t page = w->at >> gpu->page_shift, end = (page + 1u) << gpu->page_shift, ready_ns, bytes;
 
-	sm->now_ns += ISSUE_NS;
-	if (gpu_ask(gpu, &who, sm->now_ns, sm->now_ns, page, &ready_ns) != GPU_USED)
+	if (!gpu_ask(gpu, sm, w, page, &ready_ns))
 		return GPU_NEVER;
 	if (end > w->slot.end)
 		end = w->slot.end;
@@ -68,16 +64,10 @@ static uint64_t walk_span(struct gpu *gpu, struct sm *sm, struct warp *w)
 	return work_ns(gpu, sm, ready_ns, bytes, w->has_step ? 0 : w->slot.flops);
 }
 
-static uint64_t wanted_page(const struct gpu *gpu, const struct warp *w, uint32_t number)
-{
-	return w->slot.lanes != 0 ? w->slot.lane[number] >> gpu->page_shift
-				  : (w->at >> gpu->page_shift) + number;
-}
-
 /* The pages that the step requests now, one bit each; lanes on a page of an earlier lane are skipped. */
 static void list_wants(const struct gpu *gpu, struct warp *w)
 {
-	uint64_t pages;
+	uint64_t pages, last[4] = {GPU_NEVER, GPU_NEVER, GPU_NEVER, GPU_NEVER}; /* no page is this one */
 
 	w->want = 0;
 	if (w->slot.lanes == 0) {
@@ -85,14 +75,15 @@ static void list_wants(const struct gpu *gpu, struct warp *w)
 		w->want = pages >= WANTS ? ~(uint64_t)0 : ((uint64_t)1 << pages) - 1u;
 		return;
 	}
-	for (uint32_t i = 0; i < w->slot.lanes; i++) {
+	for (uint32_t i = 0; i < w->slot.lanes; i++) { /* neighbours are mostly neighbours */
 		uint64_t page = w->slot.lane[i] >> gpu->page_shift;
-		uint32_t k = i > 4u ? i - 4u : 0; /* neighbours are mostly neighbours */
 
-		while (k < i && w->slot.lane[k] >> gpu->page_shift != page)
-			k++;
-		if (k == i)
+		if (page != last[0] && page != last[1] && page != last[2] && page != last[3])
 			w->want |= (uint64_t)1 << i;
+		last[3] = last[2];
+		last[2] = last[1];
+		last[1] = last[0];
+		last[0] = page;
 	}
 }
 
@@ -120,23 +111,9 @@ static uint64_t finish_wants(const struct gpu *gpu, struct warp *w)
 /* All pages at once, but those that wait with an entry of the MSHRs; as walk_span. */
 static uint64_t ask_all(struct gpu *gpu, struct sm *sm, struct warp *w)
 {
-	struct asker who = {.sm = (uint32_t)(sm - gpu->sm), .warp = (uint32_t)(w - sm->warp)};
-	uint64_t left = w->want & ~w->pending, issued_ns = sm->now_ns, ready_ns = issued_ns, bytes;
+	uint64_t ready_ns, bytes;
 
-	while (left != 0) {
-		enum gpu_outcome outcome;
-
-		who.number = (uint32_t)__builtin_ctzll(left);
-		left &= left - 1u;
-		sm->now_ns += ISSUE_NS;
-		outcome =
-			gpu_ask(gpu, &who, issued_ns, sm->now_ns, wanted_page(gpu, w, who.number), &ready_ns);
-		if (outcome == GPU_STALLED) /* so would be the others */
-			break;
-		if (outcome == GPU_USED)
-			w->want &= ~((uint64_t)1 << who.number);
-	}
-	if (w->want != 0)
+	if (!gpu_ask_all(gpu, sm, w, &ready_ns))
 		return GPU_NEVER;
 	bytes = finish_wants(gpu, w);
 	return work_ns(gpu, sm, ready_ns, bytes, w->has_step ? 0 : w->slot.flops);
