@@ -20,7 +20,12 @@ $(BUILD)/uvmp_run_program: tests/cli/uvmp_run_program.c
 	$(link) $(HOST) $(CPPFLAGS) $(CFLAGS) $< -lpthread -o $@
 $(BUILD)/bench: $(call obj,rel,$(wildcard tests/bench/bench*.c)) $(BUILD)/libuvmpolicy.a
 	$(link) $(CFLAGS) $^ -o $@
-$(BUILD)/bench-pager $(BUILD)/bench-store: $(BUILD)/bench-%: $(call obj,rel,tests/bench/%.c) $(BUILD)/libuvmpolicy-pager.a
+# The pager's calls of the engine are timed on their way (tests/bench/deciding.c).
+comma := ,
+timed := fault access next complete
+$(BUILD)/bench-pager: $(call obj,rel,tests/bench/pager.c tests/bench/deciding.c) $(BUILD)/libuvmpolicy-pager.a
+	$(link) $(CFLAGS) $(addprefix -Wl$(comma)--wrap=uvmp_service_,$(timed)) $^ $(LIBS) -lpthread -o $@
+$(BUILD)/bench-store: $(call obj,rel,tests/bench/store.c) $(BUILD)/libuvmpolicy-pager.a
 	$(link) $(CFLAGS) $^ $(LIBS) -lpthread -o $@
 
 # What records the engine's decisions: tests/decisions/record.sh.

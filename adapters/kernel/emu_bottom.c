@@ -64,6 +64,15 @@ static bool run_round(struct emu_bottom *b)
 	return is_some || emu_request_is_held(b);
 }
 
+static bool run_timed_round(struct emu_bottom *b)
+{
+	u64 began_ns = ktime_get_ns();
+	bool is_more = run_round(b);
+
+	b->driver->stats.work_ns += ktime_get_ns() - began_ns;
+	return is_more;
+}
+
 /* All other events wait for the end of a pause. */
 static void set_timer(struct emu_bottom *b)
 {
@@ -82,7 +91,7 @@ static void work(struct work_struct *work)
 	bool is_paused;
 
 	mutex_lock(&driver->engine_lock);
-	while (run_round(b)) {
+	while (run_timed_round(b)) {
 		mutex_unlock(&driver->engine_lock);
 		cond_resched();
 		mutex_lock(&driver->engine_lock);

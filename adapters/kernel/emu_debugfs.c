@@ -24,7 +24,7 @@ static const struct {
 	STAT(pages_in),	      STAT(pages_out),	 STAT(pages_peer),	STAT(pages_populated),
 	STAT(evictions),      STAT(cpu_faults),	 STAT(cpu_fills),	STAT(throttled),
 	STAT(policy_changes), STAT(frames_gpu),	 STAT(frames_cpu),	STAT(frames_cached),
-	STAT(frames_shrunk),  STAT(broken),
+	STAT(frames_shrunk),  STAT(work_ns),	 STAT(decide_ns),	STAT(broken),
 };
 
 static int show(struct seq_file *file, struct emu_driver *driver, u32 gpu)

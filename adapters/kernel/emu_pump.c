@@ -16,6 +16,23 @@ static void write_log(struct emu_bottom *b)
 	emu_text_add(&b->driver->log, b->line, length);
 }
 
+static enum uvmp_status next_action(struct emu_bottom *b)
+{
+	u64 began_ns = ktime_get_ns();
+	enum uvmp_status status = uvmp_service_next(b->driver->service, b->now_ns, &b->action);
+
+	b->driver->stats.decide_ns += ktime_get_ns() - began_ns;
+	return status;
+}
+
+static void complete_action(struct emu_bottom *b, enum uvmp_status status)
+{
+	u64 began_ns = ktime_get_ns();
+
+	uvmp_service_complete(b->driver->service, b->action.id, status);
+	b->driver->stats.decide_ns += ktime_get_ns() - began_ns;
+}
+
 /* A request, or the bottom half of a GPU, has ended. */
 static void end_operation(struct emu_bottom *b)
 {
@@ -37,7 +54,7 @@ bool emu_pump(struct emu_bottom *b, bool is_until_done)
 	emu_stalled_report(b);
 	for (;;) {
 		emu_engine_grow(b);
-		status = uvmp_service_next(b->driver->service, b->now_ns, &b->action);
+		status = next_action(b);
 		if (status == UVMP_ERR_ARENA) { /* nothing is lost: try again when there may be memory */
 			b->paused_until_ns = emu_clock(b) + NSEC_PER_SEC;
 			return false;
@@ -45,7 +62,7 @@ bool emu_pump(struct emu_bottom *b, bool is_until_done)
 		if (status != UVMP_OK)
 			return true;
 		write_log(b);
-		uvmp_service_complete(b->driver->service, b->action.id, emu_perform(b->driver, &b->action));
+		complete_action(b, emu_perform(b->driver, &b->action));
 		emu_stalled_report(b);
 		if (b->action.kind == UVMP_ACTION_DONE)
 			end_operation(b);

@@ -7,6 +7,8 @@
  * (adapters/simulator/agents.h). */
 #include "emu_bottom.h"
 
+#include <linux/timekeeping.h>
+
 /* -- telling -- */
 
 bool emu_stalled_is_open(struct emu_bottom *b, u64 space)
@@ -38,7 +40,11 @@ static bool report(void *host, const struct stalled *w)
 		.type = emu_fault_type(page != NULL ? page->right[w->gpu] : UVMP_RIGHT_NONE),
 		.access = w->access};
 
-	return uvmp_service_fault(b->driver->service, w->gpu, &fault) == UVMP_OK;
+	u64 began_ns = ktime_get_ns();
+	enum uvmp_status status = uvmp_service_fault(b->driver->service, w->gpu, &fault);
+
+	b->driver->stats.decide_ns += ktime_get_ns() - began_ns;
+	return status == UVMP_OK;
 }
 
 void emu_stalled_report(struct emu_bottom *b)

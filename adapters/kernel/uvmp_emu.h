@@ -153,6 +153,8 @@ struct uvmp_emu_stats { /* of the whole module since it was loaded, or of one GP
 	__u64 frames_cpu;	/* pages of system memory with managed data (sum only) */
 	__u64 frames_cached;	/* free pages that the module owns; the shrinker frees them (sum only) */
 	__u64 frames_shrunk;	/* pages that the shrinker has freed (sum only) */
+	__u64 work_ns;		/* of the bottom half (sum only) */
+	__u64 decide_ns;	/* of that, inside the engine: faults, actions, completions (sum only) */
 	__u64 broken;		/* failed checks of the module; anything but 0 is a bug (sum only) */
 };
 

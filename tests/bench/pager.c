@@ -1,6 +1,7 @@
 /* How fast the pager is, beside what it is compared with, measured by turns in one run; pager.sh calls it.
  *
  *   latency   a thread touches pages in random order; against a userfaultfd loop that decides nothing
+ *   deciding  a thread touches pages in random order; the time of a fault, and the engine's part of that
  *   scan      a thread touches a word in each 4 KiB of stored memory, in order; against UFFDIO_COPY alone
  *   quarter   access patterns over four times the memory; against the kernel's paging of a mapped file
  *
@@ -25,6 +26,7 @@
 
 #include <linux/userfaultfd.h>
 
+#include "deciding.h"
 #include "pager.h"
 
 #define KIB          1024u
@@ -313,6 +315,52 @@ static void latency(uint32_t repeats, const char *what, uint32_t region_bytes, b
 		     time_loop(region_bytes, order, false, is_write));
 		note(&table, "pager: fresh memory", i, time_pager(region_bytes, order, false, is_write));
 		note(&table, "pager: stored memory", i, time_pager(region_bytes, order, true, is_write));
+	}
+	print(&table);
+}
+
+/* -- deciding -- */
+
+struct deciding {
+	const char *what, *policy;
+	uint32_t share; /* 1/share of the memory is resident */
+};
+
+/* Microseconds of a fault: all touches, over the faults that the kernel reported; `us` of them in the engine. */
+static double time_faults(const struct deciding *d, const uint32_t *order, bool measures, double *in_engine_us)
+{
+	size_t bytes = TOUCHES * 32u * KIB;
+	struct setup setup = {bytes / d->share, d->policy, "mem", PAGE, 1};
+	struct uvmp_pager *pager = open_pager(&setup);
+	const uint64_t *memory = alloc_stored(pager, bytes);
+	struct uvmp_pager_stats before, after;
+	uint64_t start_ns, spent_ns;
+
+	uvmp_pager_stats(pager, &before);
+	deciding_measure(measures);
+	start_ns = now_ns();
+	for (uint32_t i = 0; i < TOUCHES; i++)
+		(void)*(const volatile uint64_t *)(memory + order[i] * (32u * KIB / 8u));
+	spent_ns = now_ns() - start_ns;
+	*in_engine_us = (double)deciding_ns() / 1000.0;
+	deciding_measure(false);
+	uvmp_pager_stats(pager, &after);
+	uvmp_pager_destroy(pager);
+	*in_engine_us /= (double)(after.faults - before.faults);
+	return (double)spent_ns / 1000.0 / (double)(after.faults - before.faults);
+}
+
+static void decide(uint32_t repeats, const struct deciding *d)
+{
+	struct table table = {.section = "deciding", .what = d->what, .unit = "us", .repeats = repeats};
+	static uint32_t order[TOUCHES];
+	double in_engine_us;
+
+	for (uint32_t i = 0; i < repeats; i++) {
+		shuffle(order, TOUCHES);
+		note(&table, "a fault; from the access to its end", i, time_faults(d, order, false, &in_engine_us));
+		(void)time_faults(d, order, true, &in_engine_us);
+		note(&table, "of which the engine decides", i, in_engine_us);
 	}
 	print(&table);
 }
@@ -617,11 +665,16 @@ int main(int count, char **argument)
 	        {"64 KiB regions: pages of 64 KiB; prefetch=none", 64u * KIB, "prefetch=none", 65536},
 	        {"2 MiB regions: prefetch=block", 2u * MIB, "prefetch=block", 4096},
 	        {"2 MiB regions: driver's policy", 2u * MIB, "", 4096}};
+	static const struct deciding decisions[] = {{"prefetch=none; room for all", "prefetch=none", 1},
+	                                            {"default policy; room for all", NULL, 1},
+	                                            {"default policy; room for a quarter", NULL, 4},
+	                                            {"driver's policy; room for all", "", 1},
+	                                            {"driver's policy; room for a quarter", "", 4}};
 	uint32_t repeats;
 	size_t bytes;
 
 	if (count != 6) {
-		fprintf(stderr, "usage: pager latency|scan|quarter REPEATS SEED MIB DIRECTORY\n");
+		fprintf(stderr, "usage: pager latency|deciding|scan|quarter REPEATS SEED MIB DIRECTORY\n");
 		return 2;
 	}
 	repeats = (uint32_t)strtoul(argument[2], NULL, 10);
@@ -635,6 +688,9 @@ int main(int count, char **argument)
 		latency(repeats, "4 KiB: written", 4096, true);
 		latency(repeats, "64 KiB: read", 65536, false);
 		latency(repeats, "64 KiB: written", 65536, true);
+	} else if (strcmp(argument[1], "deciding") == 0) {
+		for (size_t i = 0; i < sizeof(decisions) / sizeof(decisions[0]); i++)
+			decide(repeats, &decisions[i]);
 	} else if (strcmp(argument[1], "scan") == 0) {
 		for (size_t i = 0; i < sizeof(scans) / sizeof(scans[0]); i++)
 			scan(repeats, bytes, &scans[i]);

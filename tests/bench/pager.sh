@@ -1,7 +1,7 @@
 #!/bin/sh
 # How fast the pager is, beside a userfaultfd loop that decides nothing, UFFDIO_COPY alone, and the kernel's paging of a mapped
 # file in a memory cgroup. Times depend on what else the machine does, which is why all are measured by turns: figures to look
-# at, never a test. usage: pager.sh BUILD [SECTION...] (latency scan quarter;
+# at, never a test. usage: pager.sh BUILD [SECTION...] (latency deciding scan quarter;
 # make bench BENCH_PAGER='...')
 #
 # BENCH_REPEATS (default 3), BENCH_SEED (1), BENCH_DIR (BUILD): where files lie; the kernel reads ahead as that disk says.
@@ -9,7 +9,7 @@
 set -eu
 build=$1
 shift
-[ $# -gt 0 ] || set -- latency scan quarter
+[ $# -gt 0 ] || set -- latency deciding scan quarter
 repeats=${BENCH_REPEATS:-3}
 seed=${BENCH_SEED:-1}
 mib=${BENCH_MIB:-32}
@@ -33,6 +33,7 @@ for section in "$@"; do
 	size=$mib
 	case $section in
 	latency) echo "a touch of a page that is missing, the median of 2048 in random order, goal: at most 1.5 times" ;;
+	deciding) echo "a touch of a page that is missing, 2048 of 64 MiB in random order, and the engine's share of the time" ;;
 	scan) echo "a word each 4 KiB of $((2 * mib)) MiB in order, goal: at least 0.8 times; store in RAM"; size=$((2 * mib)) ;;
 	quarter) echo "$mib MiB, $((mib / 4)) MiB resident (the kernel: 2 MiB more); disk reads $(ahead) KiB ahead; pager: one thread copies;" \
 		"file: direct I/O, on the same file system; RAM: other memory, no disk at all" ;;
