@@ -114,18 +114,34 @@ static inline uint32_t uvmpi_byte_sum(uint64_t x)
 	return (uint32_t)((x * 0x0001000100010001u) >> 48);
 }
 
-/* Bits of two words are counted in nibbles (at most 8), then those of all words in bytes (at most 64). */
+/* Three bits of each position become a sum and a carry: *sum + a + b = *sum + 2 * result. */
+static inline uint64_t uvmpi_add_bits(uint64_t *sum, uint64_t a, uint64_t b)
+{
+	uint64_t half = *sum ^ a, carry = (*sum & a) | (half & b);
+
+	*sum = half ^ b;
+	return carry;
+}
+
+/* Each byte becomes the sum of its two groups of four bits. */
+static inline uint64_t uvmpi_byte_weights(uint64_t nibbles)
+{
+	return (nibbles & 0x0f0f0f0f0f0f0f0fu) + ((nibbles >> 4) & 0x0f0f0f0f0f0f0f0fu);
+}
+
+/* Adds the words bit by bit, so that four of them are counted instead of eight: two of weight 1, one of weight 2 and one
+ * of weight 4. */
 static inline uint32_t uvmpi_mask_weight(const uvmp_mask *mask)
 {
-	uint64_t bytes = 0;
+	const uint64_t *word = mask->word;
+	uint64_t a = word[0], b = word[3], c = word[6], twos, fours, ones;
 
-	_Pragma("GCC unroll 4") for (uint32_t i = 0; i < UVMP_MASK_WORDS; i += 2u)
-	{
-		uint64_t pair = uvmpi_nibble_weights(mask->word[i]) + uvmpi_nibble_weights(mask->word[i + 1u]);
-
-		bytes += (pair & 0x0f0f0f0f0f0f0f0fu) + ((pair >> 4) & 0x0f0f0f0f0f0f0f0fu);
-	}
-	return uvmpi_byte_sum(bytes);
+	twos = uvmpi_add_bits(&a, word[1], word[2]);
+	ones = uvmpi_add_bits(&b, word[4], word[5]);
+	fours = uvmpi_add_bits(&twos, ones, uvmpi_add_bits(&c, word[7], a));
+	ones = uvmpi_nibble_weights(b) + uvmpi_nibble_weights(c);
+	twos = uvmpi_nibble_weights(twos) + 2u * uvmpi_nibble_weights(fours);
+	return uvmpi_byte_sum(uvmpi_byte_weights(ones) + 2u * uvmpi_byte_weights(twos));
 }
 
 /* Keeps the pages that are in `set`, if `page` is; else the pages that are not. */

@@ -5,183 +5,269 @@
  * more than `threshold` percent are set, and the pages of the node are fetched. The tree starts at a big-page
  * boundary. So a block that starts elsewhere has padding leaves in front, which are never set.
  *
- * No tree is stored. The set pages are a mask in tree order. The count below a node of 64 leaves or more is a
- * difference of two entries of `before`, the count below a smaller node is a few bits of one word. Nodes are
- * tried from the root down, so the first node that is dense enough is the largest, and the nodes below it are
- * skipped. */
-#include "../base/bits_internal.h"
+ * No tree is stored: density_internal.h judges all nodes of a level at once. In a whole block of whole big
+ * pages, the smallest chosen nodes are big pages, and only the levels above them are judged. */
+#include "density_internal.h"
 #include "prefetch_internal.h"
 
 #define FAULTS_MAX 65535u
-
-struct tree {
-	struct uvmp_region max;		       /* the pages of the block that the tree is over */
-	uint32_t padding;		       /* leaves in front of page max.first */
-	uint32_t leaves;		       /* padding and pages */
-	uint32_t height;		       /* of the root */
-	uint32_t threshold;		       /* percent */
-	uvmp_mask set;			       /* by leaf */
-	uint32_t before[UVMP_MASK_WORDS + 1u]; /* set leaves in front of word w */
-};
-
-/* -- building the tree [driver: density-tree] -- */
-
-/* Pages of `max` that form wholly contained big pages; an empty region at its start if there are none. */
-static struct uvmp_region big_pages_of(const struct uvmp_block *block, struct uvmp_region max)
-{
-	struct uvmp_region big = uvmp_block_big_pages(block, max);
-
-	if (uvmp_region_is_empty(big))
-		big.first = big.end = max.first;
-	return big;
-}
-
-/* What is set together with a faulted page: its big page, or the rest of `max` before the first or behind the
- * last one. */
-static struct uvmp_region segment_of(uint32_t page, uint32_t big_page, struct uvmp_region big,
-				     struct uvmp_region max)
-{
-	struct uvmp_region segment = {max.first, big.first};
-
-	if (page >= big.end) {
-		segment.first = big.end;
-		segment.end = max.end;
-	} else if (page >= big.first) {
-		segment.first = page - (page - big.first) % big_page;
-		segment.end = segment.first + big_page;
-	}
-	return segment;
-}
-
-/* Adds the segments of all faulted pages, except those with a thrashing page. */
-static void grow(uvmp_mask *set, const struct uvmp_prefetch_facts *facts, struct uvmp_region big,
-		 struct uvmp_region max)
-{
-	struct uvmp_region segment;
-
-	for (uint32_t p = uvmp_mask_next_set(facts->faulted, max.first); p < max.end;
-	     p = uvmp_mask_next_set(facts->faulted, segment.end)) {
-		segment = segment_of(p, facts->block.big_pages, big, max);
-		if (facts->thrashing == NULL || !uvmp_mask_region_any(facts->thrashing, segment))
-			uvmp_mask_region_set(set, segment);
-	}
-}
-
-/* `set` is in pages of the block; pages outside `max` are ignored. */
-static void build(struct tree *tree, const uvmp_mask *set, struct uvmp_region max, uint32_t padding,
-		  uint32_t threshold)
-{
-	tree->max = max;
-	tree->padding = padding;
-	tree->leaves = uvmp_region_pages(max) + padding;
-	tree->threshold = threshold;
-	for (tree->height = 0; (1u << tree->height) < tree->leaves;)
-		tree->height++;
-	uvmp_mask_region_and(&tree->set, set, max);
-	if (max.first > padding)
-		uvmp_mask_shift_down(&tree->set, &tree->set, max.first - padding);
-	else if (max.first < padding)
-		uvmp_mask_shift_up(&tree->set, &tree->set, padding - max.first);
-	tree->before[0] = 0;
-	for (uint32_t w = 0; w < UVMP_MASK_WORDS; w++)
-		tree->before[w + 1u] = tree->before[w] + popcount(tree->set.word[w]);
-}
-
-static void build_managed(struct tree *tree, const struct uvmp_prefetch_params *params,
-			  const struct uvmp_prefetch_facts *facts, struct uvmp_region max)
-{
-	struct uvmp_region big = big_pages_of(&facts->block, max);
-	uint32_t padding = big.first > max.first ? facts->block.big_pages - (big.first - max.first) : 0;
-	uvmp_mask set = *facts->faulted;
-
-	if (facts->resident != NULL)
-		uvmp_mask_or(&set, &set, facts->resident);
-	grow(&set, facts, big, max);
-	build(tree, &set, max, padding, params->threshold);
-}
-
-/* -- asking it [driver: density-region, density-clamp] -- */
-
-static uint32_t node_weight(const struct tree *tree, uint32_t first, uint32_t height)
-{
-	uint32_t word = first / 64u;
-
-	if (height >= 6)
-		return tree->before[word + (1u << (height - 6u))] - tree->before[word];
-	return popcount(tree->set.word[word] >> (first % 64u) & (((uint64_t)1 << (1u << height)) - 1u));
-}
-
-/* Largest dense node above `leaf`, which is set itself: the threshold is below 100, so at the latest the leaf
- * is dense. */
-static struct uvmp_region region_for(const struct tree *tree, uint32_t leaf)
-{
-	for (uint32_t height = tree->height;; height--) {
-		struct uvmp_region node = {leaf & ~((1u << height) - 1u), 0};
-
-		/* The last node of a level ends with the tree, and so does its denominator. */
-		node.end = node.first + (1u << height);
-		if (node.end > tree->leaves)
-			node.end = tree->leaves;
-		if (node_weight(tree, node.first, height) * 100u > (node.end - node.first) * tree->threshold)
-			return node;
-	}
-}
-
-/* The block's pages of a node. */
-static struct uvmp_region pages_of(const struct tree *tree, struct uvmp_region node)
-{
-	struct uvmp_region pages = {tree->max.first, node.end + tree->max.first - tree->padding};
-
-	if (node.first > tree->padding)
-		pages.first += node.first - tree->padding;
-	return pages;
-}
 
 /* What is chosen: `pages`, and where the nodes begin and end (see uvmp_prefetch_subtree). */
 struct choice {
 	uvmp_mask *pages, *subtrees;
 };
 
-/* Adds the dense nodes around the candidates. A candidate inside a node found before would find the same node
- * again: what is dense and larger than that would have been found the first time.
- *
- * [driver: padding-clamp]: the driver forgets that the padding comes before max.first and starts a node that
- * begins in the padding `padding` pages into the block. */
-static void collect(const struct tree *tree, const uvmp_mask *candidates, bool quirks, struct choice choice)
-{
-	struct uvmp_region node, region;
+static const uvmp_mask none;
 
-	if (tree->threshold >= 100) /* [driver: threshold-zero]: nothing is denser than 100 % */
-		return;
-	for (uint32_t p = uvmp_mask_next_set(candidates, tree->max.first); p < tree->max.end;
-	     p = uvmp_mask_next_set(candidates, region.end)) {
-		node = region_for(tree, p - tree->max.first + tree->padding);
-		region = pages_of(tree, node);
-		uvmp_mask_set(choice.subtrees, region.first);
-		uvmp_mask_set(choice.subtrees, region.end);
-		if (quirks && node.first + tree->max.first < tree->padding)
-			region.first = tree->padding;
-		uvmp_mask_region_set(choice.pages, region);
+static const uvmp_mask *mask_of(const uvmp_mask *mask)
+{
+	return mask != NULL ? mask : &none;
+}
+
+/* -- a whole block of whole big pages, all of whose faulted pages are candidates -- */
+
+/* Each faulted row is wholly set, so each is dense. */
+static struct density_choice choose_rows(const uvmp_mask *faulted, const uvmp_mask *resident, uint32_t threshold)
+{
+	struct density_keys keys = density_keys(threshold);
+	struct density_choice rows = {0, 0};
+	struct density_counts counts;
+	uint64_t set[UVMP_MASK_WORDS], others = 0;
+
+	UVMPI_EACH_WORD(i) {
+		uint32_t w = UVMP_MASK_WORDS - 1u - i;
+		uint64_t hit = density_rows_of(faulted->word[w]);
+
+		rows.chosen = rows.chosen * 2u + hit;
+		others |= resident->word[w];
+		set[w] = resident->word[w] | density_leaves_of(hit);
 	}
+	if (others == 0) {
+		density_pairs_of_rows(rows.chosen, counts.pair);
+	} else {
+		counts.pair[0] = density_pairs(set);
+		counts.pair[1] = density_pairs(set + 4);
+	}
+	density_sum(&counts);
+	return density_rows(&counts, &keys, rows.chosen, rows);
+}
+
+static void choose_regular(const uvmp_mask *faulted, const uvmp_mask *resident, uint32_t threshold,
+			   struct choice choice)
+{
+	struct density_choice rows = choose_rows(faulted, resident, threshold);
+	uint64_t begin = (rows.chosen | rows.chosen << 16 | rows.chosen >> 48 << 1) & ~rows.inner;
+
+	UVMPI_EACH_WORD(w) {
+		choice.pages->word[w] = density_leaves_of(rows.chosen >> w & ROWS);
+		choice.subtrees->word[w] = begin >> w & ROWS;
+	}
+}
+
+/* -- any tree [driver: density-tree] -- */
+
+struct tree {
+	struct uvmp_region max; /* the pages of the block that the tree is over */
+	uint32_t padding;	/* leaves in front of page max.first */
+	uint32_t leaves;	/* padding and pages */
+	uint32_t threshold;	/* percent, below 100 */
+	uvmp_mask set;		/* by leaf */
+	uvmp_mask candidates;	/* faulted leaves around which nodes are chosen; all are set */
+};
+
+/* *leaves = `pages` in `max`, by leaf. */
+static void by_leaf(const struct tree *tree, const uvmp_mask *pages, uvmp_mask *leaves)
+{
+	uvmpi_mask_region_and(leaves, pages, tree->max);
+	if (tree->max.first > tree->padding)
+		uvmp_mask_shift_down(leaves, leaves, tree->max.first - tree->padding);
+	else
+		uvmp_mask_shift_up(leaves, leaves, tree->padding - tree->max.first);
+}
+
+/* The reverse, in place. */
+static void by_page(const struct tree *tree, uvmp_mask *mask)
+{
+	if (tree->max.first > tree->padding)
+		uvmp_mask_shift_up(mask, mask, tree->max.first - tree->padding);
+	else
+		uvmp_mask_shift_down(mask, mask, tree->padding - tree->max.first);
+}
+
+/* Adds the leaves of each segment that has a faulted leaf and no thrashing one. A segment has `size` leaves, a
+ * power of two. */
+static void grow_segments(uint32_t size, const uvmp_mask *faulted, const uvmp_mask *thrashing, uvmp_mask *set)
+{
+	for (struct uvmp_region r = {0, size}; r.first < UVMP_MASK_BITS; r.first += size, r.end += size)
+		if (uvmpi_mask_region_any(faulted, r) && !uvmpi_mask_region_any(thrashing, r))
+			uvmpi_mask_region_set(set, r);
+}
+
+/* The same for segments of less than 64 leaves, all those of a word at once. */
+static void grow_lanes(uint32_t size, const uvmp_mask *faulted, const uvmp_mask *thrashing, uvmp_mask *set)
+{
+	uint64_t lanes = 1;
+
+	for (uint32_t step = size; step < 64u; step *= 2u)
+		lanes |= lanes << step;
+	for (uint32_t w = 0; w < UVMP_MASK_WORDS; w++) {
+		uint64_t hit = faulted->word[w], thrashes = thrashing->word[w];
+
+		for (uint32_t step = 1; step < size; step *= 2u) {
+			hit |= hit >> step;
+			thrashes |= thrashes >> step;
+		}
+		hit &= ~thrashes & lanes;
+		set->word[w] |= (hit << size) - hit;
+	}
+}
+
+/* A faulted page sets its big page; or the rest of `max` in front of the first big page, or behind the last
+ * one; or all of `max`, if no big page is inside. In tree order each of these is the part of a segment that is in
+ * the tree. */
+static void grow(struct tree *tree, uint32_t size, const uvmp_mask *faulted, const uvmp_mask *thrashing)
+{
+	struct uvmp_region leaves = {tree->padding, tree->leaves};
+
+	if (size < 64u)
+		grow_lanes(size, faulted, thrashing, &tree->set);
+	else
+		grow_segments(size, faulted, thrashing, &tree->set);
+	uvmpi_mask_region_and(&tree->set, &tree->set, leaves);
+}
+
+static void build(struct tree *tree, const struct uvmp_prefetch_params *params,
+		  const struct uvmp_prefetch_facts *facts, struct uvmp_region max)
+{
+	struct uvmp_region big = uvmp_block_big_pages(&facts->block, max);
+	uint32_t size = uvmp_region_is_empty(big) ? UVMP_MASK_BITS : facts->block.big_pages;
+	uvmp_mask faulted, thrashing;
+
+	tree->max = max;
+	tree->padding = big.first > max.first ? size - (big.first - max.first) : 0;
+	tree->leaves = uvmp_region_pages(max) + tree->padding;
+	tree->threshold = params->threshold;
+	uvmpi_mask_region_and(&tree->candidates, facts->faulted, facts->faulted_region);
+	by_leaf(tree, &tree->candidates, &tree->candidates);
+	by_leaf(tree, facts->faulted, &faulted);
+	by_leaf(tree, mask_of(facts->thrashing), &thrashing);
+	by_leaf(tree, mask_of(facts->resident), &tree->set);
+	uvmpi_mask_or(&tree->set, &tree->set, &faulted);
+	grow(tree, size, &faulted, &thrashing);
+	uvmpi_mask_andnot(&tree->candidates, &tree->candidates, &thrashing);
+}
+
+/* Chosen leaves, and those that have their predecessor in the same node. Nodes may begin in the padding, and the
+ * last one may end behind the tree. */
+static void choose_leaves(const struct tree *tree, uvmp_mask *chosen, uvmp_mask *inner)
+{
+	uint32_t last = tree->leaves - 1u;
+	struct density_low_keys low = density_low_keys(63, tree->threshold);
+	struct density_keys keys = density_keys_of(last, tree->threshold);
+	struct density_choice rows = {0, 0}, part;
+	struct density_counts counts;
+	uint64_t candidates = 0;
+
+	for (uint32_t w = 0; w < UVMP_MASK_WORDS; w++) {
+		if (w == last / 64u)
+			low = density_low_keys(last % 64u, tree->threshold);
+		candidates |= density_rows_of(tree->candidates.word[w]) << w;
+		part = density_leaves(tree->set.word[w], tree->candidates.word[w], &low);
+		chosen->word[w] = part.chosen;
+		inner->word[w] = part.inner;
+	}
+	counts.pair[0] = density_pairs(tree->set.word);
+	counts.pair[1] = density_pairs(tree->set.word + 4);
+	density_sum(&counts);
+	rows = density_rows(&counts, &keys, candidates, rows);
+	for (uint32_t w = 0; w < UVMP_MASK_WORDS; w++) {
+		uint64_t row = rows.chosen >> w & ROWS;
+
+		chosen->word[w] |= row * 0xffffu;
+		inner->word[w] |= row * 0xfffeu | (rows.inner >> w & ROWS);
+	}
+}
+
+/* [driver: padding-clamp]: the driver forgets that the padding comes before max.first and starts a node that
+ * begins in the padding `padding` pages into the block. Returns the pages that the node loses. */
+static struct uvmp_region lost_pages(const struct tree *tree, const uvmp_mask *chosen, const uvmp_mask *inner)
+{
+	struct uvmp_region lost = {tree->max.first, 0};
+	uint32_t first = tree->padding;
+
+	if (!uvmp_mask_test(chosen, first))
+		return lost;
+	while (uvmp_mask_test(inner, first))
+		first--;
+	if (first + tree->max.first < tree->padding) {
+		lost.end = uvmpi_mask_next_clear(inner, tree->padding + 1u) + tree->max.first - tree->padding;
+		lost.end = minimum(lost.end, tree->padding);
+	}
+	return lost;
+}
+
+/* [driver: density-region, density-clamp] */
+static void choose_nodes(const struct tree *tree, bool quirks, struct choice choice)
+{
+	struct uvmp_region max = tree->max, lost;
+	uvmp_mask chosen, inner;
+	uint64_t carry = 0;
+
+	choose_leaves(tree, &chosen, &inner);
+	lost = lost_pages(tree, &chosen, &inner);
+	by_page(tree, &chosen);
+	by_page(tree, &inner);
+	uvmpi_mask_region_and(&chosen, &chosen, max);
+	max.first++;
+	uvmpi_mask_region_and(&inner, &inner, max);
+	for (uint32_t w = 0; w < UVMP_MASK_WORDS; w++) {
+		uint64_t pages = chosen.word[w];
+
+		choice.pages->word[w] = pages;
+		choice.subtrees->word[w] = (pages | pages << 1 | carry) & ~inner.word[w];
+		carry = pages >> 63;
+	}
+	if (quirks)
+		uvmpi_mask_region_clear(choice.pages, lost);
 }
 
 /* -- the decision [driver: density] -- */
 
+/* Number of faulted pages in the faulted region; *are_all: there are no others. */
+static uint32_t count_faulted(const struct uvmp_prefetch_facts *facts, bool *are_all)
+{
+	const uvmp_mask *faulted = facts->faulted;
+	struct uvmpi_region_words w = {0, 0, 0, 0};
+	uint64_t others;
+
+	(void)uvmpi_region_words(facts->faulted_region, &w); /* never empty */
+	others = (faulted->word[w.first] & ~w.low) | (faulted->word[w.last] & ~w.high);
+	for (uint32_t i = 0; i < w.first; i++)
+		others |= faulted->word[i];
+	for (uint32_t i = w.last + 1u; i < UVMP_MASK_WORDS; i++)
+		others |= faulted->word[i];
+	*are_all = others == 0;
+	if (others != 0)
+		return uvmpi_mask_region_weight(faulted, facts->faulted_region);
+	return w.first == w.last ? popcount(faulted->word[w.first]) : uvmpi_mask_weight(faulted);
+}
+
 static void density(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts,
-		    struct uvmp_region max, struct choice choice)
+		    struct uvmp_region max, bool are_all, struct choice choice)
 {
 	struct tree tree;
-	uvmp_mask candidates;
 
-	build_managed(&tree, params, facts, max);
-	uvmp_mask_region_and(&candidates, facts->faulted, facts->faulted_region);
-	if (facts->thrashing != NULL)
-		uvmp_mask_andnot(&candidates, &candidates, facts->thrashing);
-	collect(&tree, &candidates, params->quirks, choice);
+	if (are_all && uvmp_region_pages(max) == UVMP_MASK_BITS && facts->block.big_pages == 16u &&
+	    facts->thrashing == NULL) {
+		choose_regular(facts->faulted, mask_of(facts->resident), params->threshold, choice);
+		return;
+	}
+	build(&tree, params, facts, max);
+	choose_nodes(&tree, params->quirks, choice);
 }
 
 /* All pages that are wanted, before range groups and min_faults have their say. */
-static void choose(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts,
+static void choose(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts, bool are_all,
 		   struct choice choice)
 {
 	struct uvmp_region max = {0, facts->block.pages};
@@ -189,27 +275,30 @@ static void choose(const struct uvmp_prefetch_params *params, const struct uvmp_
 
 	if (facts->is_hmm)
 		max = facts->max_region;
-	uvmp_mask_zero(pages);
-	uvmp_mask_zero(choice.subtrees);
-	if (facts->is_first_touch && facts->has_preferred && facts->to == facts->preferred)
-		uvmp_mask_region_set(pages, max);
-	else if (uvmpi_prefetch_is_allowed(facts))
-		density(params, facts, max, choice);
-	uvmp_mask_andnot(pages, pages, facts->faulted);
+	if (facts->is_first_touch && facts->has_preferred && facts->to == facts->preferred) {
+		uvmpi_mask_zero(pages);
+		uvmpi_mask_zero(choice.subtrees);
+		uvmpi_mask_region_set(pages, max);
+	} else if (params->threshold < 100u && uvmpi_prefetch_is_allowed(facts)) {
+		density(params, facts, max, are_all, choice);
+	} else { /* [driver: threshold-zero]: nothing is denser than 100 % */
+		uvmpi_mask_zero(pages);
+		uvmpi_mask_zero(choice.subtrees);
+	}
+	uvmpi_mask_andnot(pages, pages, facts->faulted);
 	/* Pages that the CPU reads at home already would only be mapped again. */
 	if (facts->to == UVMP_CPU && !facts->is_hmm && facts->resident != NULL &&
 	    facts->cpu_read_mapped != NULL) {
-		uvmp_mask_and(&mapped, facts->resident, facts->cpu_read_mapped);
-		uvmp_mask_andnot(pages, pages, &mapped);
+		uvmpi_mask_and(&mapped, facts->resident, facts->cpu_read_mapped);
+		uvmpi_mask_andnot(pages, pages, &mapped);
 	}
 	if (facts->thrashing != NULL)
-		uvmp_mask_andnot(pages, pages, facts->thrashing);
+		uvmpi_mask_andnot(pages, pages, facts->thrashing);
 }
 
 /* [driver: fault-count-wraps]: its counter has 16 bits and wraps. */
-static uint16_t count_faults(uint32_t faults, const struct uvmp_prefetch_facts *facts, bool quirks)
+static uint16_t limited(uint32_t faults, bool quirks)
 {
-	faults += uvmp_mask_region_weight(facts->faulted, facts->faulted_region);
 	return !quirks && faults > FAULTS_MAX ? FAULTS_MAX : (uint16_t)faults;
 }
 
@@ -218,15 +307,17 @@ enum uvmp_status uvmpi_prefetch_density_decide(const struct uvmp_prefetch_params
 					       struct uvmp_prefetch_state *state,
 					       struct uvmp_prefetch_hint *hint)
 {
-	uint32_t to = UVMP_PROC_NONE;
+	uint32_t to = UVMP_PROC_NONE, faults;
+	bool are_all;
 	uvmp_mask pages;
 
-	choose(params, facts, (struct choice){&pages, &hint->subtrees});
+	faults = count_faulted(facts, &are_all);
+	choose(params, facts, are_all, (struct choice){&pages, &hint->subtrees});
 	if (state->last_proc != facts->to) {
 		state->last_proc = facts->to;
 		state->faults = 0;
 	}
-	state->faults = count_faults(state->faults, facts, params->quirks);
+	state->faults = limited(state->faults + faults, params->quirks);
 	if (state->faults >= params->min_faults) {
 		uvmpi_prefetch_drop_groups(facts, &pages);
 		to = facts->to;
@@ -259,24 +350,23 @@ enum uvmp_status uvmp_prefetch_ats(uint32_t threshold, struct uvmp_region window
 				   const uvmp_mask *faulted, bool is_preferred_node_first_touch,
 				   uvmp_mask *pages)
 {
-	struct uvmp_region block = {0, UVMP_MASK_BITS};
+	uvmp_mask chosen = none, subtrees;
 	struct tree tree;
-	uvmp_mask set, chosen, subtrees;
 
 	if (faulted == NULL || pages == NULL)
 		return UVMP_ERR_ARGUMENT;
 	if (threshold > 100 || window.end < window.first)
 		return UVMP_ERR_RANGE;
-	window = uvmp_region_intersect(window, block);
-	set = *faulted;
-	if (resident != NULL)
-		uvmp_mask_or(&set, &set, resident);
-	build(&tree, &set, window, 0, threshold);
-	uvmp_mask_zero(&chosen);
-	uvmp_mask_zero(&subtrees);
-	collect(&tree, faulted, false, (struct choice){&chosen, &subtrees});
-	if (is_preferred_node_first_touch)
-		uvmp_mask_region_set(&chosen, window);
-	uvmp_mask_andnot(pages, &chosen, faulted);
+	window.end = minimum(window.end, UVMP_MASK_BITS);
+	if (is_preferred_node_first_touch) {
+		uvmpi_mask_region_set(&chosen, window);
+	} else if (threshold < 100u && window.first < window.end) {
+		tree = (struct tree){window, 0, window.end - window.first, threshold, none, none};
+		by_leaf(&tree, mask_of(resident), &tree.set);
+		by_leaf(&tree, faulted, &tree.candidates);
+		uvmpi_mask_or(&tree.set, &tree.set, &tree.candidates);
+		choose_nodes(&tree, false, (struct choice){&chosen, &subtrees});
+	}
+	uvmpi_mask_andnot(pages, &chosen, faulted);
 	return UVMP_OK;
 }
