@@ -122,7 +122,9 @@ UVMP_API bool uvmp_thrash_block_is_valid(const struct uvmp_thrash_block *block);
 
 /* All functions below return UVMP_ERR_ARGUMENT for NULL and where an _is_valid is false, UVMP_ERR_RANGE for
  * pages outside the block, empty regions, and processors above 63 (or, with struct uvmp_processors, that do
- * not exist). */
+ * not exist). uvmp_thrash_migrate, _revoke and _decide are called for each event and each fault: instead of
+ * _is_valid they check only that space was initialised (UVMP_ERR_ARGUMENT), that block was (UVMP_ERR_RANGE,
+ * as it has no pages otherwise), and that the count of processors is at most 64 (UVMP_ERR_ARGUMENT). */
 
 /* -- memory of a block -- */
 
@@ -206,8 +208,9 @@ struct uvmp_thrash_hint {
 
 /* Gives the hint for a fault, and changes the state: a page with hint PIN counts as pinned, a processor with
  * hint THROTTLE counts as throttled, and the lapse adapts. If the call pins the first page of the queue, the
- * host arms its timer, see uvmp_thrash_unpin_us. UVMP_ERR_RANGE: also if an event of this page named a
- * processor that does not exist. O(processors), plus O(pages) per epoch reset. */
+ * host arms its timer, see uvmp_thrash_unpin_us. UVMP_ERR_RANGE: also if the page had enough events to
+ * thrash, and a processor that does not exist holds it or took part in its events. O(processors), plus
+ * O(pages) per epoch reset. */
 UVMP_API enum uvmp_status uvmp_thrash_decide(struct uvmp_thrash_space *space, struct uvmp_thrash_block *block,
 					     const struct uvmp_processors *processors,
 					     const struct uvmp_thrash_facts *facts,

@@ -56,10 +56,8 @@ static uint32_t gpu_first(uint64_t set)
 	return lowest_bit(gpus != 0 ? gpus : set);
 }
 
-uint32_t uvmpi_closest_processor(const struct uvmp_processors *processors, uint32_t processor,
-				 uint64_t candidates)
+uint32_t uvmpi_closest_of_many(const struct uvmp_processors *processors, uint32_t processor, uint64_t candidates)
 {
-	candidates &= ~(uint64_t)0 >> (UVMP_PROCS_MAX - processors->count);
 	if ((candidates & BIT(processor)) != 0)
 		return processor;
 	if ((candidates & processors->smc[processor]) != 0)

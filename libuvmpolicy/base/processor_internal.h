@@ -2,12 +2,23 @@
 #ifndef UVMPOLICY_PROCESSOR_INTERNAL_H
 #define UVMPOLICY_PROCESSOR_INTERNAL_H
 
+#include "bits_internal.h"
 #include "uvmpolicy/processor.h"
 
 /* As uvmp_accessible_from. */
 uint64_t uvmpi_accessible_from(const struct uvmp_processors *processors, uint32_t processor);
-/* As uvmp_closest_processor. */
-uint32_t uvmpi_closest_processor(const struct uvmp_processors *processors, uint32_t processor,
-				 uint64_t candidates);
+/* As uvmp_closest_processor; all candidates exist. */
+uint32_t uvmpi_closest_of_many(const struct uvmp_processors *processors, uint32_t processor, uint64_t candidates);
+
+/* As uvmp_closest_processor. Most pages have one holder: the only candidate is the closest, and without any lowest_bit says
+ * UVMP_PROC_NONE. */
+static inline uint32_t uvmpi_closest_processor(const struct uvmp_processors *processors, uint32_t processor,
+					       uint64_t candidates)
+{
+	candidates &= ~(uint64_t)0 >> (UVMP_PROCS_MAX - processors->count);
+	if ((candidates & (candidates - 1u)) == 0)
+		return lowest_bit(candidates);
+	return uvmpi_closest_of_many(processors, processor, candidates);
+}
 
 #endif

@@ -8,7 +8,6 @@
 #include "parameters_internal.h"
 #include "thrash_internal.h"
 
-#define EVENTS_MAX     7u
 #define UNPIN_EARLY_NS 20000u
 
 static const char *switch_name(uint32_t is_on)
@@ -82,13 +81,6 @@ bool uvmp_thrash_space_is_valid(const struct uvmp_thrash_space *space)
 	       (space->first == NULL) == (space->last == NULL);
 }
 
-uint64_t uvmpi_thrash_lapses(const struct uvmp_thrash_space *space, uint32_t multiple)
-{
-	uint64_t lapse = space->params.quirks ? (uint64_t)space->params.lapse_us * 1000u : space->lapse_ns;
-
-	return lapse * multiple;
-}
-
 /* -- blocks -- */
 
 static bool is_block_size(uint32_t pages)
@@ -115,8 +107,8 @@ bool uvmp_thrash_block_is_valid(const struct uvmp_thrash_block *block)
 	if (block == NULL || !is_block_size(block->pages) || (block->has_pages && block->memory == NULL))
 		return false;
 	beyond.first = block->has_pages ? block->pages : 0;
-	return block->last_proc <= UVMP_PROC_NONE && !uvmp_mask_region_any(&block->thrashing, beyond) &&
-	       uvmp_mask_is_subset(&block->pinned, &block->thrashing);
+	return block->last_proc <= UVMP_PROC_NONE && !uvmpi_mask_region_any(&block->thrashing, beyond) &&
+	       uvmpi_mask_is_subset(&block->pinned, &block->thrashing);
 }
 
 size_t uvmp_thrash_array_size(uint32_t pages)
@@ -154,7 +146,7 @@ void uvmpi_thrash_block_forget(struct uvmp_thrash_block *block)
 	block->last_proc = UVMP_PROC_NONE;
 	block->last_ns = 0;
 	block->last_thrashing_ns = 0;
-	uvmp_mask_zero(&block->thrashing);
+	uvmpi_mask_zero(&block->thrashing);
 }
 
 static void begin_pages(struct uvmp_thrash_block *block)
@@ -194,31 +186,19 @@ static void dequeue(struct uvmp_thrash_space *space, struct uvmp_thrash_page *pa
 		page->next->previous = page->previous;
 }
 
-/* If no processor is throttled, the period continues and keeps its end. */
-void uvmpi_thrash_end_throttling(struct uvmp_thrash_page *page)
+void uvmpi_thrash_page_pin(struct uvmp_thrash_space *space, struct uvmp_thrash_block *block, uint32_t index,
+                           uint32_t proc, uint64_t now_ns)
 {
-	if (page->throttled != 0)
-		page->throttle_end_ns = 0;
-	page->throttled = 0;
-}
+	struct uvmp_thrash_page *page = &block->memory[index];
 
-void uvmpi_thrash_page_pin(struct uvmp_thrash_space *space, struct uvmp_thrash_block *block,
-                          const struct uvmp_thrash_facts *facts, uint32_t proc)
-{
-	struct uvmp_thrash_page *page = &block->memory[facts->page];
-	bool is_pinned = uvmp_mask_test(&block->pinned, facts->page);
-
-	if (!is_pinned || (facts->residents & BIT(proc)) == 0)
-		uvmpi_thrash_end_throttling(page);
+	uvmpi_thrash_end_throttling(page);
 	page->pin_proc = (uint8_t)proc;
-	if (is_pinned)
-		return;
 	if (space->params.pin != 0) {
-		page->deadline_ns = facts->now_ns + uvmpi_thrash_lapses(space, space->params.pin);
+		page->deadline_ns = now_ns + uvmpi_thrash_lapses(space, space->params.pin);
 		enqueue(space, page);
 	}
 	page->throttles = 0;
-	uvmp_mask_set(&block->pinned, facts->page);
+	uvmp_mask_set(&block->pinned, index);
 	if (block->pins != UINT32_MAX)
 		block->pins++;
 }
@@ -247,11 +227,11 @@ void uvmpi_thrash_page_reset(struct uvmp_thrash_space *space, struct uvmp_thrash
 static void reset_region(struct uvmp_thrash_space *space, struct uvmp_thrash_block *block,
                          struct uvmp_region region)
 {
-	uint32_t page = uvmp_mask_next_set(&block->thrashing, region.first);
+	uint32_t page = uvmpi_mask_next_set(&block->thrashing, region.first);
 
 	while (page < region.end) {
 		uvmpi_thrash_page_reset(space, block, page);
-		page = uvmp_mask_next_set(&block->thrashing, page + 1u);
+		page = uvmpi_mask_next_set(&block->thrashing, page + 1u);
 	}
 }
 
@@ -330,13 +310,14 @@ static void count_event(const struct uvmp_thrash_space *space, struct uvmp_thras
 		page->has_revoked = true;
 }
 
-static void stamp(struct uvmp_thrash_space *space, struct uvmp_thrash_block *block, uint32_t index,
-                  uint32_t proc, bool is_migration, uint64_t now_ns)
+/* One event of one page; `bit` is its processor. */
+static inline void stamp(struct uvmp_thrash_space *space, struct uvmp_thrash_block *block, uint32_t index,
+                         uint64_t bit, bool is_migration, uint64_t now_ns)
 {
 	struct uvmp_thrash_page *page = &block->memory[index];
 	uint64_t before = page->event_ns;
 
-	page->procs |= BIT(proc);
+	page->procs |= bit;
 	page->event_ns = stored(space, now_ns);
 	if (before == 0)
 		return;
@@ -355,52 +336,59 @@ static void stamp(struct uvmp_thrash_space *space, struct uvmp_thrash_block *blo
 static enum uvmp_status record(struct uvmp_thrash_space *space, struct uvmp_thrash_block *block,
                                struct uvmp_region region, uint32_t proc, bool is_migration, uint64_t now_ns)
 {
-	bool is_suspicious =
-	        block->last_ns != 0 && block->last_proc != proc && now_ns - block->last_ns <= space->lapse_ns;
-
-	if (!block->has_pages && is_suspicious) {
+	if (!block->has_pages &&
+	    uvmpi_thrash_is_suspicious(space, block->last_ns, block->last_proc, proc, now_ns)) {
 		if (block->memory == NULL)
 			return UVMP_ERR_NO_MEMORY;
 		begin_pages(block);
 	}
-	for (uint32_t page = region.first; block->has_pages && page < region.end; page++)
-		stamp(space, block, page, proc, is_migration, now_ns);
+	if (block->has_pages)
+		for (uint32_t page = region.first; page < region.end; page++)
+			stamp(space, block, page, BIT(proc), is_migration, now_ns);
 	block->last_ns = now_ns;
 	block->last_proc = proc;
 	return UVMP_OK;
 }
 
+enum uvmp_status uvmpi_thrash_migrate(struct uvmp_thrash_space *space, struct uvmp_thrash_block *block,
+                                      const struct uvmp_thrash_migration *migration)
+{
+	enum uvmpi_thrash_effect effect = uvmpi_thrash_effect(space, migration);
+
+	if (effect == UVMPI_THRASH_RESETS)
+		reset_region(space, block, migration->region);
+	if (effect != UVMPI_THRASH_COUNTS)
+		return UVMP_OK;
+	/* The move only carries out a pin. */
+	if (block->pins != 0 && uvmpi_thrash_is_demand(migration->cause) &&
+	    uvmpi_mask_region_all(&block->pinned, migration->region))
+		return UVMP_OK;
+	return record(space, block, migration->region, migration->to, true, migration->now_ns);
+}
+
 enum uvmp_status uvmp_thrash_migrate(struct uvmp_thrash_space *space, struct uvmp_thrash_block *block,
                                      const struct uvmp_thrash_migration *migration)
 {
-	bool is_demand;
-
-	if (!uvmp_thrash_space_is_valid(space) || !uvmp_thrash_block_is_valid(block) || migration == NULL)
+	if (!uvmpi_thrash_is_ready(space) || block == NULL || migration == NULL)
 		return UVMP_ERR_ARGUMENT;
 	if (!is_region_inside(block, migration->region) || migration->to >= UVMP_PROCS_MAX ||
 	    migration->final_to >= UVMP_PROCS_MAX)
 		return UVMP_ERR_RANGE;
-	if (migration->cause == UVMP_MIGRATE_EVICTION || migration->to != migration->final_to ||
-	    !space->params.is_enabled)
-		return UVMP_OK;
-	is_demand = migration->cause == UVMP_MIGRATE_FAULT || migration->cause == UVMP_MIGRATE_ACCESS_COUNTER;
-	if ((!is_demand && migration->cause != UVMP_MIGRATE_PREFETCH) || migration->is_copy ||
-	    migration->is_read_duplicated) {
-		reset_region(space, block, migration->region);
-		return UVMP_OK;
-	}
-	/* The move only carries out a pin. */
-	if (is_demand && uvmp_mask_region_all(&block->pinned, migration->region))
-		return UVMP_OK;
-	return record(space, block, migration->region, migration->to, true, migration->now_ns);
+	return uvmpi_thrash_migrate(space, block, migration);
+}
+
+enum uvmp_status uvmpi_thrash_revoke(struct uvmp_thrash_space *space, struct uvmp_thrash_block *block,
+                                     struct uvmp_region region, uint32_t proc, uint64_t now_ns)
+{
+	return space->params.is_enabled ? record(space, block, region, proc, false, now_ns) : UVMP_OK;
 }
 
 enum uvmp_status uvmp_thrash_revoke(struct uvmp_thrash_space *space, struct uvmp_thrash_block *block,
                                     struct uvmp_region region, uint32_t proc, uint64_t now_ns)
 {
-	if (!uvmp_thrash_space_is_valid(space) || !uvmp_thrash_block_is_valid(block))
+	if (!uvmpi_thrash_is_ready(space) || block == NULL)
 		return UVMP_ERR_ARGUMENT;
 	if (!is_region_inside(block, region) || proc >= UVMP_PROCS_MAX)
 		return UVMP_ERR_RANGE;
-	return space->params.is_enabled ? record(space, block, region, proc, false, now_ns) : UVMP_OK;
+	return uvmpi_thrash_revoke(space, block, region, proc, now_ns);
 }

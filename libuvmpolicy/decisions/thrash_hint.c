@@ -55,7 +55,7 @@ static void adapt_as_driver(struct uvmp_thrash_space *space, int32_t change)
 	space->vote /= 2;
 }
 
-static void adapt_corrected(struct uvmp_thrash_space *space, int32_t change)
+UVMPI_NOINLINE static void adapt_corrected(struct uvmp_thrash_space *space, int32_t change)
 {
 	int32_t needed = (int32_t)minimum(space->params.vote_threshold, NEEDED_MAX);
 	uint64_t lapse = space->lapse_ns;
@@ -73,7 +73,7 @@ static void adapt_corrected(struct uvmp_thrash_space *space, int32_t change)
 	}
 }
 
-void uvmpi_thrash_adapt(struct uvmp_thrash_space *space, uint64_t gap_ns)
+static void adapt(struct uvmp_thrash_space *space, uint64_t gap_ns)
 {
 	int32_t change = gap_ns >= space->lapse_ns ? 1 : -1;
 
@@ -87,47 +87,44 @@ void uvmpi_thrash_adapt(struct uvmp_thrash_space *space, uint64_t gap_ns)
 
 /* -- the table [driver: thrashing-table] -- */
 
+/* What the rows ask about the page. */
 struct relations {
-	uint64_t common; /* processors whose memory all that took part can map */
-	uint32_t near;   /* closest to the requester of those that hold the page */
-	bool is_near_fast;
+	const struct uvmp_processors *processors;
+	uint64_t procs; /* processors that took part */
+	uint32_t near;	/* closest to the requester of those that hold the page */
 };
-
-/* Are all that took part tied to x by a fast link with atomics, or x itself, or parts of the same GPU? */
-static bool is_fast(const struct uvmp_processors *processors, uint64_t procs, uint32_t x)
-{
-	uint64_t fast;
-
-	if (x == UVMP_PROC_NONE)
-		return false;
-	fast = (processors->fast_link[x] & processors->native_atomics[x]) | BIT(x) | processors->smc[x];
-	return (procs & ~fast) == 0;
-}
-
-static struct relations relate(const struct uvmp_thrash_page *page, const struct uvmp_processors *processors,
-                               const struct uvmp_thrash_facts *facts)
-{
-	struct relations r = {~(uint64_t)0, 0, false};
-
-	for (uint32_t i = 0; i < processors->count; i++)
-		if ((page->procs & BIT(i)) != 0)
-			r.common &= processors->can_access[i];
-	r.near = uvmpi_closest_processor(processors, facts->requester, facts->residents);
-	if (r.near == UVMP_PROC_NONE && facts->is_hmm)
-		r.near = UVMP_CPU;
-	r.is_near_fast = is_fast(processors, page->procs, r.near);
-	return r;
-}
 
 static bool is_in(uint64_t set, uint32_t processor)
 {
 	return processor != UVMP_PROC_NONE && (set & BIT(processor)) != 0;
 }
 
+/* Processors whose memory all that took part can map. */
+static uint64_t common(const struct relations *r)
+{
+	uint64_t set = ~(uint64_t)0;
+
+	for (uint64_t rest = r->procs; rest != 0; rest &= rest - 1u)
+		set &= r->processors->can_access[lowest_bit(rest)];
+	return set;
+}
+
+/* Are all that took part tied to `near` by a fast link with atomics, or that itself, or parts of the same GPU? */
+static bool is_near_fast(const struct relations *r)
+{
+	const struct uvmp_processors *p = r->processors;
+	uint64_t fast;
+
+	if (r->near == UVMP_PROC_NONE)
+		return false;
+	fast = (p->fast_link[r->near] & p->native_atomics[r->near]) | BIT(r->near) | p->smc[r->near];
+	return (r->procs & ~fast) == 0;
+}
+
 /* Row 2. */
 static enum uvmp_thrash_hint_kind choose_near(const struct relations *r, uint32_t requester, uint32_t *pin_to)
 {
-	bool can_stay = r->near == UVMP_CPU && is_in(r->common, requester);
+	bool can_stay = r->near == UVMP_CPU && is_in(common(r), requester);
 
 	*pin_to = can_stay ? requester : r->near;
 	return can_stay && requester == UVMP_CPU ? UVMP_THRASH_NONE : UVMP_THRASH_PIN;
@@ -155,56 +152,58 @@ static enum uvmp_thrash_hint_kind choose_preferred(const struct uvmp_thrash_page
 }
 
 /* Rows 4. */
-static enum uvmp_thrash_hint_kind choose_pinned(const struct uvmp_thrash_page *page,
-                                                const struct uvmp_processors *processors,
-                                                const struct relations *r, uint32_t requester,
-                                                uint32_t *pin_to)
+static enum uvmp_thrash_hint_kind choose_pinned(const struct uvmp_thrash_page *page, const struct relations *r,
+                                                uint32_t requester, uint32_t *pin_to)
 {
 	if (page->spared != requester) {
 		*pin_to = page->pin_proc;
-		return is_in(processors->can_access[requester], page->pin_proc) ? UVMP_THRASH_PIN
-		                                                                : UVMP_THRASH_THROTTLE;
+		return is_in(r->processors->can_access[requester], page->pin_proc) ? UVMP_THRASH_PIN
+		                                                                   : UVMP_THRASH_THROTTLE;
 	}
 	/* A requester that all can reach is the closest of the common ones too. */
-	*pin_to = uvmpi_closest_processor(processors, requester, r->common);
+	*pin_to = uvmpi_closest_processor(r->processors, requester, common(r));
 	if (*pin_to == UVMP_PROC_NONE)
 		*pin_to = requester;
 	return UVMP_THRASH_PIN;
 }
 
+static enum uvmp_thrash_hint_kind choose_row(const struct uvmp_thrash_space *space,
+                                             const struct uvmp_thrash_page *page,
+                                             const struct uvmp_processors *processors,
+                                             const struct uvmp_thrash_facts *facts, uint32_t *pin_to)
+{
+	struct relations r = {processors, page->procs, 0};
+	uint32_t preferred = optional_proc(facts->has_preferred, facts->preferred);
+
+	if (preferred != UVMP_PROC_NONE && is_in(common(&r), preferred)) {
+		*pin_to = preferred;
+		return UVMP_THRASH_PIN;
+	}
+	if (!is_in(page->procs, preferred)) {
+		r.near = uvmpi_closest_processor(processors, facts->requester, facts->residents);
+		if (r.near == UVMP_PROC_NONE && facts->is_hmm)
+			r.near = UVMP_CPU;
+		if (is_near_fast(&r))
+			return choose_near(&r, facts->requester, pin_to);
+	}
+	if (page->pin_proc == UVMP_PROC_NONE)
+		return choose_unpinned(space, page, facts->requester, pin_to);
+	if (facts->requester == preferred)
+		return choose_preferred(page, preferred, pin_to);
+	return choose_pinned(page, &r, facts->requester, pin_to);
+}
+
+/* *pin_to means something for PIN only. */
 static enum uvmp_thrash_hint_kind choose(const struct uvmp_thrash_space *space,
                                          const struct uvmp_thrash_page *page,
                                          const struct uvmp_processors *processors,
                                          const struct uvmp_thrash_facts *facts, uint32_t *pin_to)
 {
-	struct relations r = relate(page, processors, facts);
-	uint32_t preferred = optional_proc(facts->has_preferred, facts->preferred);
-	bool is_pinned = page->pin_proc != UVMP_PROC_NONE;
-
-	if (is_in(r.common, preferred)) {
-		*pin_to = preferred;
-		return UVMP_THRASH_PIN;
-	}
-	if (!is_in(page->procs, preferred) && r.is_near_fast)
-		return choose_near(&r, facts->requester, pin_to);
-	if (!is_pinned)
-		return choose_unpinned(space, page, facts->requester, pin_to);
-	if (facts->requester == preferred)
-		return choose_preferred(page, preferred, pin_to);
-	return choose_pinned(page, processors, &r, facts->requester, pin_to);
-}
-
-enum uvmp_thrash_hint_kind uvmpi_thrash_choose(const struct uvmp_thrash_space *space,
-                                              const struct uvmp_thrash_page *page,
-                                              const struct uvmp_processors *processors,
-                                              const struct uvmp_thrash_facts *facts, uint32_t *pin_to)
-{
-	bool is_pinned = page->pin_proc != UVMP_PROC_NONE;
 	enum uvmp_thrash_hint_kind kind;
 
-	if (is_pinned && page->has_revoked && facts->requester != page->spared)
+	if (page->pin_proc != UVMP_PROC_NONE && page->has_revoked && facts->requester != page->spared)
 		return UVMP_THRASH_THROTTLE;
-	kind = choose(space, page, processors, facts, pin_to);
+	kind = choose_row(space, page, processors, facts, pin_to);
 	if (kind == UVMP_THRASH_PIN && is_in(processors->no_memory, *pin_to))
 		*pin_to = UVMP_CPU;
 	return kind;
@@ -212,14 +211,22 @@ enum uvmp_thrash_hint_kind uvmpi_thrash_choose(const struct uvmp_thrash_space *s
 
 /* -- the hint [driver: thrashing-hint] -- */
 
-static bool is_epoch_over(const struct uvmp_thrash_space *space, const struct uvmp_thrash_block *block,
+static inline bool is_epoch_over(const struct uvmp_thrash_space *space, const struct uvmp_thrash_block *block,
                           uint64_t now_ns)
 {
-	bool had_pins =
-	        space->params.quirks ? block->pins != 0 : !uvmp_mask_is_empty(&block->pinned); /* [driver: pinned-total-grows] */
+	if (block->last_thrashing_ns == 0 ||
+	    now_ns - block->last_thrashing_ns <= uvmpi_thrash_lapses(space, space->params.epoch))
+		return false;
+	/* [driver: pinned-total-grows]; without any pin so far no page is pinned now */
+	if (block->pins != 0 && (space->params.quirks || !uvmpi_mask_is_empty(&block->pinned)))
+		return false;
+	return block->resets < space->params.max_resets;
+}
 
-	return block->last_thrashing_ns != 0 && !had_pins && block->resets < space->params.max_resets &&
-	       now_ns - block->last_thrashing_ns > uvmpi_thrash_lapses(space, space->params.epoch);
+static enum uvmp_status hint_nothing(struct uvmp_thrash_hint *hint)
+{
+	*hint = (struct uvmp_thrash_hint){UVMP_THRASH_NONE, UVMP_PROC_NONE, 0, 0};
+	return UVMP_OK;
 }
 
 static void throttle(struct uvmp_thrash_hint *hint, const struct uvmp_thrash_page *page)
@@ -255,75 +262,105 @@ static void begin_period(const struct uvmp_thrash_space *space, struct uvmp_thra
 	}
 }
 
-static void decide_thrashing(struct uvmp_thrash_space *space, struct uvmp_thrash_block *block,
-                             const struct uvmp_processors *processors, const struct uvmp_thrash_facts *facts,
-                             struct uvmp_thrash_hint *hint)
+/* A page that is pinned already may move; the time until its end stays. */
+static void pin(struct uvmp_thrash_space *space, struct uvmp_thrash_block *block,
+                const struct uvmp_thrash_facts *facts, struct uvmp_thrash_page *page, uint32_t to)
+{
+	if (page->pin_proc == UVMP_PROC_NONE) {
+		uvmpi_thrash_page_pin(space, block, facts->page, to, facts->now_ns);
+		return;
+	}
+	if ((facts->residents & BIT(to)) == 0)
+		uvmpi_thrash_end_throttling(page);
+	page->pin_proc = (uint8_t)to;
+}
+
+/* The page thrashes, and no throttling of the requester runs. */
+static void begin_hint(struct uvmp_thrash_space *space, struct uvmp_thrash_block *block,
+                       const struct uvmp_processors *processors, const struct uvmp_thrash_facts *facts,
+                       struct uvmp_thrash_hint *hint)
 {
 	struct uvmp_thrash_page *page = &block->memory[facts->page];
+	uint32_t pin_to = UVMP_PROC_NONE;
+	enum uvmp_thrash_hint_kind kind;
 
 	page->procs |= BIT(facts->requester);
 	begin_period(space, page, facts);
-	hint->kind = uvmpi_thrash_choose(space, page, processors, facts, &hint->pin_to);
-	if (hint->kind == UVMP_THRASH_PIN) {
-		hint->procs = page->procs;
-		uvmpi_thrash_page_pin(space, block, facts, hint->pin_to);
-		return;
+	kind = choose(space, page, processors, facts, &pin_to);
+	if (kind == UVMP_THRASH_PIN) {
+		*hint = (struct uvmp_thrash_hint){UVMP_THRASH_PIN, pin_to, page->procs, 0};
+		pin(space, block, facts, page, pin_to);
+	} else if (kind == UVMP_THRASH_THROTTLE) {
+		page->throttled |= BIT(facts->requester);
+		if (page->pin_proc == UVMP_PROC_NONE && page->throttles != THROTTLES_MAX)
+			page->throttles++;
+		block->throttlings++;
+		throttle(hint, page);
 	}
-	hint->pin_to = UVMP_PROC_NONE;
-	if (hint->kind == UVMP_THRASH_NONE)
-		return;
-	page->throttled |= BIT(facts->requester);
-	if (page->pin_proc == UVMP_PROC_NONE && page->throttles != THROTTLES_MAX)
-		page->throttles++;
-	block->throttlings++;
-	throttle(hint, page);
 }
 
-static enum uvmp_status check(const struct uvmp_thrash_space *space, const struct uvmp_thrash_block *block,
-                              const struct uvmp_processors *processors, const struct uvmp_thrash_facts *facts,
-                              const struct uvmp_thrash_hint *hint)
+/* The page had events enough to thrash. UVMP_ERR_RANGE: a processor that does not exist holds it, or took part. Out of line:
+ * few pages thrash, and the way of the others saves no registers. */
+UVMPI_NOINLINE static enum uvmp_status decide_thrashing(struct uvmp_thrash_space *space,
+                                                        struct uvmp_thrash_block *block,
+                                                        const struct uvmp_processors *processors,
+                                                        const struct uvmp_thrash_facts *facts,
+                                                        struct uvmp_thrash_hint *hint)
 {
-	uint64_t named;
+	struct uvmp_thrash_page *page = &block->memory[facts->page];
+	uint64_t gap;
 
-	if (!uvmp_thrash_space_is_valid(space) || !uvmp_thrash_block_is_valid(block) ||
-	    !uvmp_processors_is_valid(processors) || facts == NULL || hint == NULL)
-		return UVMP_ERR_ARGUMENT;
-	if (facts->page >= block->pages || facts->requester >= processors->count ||
-	    !is_optional_proc(facts->has_preferred, facts->preferred, processors->count))
+	if (((facts->residents | page->procs) >> (processors->count - 1u)) >> 1 != 0)
 		return UVMP_ERR_RANGE;
-	named = facts->residents | (block->has_pages ? block->memory[facts->page].procs : 0);
-	return (named >> (processors->count - 1u)) >> 1 == 0 ? UVMP_OK : UVMP_ERR_RANGE;
+	(void)hint_nothing(hint);
+	if (stays_throttled(page, facts)) {
+		throttle(hint, page);
+		return UVMP_OK;
+	}
+	gap = facts->now_ns - page->event_ns;
+	adapt(space, gap);
+	if (gap <= space->lapse_ns || page->pin_proc != UVMP_PROC_NONE)
+		begin_hint(space, block, processors, facts, hint);
+	return UVMP_OK;
+}
+
+UVMPI_NOINLINE static enum uvmp_status reset_block(struct uvmp_thrash_block *block, struct uvmp_thrash_hint *hint)
+{
+	block->resets++;
+	uvmpi_thrash_block_forget(block);
+	return hint_nothing(hint);
+}
+
+/* uvmp_thrash_decide without checks. */
+static inline enum uvmp_status decide(struct uvmp_thrash_space *space, struct uvmp_thrash_block *block,
+                                      const struct uvmp_processors *processors,
+                                      const struct uvmp_thrash_facts *facts, struct uvmp_thrash_hint *hint)
+{
+	if (!space->params.is_enabled || !block->has_pages)
+		return hint_nothing(hint);
+	if (is_epoch_over(space, block, facts->now_ns))
+		return reset_block(block, hint);
+	if (block->memory[facts->page].events < space->params.threshold)
+		return hint_nothing(hint);
+	return decide_thrashing(space, block, processors, facts, hint);
+}
+
+enum uvmp_status uvmpi_thrash_decide(struct uvmp_thrash_space *space, struct uvmp_thrash_block *block,
+                                     const struct uvmp_processors *processors,
+                                     const struct uvmp_thrash_facts *facts, struct uvmp_thrash_hint *hint)
+{
+	return decide(space, block, processors, facts, hint);
 }
 
 enum uvmp_status uvmp_thrash_decide(struct uvmp_thrash_space *space, struct uvmp_thrash_block *block,
                                     const struct uvmp_processors *processors,
                                     const struct uvmp_thrash_facts *facts, struct uvmp_thrash_hint *hint)
 {
-	const struct uvmp_thrash_hint none = {UVMP_THRASH_NONE, UVMP_PROC_NONE, 0, 0};
-	enum uvmp_status status = check(space, block, processors, facts, hint);
-	struct uvmp_thrash_page *page;
-	uint64_t gap;
-
-	if (status != UVMP_OK)
-		return status;
-	*hint = none;
-	if (!space->params.is_enabled || !block->has_pages)
-		return UVMP_OK;
-	if (is_epoch_over(space, block, facts->now_ns)) {
-		block->resets++;
-		uvmpi_thrash_block_forget(block);
-		return UVMP_OK;
-	}
-	page = &block->memory[facts->page];
-	if (page->events < space->params.threshold)
-		return UVMP_OK;
-	if (stays_throttled(page, facts)) {
-		throttle(hint, page);
-		return UVMP_OK;
-	}
-	gap = facts->now_ns - page->event_ns;
-	uvmpi_thrash_adapt(space, gap);
-	if (gap <= space->lapse_ns || page->pin_proc != UVMP_PROC_NONE)
-		decide_thrashing(space, block, processors, facts, hint);
-	return UVMP_OK;
+	if (!uvmpi_thrash_is_ready(space) || block == NULL || processors == NULL ||
+	    processors->count > UVMP_PROCS_MAX || facts == NULL || hint == NULL)
+		return UVMP_ERR_ARGUMENT;
+	if (facts->page >= block->pages || facts->requester >= processors->count ||
+	    !is_optional_proc(facts->has_preferred, facts->preferred, processors->count))
+		return UVMP_ERR_RANGE;
+	return decide(space, block, processors, facts, hint);
 }

@@ -1,71 +1,71 @@
 /* The thrashing detector's view of a block: which events the detector gets, and what it says of a fault. */
+#include "../decisions/thrash_internal.h"
 #include "space_internal.h"
 #include "thrashing_internal.h"
 
 /* Without an array of pages the detector only needs the last event, which the block keeps itself. */
-static struct uvmp_thrash_block *detector(struct uvmp_service *s, const struct block *b,
-					  struct uvmp_thrash_block *temporary)
+static void keep_event(struct block *b, uint64_t now_ns, uint32_t proc)
 {
-	if (b->thrash != 0)
-		return &thrash_at(s, b->thrash)->block;
-	uvmp_thrash_block_init(temporary, 0, b->pages);
-	temporary->last_ns = b->event_ns;
-	temporary->last_proc = b->event_proc;
-	return temporary;
+	b->event_ns = now_ns;
+	b->event_proc = (uint8_t)proc;
 }
 
-/* Gives the block its array; NULL: the arena is full, and the event is forgotten. */
-static struct uvmp_thrash_block *suspect(struct uvmp_service *s, handle h,
-					 const struct uvmp_thrash_block *temporary)
+/* Gives the block its array. False: the arena is full, and the event is forgotten. */
+static bool suspect(struct uvmp_service *s, handle h)
 {
 	struct block *b = block_at(s, h);
 	struct thrash *t;
 
 	b->thrash = uvmpi_arena_take(s, SLAB_THRASH);
 	if (b->thrash == 0)
-		return NULL;
+		return false;
 	t = thrash_at(s, b->thrash);
-	t->block = *temporary;
-	t->block.id = h;
-	uvmp_thrash_block_give(&t->block, t + 1, uvmp_thrash_array_size(b->pages));
-	return &t->block;
+	(void)uvmp_thrash_block_init(&t->block, h, b->pages);
+	t->block.last_ns = b->event_ns;
+	t->block.last_proc = b->event_proc;
+	(void)uvmp_thrash_block_give(&t->block, t + 1, uvmp_thrash_array_size(b->pages));
+	return true;
 }
 
-static void keep_event(struct block *b, const struct uvmp_thrash_block *t)
+/* An event that counts. Has the block an array of pages for it? Otherwise the event is kept or forgotten here. */
+static bool needs_pages(struct uvmp_service *s, handle h, const struct uvmp_thrash_space *space, uint32_t proc)
 {
-	b->event_ns = t->last_ns;
-	b->event_proc = (uint8_t)t->last_proc;
+	struct block *b = block_at(s, h);
+
+	if (b->thrash != 0)
+		return true;
+	if (uvmpi_thrash_is_suspicious(space, b->event_ns, b->event_proc, proc, s->now_ns))
+		return suspect(s, h);
+	keep_event(b, s->now_ns, proc);
+	return false;
 }
 
 void uvmpi_thrashing_migrated(struct uvmp_service *s, handle h, const struct uvmp_thrash_migration *migration)
 {
 	struct block *b = block_at(s, h);
 	struct uvmp_thrash_space *space = &space_of(s, b)->thrash;
-	struct uvmp_thrash_block temporary, *t;
+	struct uvmp_thrash_block *t;
 
-	t = detector(s, b, &temporary);
-	if (uvmp_thrash_migrate(space, t, migration) == UVMP_ERR_NO_MEMORY) {
-		t = suspect(s, h, t);
-		if (t)
-			uvmp_thrash_migrate(space, t, migration);
-	}
-	if (t)
-		keep_event(b, t);
+	if (b->thrash == 0 && uvmpi_thrash_effect(space, migration) != UVMPI_THRASH_COUNTS)
+		return;
+	if (!needs_pages(s, h, space, migration->to))
+		return;
+	t = &thrash_at(s, b->thrash)->block;
+	(void)uvmpi_thrash_migrate(space, t, migration);
+	keep_event(b, t->last_ns, t->last_proc);
 }
 
 void uvmpi_thrashing_revoked(struct uvmp_service *s, handle h, struct uvmp_region run, uint32_t proc)
 {
 	struct block *b = block_at(s, h);
 	struct uvmp_thrash_space *space = &space_of(s, b)->thrash;
-	struct uvmp_thrash_block temporary, *t = detector(s, b, &temporary);
+	struct uvmp_thrash_block *t;
 
-	if (uvmp_thrash_revoke(space, t, run, proc, s->now_ns) == UVMP_ERR_NO_MEMORY) {
-		t = suspect(s, h, t);
-		if (t)
-			uvmp_thrash_revoke(space, t, run, proc, s->now_ns);
-	}
-	if (t)
-		keep_event(b, t);
+	if (!space->params.is_enabled || !needs_pages(s, h, space, proc))
+		return;
+	t = &thrash_at(s, b->thrash)->block;
+	(void)uvmpi_thrash_revoke(space, t, run, proc, s->now_ns);
+	keep_event(b, t->last_ns, t->last_proc);
 }
 
 void uvmpi_thrashing_reset(struct uvmp_service *s, handle h, const uvmp_mask *pages)
@@ -92,7 +92,7 @@ void uvmpi_thrashing_ask(struct uvmp_service *s, handle h, uint32_t page, uint32
 	facts.preferred = range_of(s, b)->preferred;
 	facts.has_preferred = facts.preferred != UVMP_PROC_NONE;
 	facts.residents = uvmpi_block_holders(s, b, page);
-	(void)uvmp_thrash_decide(&space_of(s, b)->thrash, &thrash_at(s, b->thrash)->block, &s->processors,
+	(void)uvmpi_thrash_decide(&space_of(s, b)->thrash, &thrash_at(s, b->thrash)->block, &s->processors,
 				 &facts, hint);
 }
 

@@ -1021,6 +1021,8 @@ static void test_bad_events(void **state)
 {
 	struct uvmp_thrash_migration m = {.region = seven};
 	const struct uvmp_region empty = {3, 3}, beyond = {511, 513};
+	struct uvmp_thrash_space no_space = {.lapse_ns = 0};
+	struct uvmp_thrash_block no_block = {.pages = 0};
 
 	(void)state;
 	assert_int_equal(uvmp_thrash_migrate(NULL, &block, &m), UVMP_ERR_ARGUMENT);
@@ -1033,6 +1035,11 @@ static void test_bad_events(void **state)
 	assert_int_equal(uvmp_thrash_migrate(&space, &block, &m), UVMP_ERR_RANGE);
 	m.region = empty;
 	assert_int_equal(uvmp_thrash_migrate(&space, &block, &m), UVMP_ERR_RANGE);
+	assert_int_equal(uvmp_thrash_migrate(&no_space, &block, &m), UVMP_ERR_ARGUMENT);
+	m.region = seven;
+	assert_int_equal(uvmp_thrash_migrate(&space, &no_block, &m), UVMP_ERR_RANGE);
+	assert_int_equal(uvmp_thrash_revoke(&no_space, &block, seven, 0, 1), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_thrash_revoke(&space, &no_block, seven, 0, 1), UVMP_ERR_RANGE);
 	assert_int_equal(uvmp_thrash_revoke(NULL, &block, seven, 0, 1), UVMP_ERR_ARGUMENT);
 	assert_int_equal(uvmp_thrash_revoke(&space, NULL, seven, 0, 1), UVMP_ERR_ARGUMENT);
 	assert_int_equal(uvmp_thrash_revoke(&space, &block, beyond, 0, 1), UVMP_ERR_RANGE);
@@ -1045,10 +1052,16 @@ static void test_bad_events(void **state)
 static void test_bad_questions(void **state)
 {
 	struct uvmp_thrash_block *b;
+	struct uvmp_thrash_space no_space = {.lapse_ns = 0};
+	struct uvmp_thrash_block no_block = {.pages = 0};
+	struct uvmp_processors many = {.count = 65};
 	uint32_t p;
 	bool found;
 
 	(void)state;
+	assert_int_equal(uvmp_thrash_decide(&no_space, &block, &processors, &facts, &hint), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_thrash_decide(&space, &no_block, &processors, &facts, &hint), UVMP_ERR_RANGE);
+	assert_int_equal(uvmp_thrash_decide(&space, &block, &many, &facts, &hint), UVMP_ERR_ARGUMENT);
 	assert_int_equal(uvmp_thrash_decide(NULL, &block, &processors, &facts, &hint), UVMP_ERR_ARGUMENT);
 	assert_int_equal(uvmp_thrash_decide(&space, NULL, &processors, &facts, &hint), UVMP_ERR_ARGUMENT);
 	assert_int_equal(uvmp_thrash_decide(&space, &block, NULL, &facts, &hint), UVMP_ERR_ARGUMENT);
@@ -1066,9 +1079,11 @@ static void test_bad_questions(void **state)
 	facts.has_preferred = true;
 	EXPECT_RANGE(preferred, 3, NONE);
 	facts.has_preferred = false;
-	EXPECT_RANGE(residents, 8, 1);
-	migrate(T(0), 1);
-	migrate(T(1), 5); /* a processor that does not exist took part */
+	bounce(0, 1);
+	facts.now_ns = T(550);
+	EXPECT_RANGE(residents, 8, 1); /* checked from here on, as the page thrashes */
+	assert_int_equal(uvmp_thrash_decide(&space, &block, &processors, &facts, &hint), UVMP_OK);
+	migrate(T(500), 5); /* a processor that does not exist takes part */
 	facts.residents = 1;
 	EXPECT_RANGE(requester, 0, 0);
 	assert_int_equal(uvmp_thrash_unpin(NULL, 0, &b, &p, &found), UVMP_ERR_ARGUMENT);
