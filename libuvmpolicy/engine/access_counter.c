@@ -178,9 +178,7 @@ static uint64_t contiguous(const struct uvmp_service *s, const struct block *b)
 
 	if (!block_is_whole(s, b))
 		return 0;
-	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
-		const struct residency *residency = residency_at(s, at);
-
+	EACH_RESIDENCY(residency, s, b) {
 		if (uvmpi_memory_is_chunked(s, residency))
 			set |= BIT(residency->proc);
 	}

@@ -66,6 +66,26 @@ static void decide_map(const struct uvmp_service *s, const struct job *job, uint
 	uvmpi_residency_rights(&s->processors, &facts, map); /* accesses that the range forbids were cancelled before */
 }
 
+/* All ones where the page is in the set, else 0. */
+static uint64_t spread(const uvmp_mask *set, uint32_t page)
+{
+	return 0u - (set->word[page / 64u] >> (page % 64u) & 1u);
+}
+
+/* Of the pages without a class and without a pin, those with the access of `page` that have migrated if it has. */
+static void keep_same_service(const struct job *job, const uvmp_mask *unclassified, uint32_t page, uvmp_mask *pages)
+{
+	uint64_t access[3], migrated = spread(&job->migrated, page);
+
+	for (uint32_t bit = 0; bit < 3u; bit++)
+		access[bit] = spread(&job->access[bit], page);
+	UVMPI_EACH_WORD(i)
+		pages->word[i] = unclassified->word[i] &
+				 ~((job->access[0].word[i] ^ access[0]) | (job->access[1].word[i] ^ access[1]) |
+				   (job->access[2].word[i] ^ access[2]) | (job->migrated.word[i] ^ migrated) |
+				   job->pinned.word[i]);
+}
+
 /* The pages for which decide_map decides as for `page`, among those without a class. A pinned page is a class of its
  * own. */
 static void find_class(const struct uvmp_service *s, const struct job *job,
@@ -78,17 +98,16 @@ static void find_class(const struct uvmp_service *s, const struct job *job,
 		uvmp_mask_set(class_pages, page);
 		return;
 	}
-	uvmpi_mask_andnot(class_pages, &unclassified->pages, &job->pinned);
-	for (uint32_t bit = 0; bit < 3u; bit++)
-		uvmpi_mask_keep_same(class_pages, &job->access[bit], page);
-	uvmpi_mask_keep_same(class_pages, &job->migrated, page);
+	keep_same_service(job, &unclassified->pages, page, class_pages);
 	if (b->cold != 0) {
 		uvmpi_mask_keep_same(class_pages, &cold_at(s, b->cold)->duplicated, page);
 		uvmpi_mask_keep_same(class_pages, &cold_at(s, b->cold)->discarded, page);
 	}
-	for (handle at = unclassified->are_mapped ? b->residency : 0; at != 0; at = residency_at(s, at)->next) {
-		uvmpi_mask_keep_same(class_pages, &residency_at(s, at)->low, page);
-		uvmpi_mask_keep_same(class_pages, &residency_at(s, at)->high, page);
+	if (!unclassified->are_mapped)
+		return;
+	EACH_RESIDENCY(p, s, b) {
+		uvmpi_mask_keep_same(class_pages, &p->low, page);
+		uvmpi_mask_keep_same(class_pages, &p->high, page);
 	}
 }
 
@@ -97,11 +116,12 @@ static void begin_classes(const struct uvmp_service *s, const struct job *job, c
 {
 	unclassified->pages = *pages;
 	unclassified->are_mapped = false;
-	for (handle at = block_at(s, job->block)->residency; at != 0; at = residency_at(s, at)->next) {
-		uvmp_mask mapped;
+	EACH_RESIDENCY(p, s, block_at(s, job->block)) {
+		uint64_t any = 0;
 
-		residency_mapped(residency_at(s, at), &mapped);
-		unclassified->are_mapped |= uvmpi_mask_intersects(&mapped, pages);
+		UVMPI_EACH_WORD(i)
+			any |= (p->low.word[i] | p->high.word[i]) & pages->word[i];
+		unclassified->are_mapped |= any != 0;
 	}
 }
 
@@ -210,8 +230,7 @@ static void revoke(struct uvmp_service *s, const struct job *job, struct residen
 
 static void revoke_victims(struct uvmp_service *s, const struct job *job)
 {
-	for (handle at = block_at(s, job->block)->residency; at != 0; at = residency_at(s, at)->next) {
-		struct residency *residency = residency_at(s, at);
+	EACH_RESIDENCY(residency, s, block_at(s, job->block)) {
 		const uvmp_mask *less_read = wanted(s, residency->proc, WANT_LESS_READ);
 		const uvmp_mask *less_write = wanted(s, residency->proc, WANT_LESS_WRITE);
 

@@ -128,16 +128,12 @@ static void prepare_duplicates(struct uvmp_service *s, const struct job *job, co
 	const struct block *b = block_at(s, h);
 	uvmp_mask some;
 
-	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
-		struct residency *residency = residency_at(s, at);
-
+	EACH_RESIDENCY(residency, s, b) {
 		uvmpi_mask_and(&some, pages, &residency->high);
 		if (uvmpi_mask_and_any(&some, &some, &residency->resident))
 			uvmpi_mapping_revoke(s, h, residency, &some, UVMP_RIGHT_READ);
 	}
-	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
-		const struct residency *residency = residency_at(s, at);
-
+	EACH_RESIDENCY(residency, s, b) {
 		uvmpi_mask_andnot(&some, pages, &residency->resident);
 		uvmpi_mapping_unmap(s, h, &some, ~BIT(residency->proc), because(job->cause));
 	}
@@ -155,9 +151,9 @@ static void plan_copies(struct uvmp_service *s, const struct job *job, const uvm
 					.cuts = &cuts};
 
 	uvmpi_mask_zero(&cuts);
-	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
-		if (residency_at(s, at)->proc != UVMP_CPU)
-			uvmpi_memory_cuts(s, b, residency_at(s, at)->proc, &cuts);
+	EACH_RESIDENCY(at, s, b) {
+		if (at->proc != UVMP_CPU)
+			uvmpi_memory_cuts(s, b, at->proc, &cuts);
 	}
 	uvmpi_block_residents(s, b);
 	uvmp_plan_copies(&s->processors, &facts, s->in + s->ins, UVMP_PLAN_COPIES_MAX - s->ins, &s->ins);
@@ -229,10 +225,10 @@ static void recount_duplicates(struct uvmp_service *s, const struct block *b, co
 		return;
 	uvmpi_mask_zero(&once);
 	uvmpi_mask_zero(&twice);
-	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
-		uvmpi_mask_and(&both, &once, &residency_at(s, at)->resident);
+	EACH_RESIDENCY(at, s, b) {
+		uvmpi_mask_and(&both, &once, &at->resident);
 		uvmpi_mask_or(&twice, &twice, &both);
-		uvmpi_mask_or(&once, &once, &residency_at(s, at)->resident);
+		uvmpi_mask_or(&once, &once, &at->resident);
 	}
 	uvmpi_mask_and(&twice, &twice, pages);
 	cold = cold_at(s, b->cold);
@@ -304,9 +300,9 @@ static void settle_residency(struct uvmp_service *s, const struct job *job, cons
 
 	uvmpi_mask_or(&residency->resident, &residency->resident, arrived);
 	uvmpi_mask_andnot(&moved, arrived, &job->duplicate);
-	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
-		if (residency_at(s, at)->proc != job->to)
-			uvmpi_depart(s, job->block, residency_at(s, at)->proc, &moved, DEPART_MOVED);
+	EACH_RESIDENCY(at, s, b) {
+		if (at->proc != job->to)
+			uvmpi_depart(s, job->block, at->proc, &moved, DEPART_MOVED);
 	}
 	recount_duplicates(s, b, arrived);
 	b->is_touched = true;

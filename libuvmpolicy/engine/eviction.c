@@ -184,10 +184,10 @@ static void leave(struct uvmp_service *s, const struct eviction *e, const uvmp_m
 		uvmpi_mask_and(&some, &e->copied, &gone);
 		uvmpi_mask_or(&cpu->resident, &cpu->resident, &some);
 	}
-	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
-		if (residency_at(s, at) != cpu)
-			uvmpi_depart(s, e->block, residency_at(s, at)->proc, &gone,
-			             residency_at(s, at)->proc == e->gpu ? DEPART_EVICTED : DEPART_MOVED);
+	EACH_RESIDENCY(at, s, b) {
+		if (at != cpu)
+			uvmpi_depart(s, e->block, at->proc, &gone,
+			             at->proc == e->gpu ? DEPART_EVICTED : DEPART_MOVED);
 	}
 	if (b->cold != 0)
 		uvmpi_mask_andnot(&cold_at(s, b->cold)->duplicated, &cold_at(s, b->cold)->duplicated, &gone);

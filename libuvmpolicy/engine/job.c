@@ -113,8 +113,8 @@ static void queue_throttle(struct uvmp_service *s, struct job *job, uint32_t pag
 static void find_alike(const struct uvmp_service *s, const struct block *b, uint32_t page, uvmp_mask *pages)
 {
 	uvmpi_mask_fill(pages);
-	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next)
-		uvmpi_mask_keep_same(pages, &residency_at(s, at)->resident, page);
+	EACH_RESIDENCY(at, s, b)
+		uvmpi_mask_keep_same(pages, &at->resident, page);
 	if (b->cold != 0)
 		uvmpi_mask_keep_same(pages, &cold_at(s, b->cold)->duplicated, page);
 }

@@ -5,25 +5,32 @@
 #include "queue_internal.h"
 #include "space_internal.h"
 
+/* Unmaps the pages of the set that the processor maps; *mapped: those. False: none. */
+static bool unmap(struct residency *p, const uvmp_mask *pages, uvmp_mask *mapped)
+{
+	uint64_t any = 0;
+
+	UVMPI_EACH_WORD(i)
+		any |= mapped->word[i] = (p->low.word[i] | p->high.word[i]) & pages->word[i];
+	if (any == 0)
+		return false;
+	uvmpi_residency_map(p, mapped, UVMP_RIGHT_NONE);
+	return true;
+}
+
 void uvmpi_mapping_unmap(struct uvmp_service *s, handle h, const uvmp_mask *pages, uint64_t except,
 			 struct reason reason)
 {
 	const struct block *b = block_at(s, h);
 	uvmp_mask mapped;
 
-	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
-		struct residency *residency = residency_at(s, at);
+	EACH_RESIDENCY(p, s, b) {
 		struct uvmp_action *a;
 
-		if ((except & BIT(residency->proc)) != 0)
+		if ((except & BIT(p->proc)) != 0 || !unmap(p, pages, &mapped))
 			continue;
-		residency_mapped(residency, &mapped);
-		uvmpi_mask_and(&mapped, &mapped, pages);
-		if (uvmpi_mask_is_empty(&mapped))
-			continue;
-		uvmpi_residency_map(residency, &mapped, UVMP_RIGHT_NONE);
 		a = uvmpi_queue(s, UVMP_ACTION_UNMAP, (enum uvmp_cause)reason.cause, h, &mapped);
-		a->to = residency->proc;
+		a->to = p->proc;
 		a->for_address = reason.for_address;
 	}
 }

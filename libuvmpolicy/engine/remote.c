@@ -47,9 +47,9 @@ static struct counters *counted(struct uvmp_service *s, struct block *b)
 
 static void weigh_block(struct uvmp_service *s, handle h)
 {
-	for (handle at = block_at(s, h)->residency; at != 0; at = residency_at(s, at)->next) {
+	EACH_RESIDENCY(at, s, block_at(s, h)) {
 		for (uint32_t page = 0; page < block_at(s, h)->pages; page += counter_pages(s))
-			uvmpi_memory_weigh(s, residency_at(s, at)->proc, h, page);
+			uvmpi_memory_weigh(s, at->proc, h, page);
 	}
 }
 
@@ -121,11 +121,11 @@ static void keep_staying(const struct uvmp_service *s, const struct block *b, ui
 		if (uvmpi_mask_region_any(pages, region) && migrates(s, gpu, c, leaf, 1, false))
 			uvmpi_mask_region_clear(pages, region);
 	}
-	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
-		if (residency_at(s, at)->proc == UVMP_CPU)
-			uvmpi_mask_and(pages, pages, &residency_at(s, at)->resident);
+	EACH_RESIDENCY(at, s, b) {
+		if (at->proc == UVMP_CPU)
+			uvmpi_mask_and(pages, pages, &at->resident);
 		else
-			uvmpi_mask_andnot(pages, pages, &residency_at(s, at)->resident);
+			uvmpi_mask_andnot(pages, pages, &at->resident);
 	}
 }
 

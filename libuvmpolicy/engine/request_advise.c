@@ -101,8 +101,7 @@ static uint64_t kept_at_home(const struct uvmp_service *s, uint32_t preferred)
 /* Each processor loses the pages that it maps but does not hold, if it is one of the set. */
 static void unmap_remote(struct uvmp_service *s, handle h, uint64_t procs)
 {
-	for (handle at = block_at(s, h)->residency; at != 0; at = residency_at(s, at)->next) {
-		const struct residency *place = residency_at(s, at);
+	EACH_RESIDENCY(place, s, block_at(s, h)) {
 		uvmp_mask pages;
 
 		residency_mapped(place, &pages);
@@ -130,8 +129,7 @@ static void collapse(struct uvmp_service *s, handle h)
 	if (b->cold == 0)
 		return;
 	duplicated = &cold_at(s, b->cold)->duplicated;
-	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
-		const struct residency *place = residency_at(s, at);
+	EACH_RESIDENCY(place, s, b) {
 		uvmp_mask lost = *duplicated;
 
 		for (uint32_t page = uvmp_mask_next_set(&lost, 0); page < UVMP_MASK_BITS;
@@ -170,8 +168,8 @@ static bool discard(struct uvmp_service *s, handle h)
 	cold = uvmpi_cold_make(s, b);
 	if (cold == NULL)
 		return false;
-	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next)
-		discard_place(s, h, residency_at(s, at), part, &cold->discarded);
+	EACH_RESIDENCY(at, s, b)
+		discard_place(s, h, at, part, &cold->discarded);
 	return true;
 }
 

@@ -73,8 +73,8 @@ void uvmpi_request_leave(struct uvmp_service *s)
 	uvmp_mask_zero(&pages);
 	uvmp_mask_region_set(&pages, uvmpi_request_part_of(s, b));
 	uvmpi_mapping_unmap(s, h, &pages, 0, because(UVMP_CAUSE_FREE));
-	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next)
-		uvmpi_depart(s, h, residency_at(s, at)->proc, &pages, DEPART_FREED);
+	EACH_RESIDENCY(at, s, b)
+		uvmpi_depart(s, h, at->proc, &pages, DEPART_FREED);
 	if (b->cold != 0) {
 		struct cold *cold = cold_at(s, b->cold);
 

@@ -10,8 +10,8 @@ static void free_block(struct uvmp_service *s, handle h)
 
 	uvmpi_request_all_pages(block_at(s, h), &pages);
 	uvmpi_mapping_unmap(s, h, &pages, 0, because(UVMP_CAUSE_FREE));
-	for (handle at = block_at(s, h)->residency; at != 0; at = residency_at(s, at)->next)
-		uvmpi_depart(s, h, residency_at(s, at)->proc, &pages, DEPART_FREED);
+	EACH_RESIDENCY(at, s, block_at(s, h))
+		uvmpi_depart(s, h, at->proc, &pages, DEPART_FREED);
 	if (uvmpi_request_give_memory(s, h))
 		return;
 	uvmpi_block_remove(s, h);

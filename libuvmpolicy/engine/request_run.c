@@ -55,9 +55,7 @@ struct uvmp_region uvmpi_request_part_of(const struct uvmp_service *s, const str
  */
 bool uvmpi_request_give_memory(struct uvmp_service *s, handle h)
 {
-	for (handle at = block_at(s, h)->residency; at != 0; at = residency_at(s, at)->next) {
-		const struct residency *place = residency_at(s, at);
-
+	EACH_RESIDENCY(place, s, block_at(s, h)) {
 		if (place->has_memory) {
 			uvmpi_memory_free(s, place->proc, h);
 			return true;

@@ -470,8 +470,8 @@ void uvmpi_block_shape(const struct uvmp_service *s, const struct block *b, stru
 /* Does the block have memory on a GPU? */
 static bool has_memory(const struct uvmp_service *s, const struct block *b)
 {
-	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next)
-		if (residency_at(s, at)->has_memory)
+	EACH_RESIDENCY(at, s, b)
+		if (at->has_memory)
 			return true;
 	return false;
 }
@@ -482,8 +482,8 @@ static handle take_upper(struct uvmp_service *s, const struct block *b, uvmp_add
 	handle h = take_block(s, b->range, address, b->pages - block_page(s, b, address));
 	bool is_full = h == 0;
 
-	for (handle at = b->residency; !is_full && at != 0; at = residency_at(s, at)->next)
-		is_full = uvmpi_residency_make(s, block_at(s, h), residency_at(s, at)->proc) == NULL;
+	for (struct residency *at = residency_first(s, b); !is_full && at != NULL; at = residency_next(s, at))
+		is_full = uvmpi_residency_make(s, block_at(s, h), at->proc) == NULL;
 	if (!is_full && b->cold != 0)
 		is_full = uvmpi_cold_make(s, block_at(s, h)) == NULL;
 	if (is_full && h != 0) {
@@ -508,8 +508,8 @@ static void split_block(struct uvmp_service *s, struct block *b, struct block *u
 {
 	uint32_t cut = b->pages - upper->pages;
 
-	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
-		struct residency *from = residency_at(s, at),
+	EACH_RESIDENCY(at, s, b) {
+		struct residency *from = at,
 		                 *to = uvmpi_residency_find(s, upper, from->proc);
 
 		move_pages(&from->resident, &to->resident, cut);
@@ -612,34 +612,20 @@ struct residency *uvmpi_residency_make(struct uvmp_service *s, struct block *b, 
 	return p;
 }
 
-void uvmpi_residency_map(struct residency *p, const uvmp_mask *pages, uint8_t right)
-{
-	if ((right & 1u) != 0)
-		uvmpi_mask_or(&p->low, &p->low, pages);
-	else
-		uvmpi_mask_andnot(&p->low, &p->low, pages);
-	if ((right & 2u) != 0)
-		uvmpi_mask_or(&p->high, &p->high, pages);
-	else
-		uvmpi_mask_andnot(&p->high, &p->high, pages);
-}
-
 uint64_t uvmpi_block_holders(const struct uvmp_service *s, const struct block *b, uint32_t page)
 {
 	uint64_t holders = 0;
 
-	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next)
-		holders |= (uint64_t)uvmp_mask_test(&residency_at(s, at)->resident, page)
-		           << residency_at(s, at)->proc;
+	EACH_RESIDENCY(at, s, b)
+		holders |= (uint64_t)uvmp_mask_test(&at->resident, page)
+		           << at->proc;
 	return holders;
 }
 
 void uvmpi_block_mapped(const struct uvmp_service *s, const struct block *b, uint32_t page, uint64_t right[3])
 {
 	right[0] = right[1] = right[2] = 0;
-	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
-		const struct residency *p = residency_at(s, at);
-
+	EACH_RESIDENCY(p, s, b) {
 		for (uint32_t i = 0; i < residency_right(p, page); i++)
 			right[i] |= (uint64_t)1 << p->proc;
 	}
@@ -649,8 +635,8 @@ void uvmpi_block_residents(struct uvmp_service *s, const struct block *b)
 {
 	for (uint32_t proc = 0; proc < s->processors.count; proc++)
 		uvmpi_mask_zero(&s->holders[proc]);
-	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next)
-		s->holders[residency_at(s, at)->proc] = residency_at(s, at)->resident;
+	EACH_RESIDENCY(at, s, b)
+		s->holders[at->proc] = at->resident;
 }
 
 /* -- queries -- */

@@ -58,18 +58,30 @@ static inline bool block_is_whole(const struct uvmp_service *s, const struct blo
 {
 	return b->pages == s->block_pages;
 }
+/* The states of a block on processors, in the order of its list; NULL: no more. */
+static inline struct residency *residency_or_null(const struct uvmp_service *s, handle h)
+{
+	return h != 0 ? residency_at(s, h) : NULL;
+}
+static inline struct residency *residency_first(const struct uvmp_service *s, const struct block *b)
+{
+	return residency_or_null(s, b->residency);
+}
+static inline struct residency *residency_next(const struct uvmp_service *s, const struct residency *p)
+{
+	return residency_or_null(s, p->next);
+}
+#define EACH_RESIDENCY(p, s, b) \
+	for (struct residency *p = residency_first(s, b); p != NULL; p = residency_next(s, p))
 /* The block on a processor; NULL: nothing there. */
 static inline struct residency *uvmpi_residency_find(const struct uvmp_service *s, const struct block *b,
 						     uint32_t proc)
 {
-	for (handle at = b->residency; at != 0;) {
-		struct residency *p = residency_at(s, at);
+	struct residency *p = residency_first(s, b);
 
-		if (p->proc == proc)
-			return p;
-		at = p->next;
-	}
-	return NULL;
+	while (p != NULL && p->proc != proc)
+		p = residency_next(s, p);
+	return p;
 }
 /* The same, made if need be; NULL: the arena is full. */
 struct residency *uvmpi_residency_make(struct uvmp_service *s, struct block *b, uint32_t proc);
@@ -102,7 +114,15 @@ static inline bool block_is_on_cpu(const struct uvmp_service *s, const struct bl
 /* Fills s->holders[0..processors.count) with the resident masks of the block. */
 void uvmpi_block_residents(struct uvmp_service *s, const struct block *b);
 /* Sets the right on all pages of the set. */
-void uvmpi_residency_map(struct residency *p, const uvmp_mask *pages, uint8_t right);
+static inline void uvmpi_residency_map(struct residency *p, const uvmp_mask *pages, uint8_t right)
+{
+	uint64_t low = 0u - (uint64_t)(right & 1u), high = 0u - (uint64_t)(right >> 1 & 1u);
+
+	UVMPI_EACH_WORD(i) {
+		p->low.word[i] = (p->low.word[i] & ~pages->word[i]) | (pages->word[i] & low);
+		p->high.word[i] = (p->high.word[i] & ~pages->word[i]) | (pages->word[i] & high);
+	}
+}
 /* Pages on which the processor has at least `right`. */
 static inline void residency_has(const struct residency *p, uint8_t right, uvmp_mask *pages)
 {
