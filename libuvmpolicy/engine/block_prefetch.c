@@ -65,54 +65,77 @@ static uint32_t counted_faults(const struct job *job)
 	return job->is_retry || job->is_follow ? NO_INDEX : uvmpi_mask_weight(&job->faulted);
 }
 
-/* What else should arrive on to? The answer is in job->hint. */
-static void ask_prefetcher(struct uvmp_service *s, struct job *job, uint32_t to)
+/* The pages that count as faulted for the prefetcher: only the driver's takes pages that are there already for faulted
+ * ones. `some` is memory for them. */
+static const uvmp_mask *faulted_for(const struct uvmp_prefetch_traits *traits, const struct job *job,
+				    const struct residency *residency, uvmp_mask *some)
 {
+	if (traits->is_driver || residency == NULL)
+		return &job->faulted;
+	uvmpi_mask_andnot(some, &job->faulted, &residency->resident);
+	return some;
+}
+
+static void fill_block_facts(const struct uvmp_service *s, const struct block *b,
+			     struct uvmp_prefetch_facts *facts)
+{
+	const struct range *range = range_of(s, b);
+
+	facts->has_preferred = range->preferred != UVMP_PROC_NONE;
+	facts->preferred = range->preferred;
+	facts->is_first_touch = !is_resident_anywhere(s, b);
+	facts->range_first = (b->start - range->start) >> s->page_shift;
+	facts->range_pages = ((range->last - range->start) >> s->page_shift) + 1u;
+	facts->thrashing = NULL;
+	if (b->thrash != 0 && !uvmpi_mask_is_empty(&thrash_at(s, b->thrash)->block.thrashing))
+		facts->thrashing = &thrash_at(s, b->thrash)->block.thrashing;
+	uvmpi_block_shape(s, b, &facts->block);
+}
+
+static struct uvmp_prefetch_hint no_hint(void)
+{
+	return (struct uvmp_prefetch_hint){.to = UVMP_PROC_NONE, .follow = UVMP_PAGE_NONE};
+}
+
+/* What else should arrive on `to`? The answer is in job->hint. False: the prefetcher was not asked. */
+static bool ask_prefetcher(struct uvmp_service *s, struct job *job, uint32_t to)
+{
+	const struct uvmp_prefetch_traits *traits = uvmpi_prefetch_traits(s);
 	struct block *b = block_at(s, job->block);
-	struct range *range = range_of(s, b);
 	const struct residency *residency = uvmpi_residency_find(s, b, to);
-	struct uvmp_prefetch_params params = s->tuned.prefetch;
-	uvmp_mask faulted = job->faulted, mapped;
+	struct uvmp_prefetch_params params;
 	struct uvmp_prefetch_state state = {
 		.last_proc = b->last_proc, .faults = b->faults, .random = &s->random};
-	struct uvmp_prefetch_facts facts = {.faulted = &faulted,
-					    .resident = residency ? &residency->resident : NULL,
+	struct uvmp_prefetch_facts facts = {.resident = residency ? &residency->resident : NULL,
 					    .to = to,
-					    .has_preferred = range->preferred != UVMP_PROC_NONE,
-					    .preferred = range->preferred,
-					    .is_first_touch = !is_resident_anywhere(s, b),
-					    .range_first = (b->start - range->start) >> s->page_shift,
-					    .range_pages =
-						    ((range->last - range->start) >> s->page_shift) + 1u,
 					    .utlbs = job->utlbs,
 					    .is_follow = job->is_follow};
+	uvmp_mask faulted, mapped;
 
-	if (uvmpi_prefetch_traits(s)->is_off)
-		return;
+	if (traits->is_off)
+		return false;
+	facts.faulted = faulted_for(traits, job, residency, &faulted);
+	facts.faulted_region = uvmpi_mask_bounds(facts.faulted);
 	job->present = residency ? uvmpi_mask_weight(&residency->resident) : 0;
-	if (!uvmpi_prefetch_traits(s)->is_driver &&
-	    residency) /* only the driver's takes pages that are there already for faulted ones */
-		uvmpi_mask_andnot(&faulted, &faulted, &residency->resident);
-	if (!job->is_follow && uvmpi_mask_is_empty(&faulted))
-		return;
-	facts.faulted_region = uvmpi_mask_bounds(&faulted);
-	uvmpi_block_shape(s, b, &facts.block);
-	if (b->thrash != 0 && !uvmpi_mask_is_empty(&thrash_at(s, b->thrash)->block.thrashing))
-		facts.thrashing = &thrash_at(s, b->thrash)->block.thrashing;
+	if (!job->is_follow && uvmp_region_is_empty(facts.faulted_region))
+		return false;
+	fill_block_facts(s, b, &facts);
 	if (to == UVMP_CPU && residency) {
 		residency_mapped(residency, &mapped);
 		facts.cpu_read_mapped = &mapped;
 	}
-	if (uvmpi_prefetch_has_tree(s))
+	if (traits->has_tree)
 		state.tree = tree_of(s, b);
 	uvmpi_prefetch_states_give(s, b, b->range, to, &state);
+	params = s->tuned.prefetch;
 	if (s->adapt.is_on && !uvmpi_adapt_tune(s, job->block, to, counted_faults(job), &params))
-		return;
+		return false;
 	if (uvmp_prefetch_decide(&params, &facts, &state, &job->hint) != UVMP_OK)
-		job->hint = (struct uvmp_prefetch_hint){.to = UVMP_PROC_NONE, .follow = UVMP_PAGE_NONE};
+		job->hint = no_hint();
 	uvmpi_runtime_log(s, b, job->hint.basic_blocks);
 	b->last_proc = (uint8_t)state.last_proc;
 	b->faults = state.faults;
+	return true;
 }
 
 static void add_prefetched(struct uvmp_service *s, struct job *job, uint32_t to)
@@ -147,10 +170,8 @@ void uvmpi_block_prefetch(struct uvmp_service *s, struct job *job)
 			uvmpi_mask_zero(&s->prefetched);
 		return;
 	}
-	if (!job->is_retry || traits->may_repeat) {
-		job->hint = (struct uvmp_prefetch_hint){.to = UVMP_PROC_NONE, .follow = UVMP_PAGE_NONE};
-		ask_prefetcher(s, job, to);
-	}
+	if ((!job->is_retry || traits->may_repeat) && !ask_prefetcher(s, job, to))
+		job->hint = no_hint();
 	add_prefetched(s, job, to);
 }
 

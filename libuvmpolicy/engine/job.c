@@ -34,42 +34,59 @@ void uvmpi_job_clear(struct job *job, handle block, uint32_t requester)
 	job->status = job->error = UVMP_OK;
 }
 
-static void set_bit(uint64_t *word, uint64_t bit, bool is_set)
+/* Sets the bit, or clears it. */
+static inline void put_bit(uint64_t *word, uint64_t bit, uint32_t is_set)
 {
 	*word = (*word & ~bit) | (bit & (0u - (uint64_t)is_set));
 }
 
-void uvmpi_job_add(struct job *job, uint32_t page, uint32_t to, enum uvmp_access access, bool is_duplicate)
+static inline void add_page(struct job *job, uint32_t page, uint32_t to, enum uvmp_access access, bool is_duplicate)
 {
 	uint64_t bit = (uint64_t)1 << (page % 64u);
 	uint32_t word = page / 64u;
 
-	for (uint32_t i = 0; i < 3u; i++)
-		set_bit(&job->access[i].word[word], bit, ((uint32_t)access >> i & 1u) != 0);
+	put_bit(&job->access[0].word[word], bit, (uint32_t)access & 1u);
+	put_bit(&job->access[1].word[word], bit, (uint32_t)access >> 1 & 1u);
+	put_bit(&job->access[2].word[word], bit, (uint32_t)access >> 2 & 1u);
+	put_bit(&job->duplicate.word[word], bit, is_duplicate); /* of two verdicts the last: what is written has one home */
+	job->arrive[to].word[word] |= bit;
 	job->destinations |= BIT(to);
 	job->used |= BIT(to);
-	job->arrive[to].word[word] |= bit;
-	set_bit(&job->duplicate.word[word], bit, is_duplicate); /* of two verdicts the last: what is written has one home */
+}
+
+void uvmpi_job_add(struct job *job, uint32_t page, uint32_t to, enum uvmp_access access, bool is_duplicate)
+{
+	add_page(job, page, to, access, is_duplicate);
+}
+
+/* Adds the pages that are duplicated. */
+static void add_duplicated(uvmp_mask *to, const uvmp_mask *pages, const uvmp_mask *duplicated)
+{
+	UVMPI_EACH_WORD(i)
+		to->word[i] |= pages->word[i] & duplicated->word[i];
 }
 
 void uvmpi_job_add_prefetched(const struct uvmp_service *s, struct job *job, const uvmp_mask *pages,
 			      uint32_t to, uint8_t duplication)
 {
 	const struct block *b = block_at(s, job->block);
-	uvmp_mask some;
+	uvmp_mask *arrive = &job->arrive[to];
 
-	for (uint32_t bit = 0; bit < 3u; bit++) /* UVMP_ACCESS_PREFETCH is 0 */
-		uvmpi_mask_andnot(&job->access[bit], &job->access[bit], pages);
 	job->destinations |= BIT(to);
 	job->used |= BIT(to);
-	uvmpi_mask_or(&job->arrive[to], &job->arrive[to], pages);
-	uvmpi_mask_andnot(&job->duplicate, &job->duplicate, pages);
-	if (duplication == UVMP_DUPLICATION_ENABLED) {
-		uvmpi_mask_or(&job->duplicate, &job->duplicate, pages);
-	} else if (duplication == UVMP_DUPLICATION_UNSET && b->cold != 0) {
-		uvmpi_mask_and(&some, pages, &cold_at(s, b->cold)->duplicated);
-		uvmpi_mask_or(&job->duplicate, &job->duplicate, &some);
+	UVMPI_EACH_WORD(i) {
+		uint64_t others = ~pages->word[i];
+
+		arrive->word[i] |= pages->word[i];
+		job->access[0].word[i] &= others; /* UVMP_ACCESS_PREFETCH is 0 */
+		job->access[1].word[i] &= others;
+		job->access[2].word[i] &= others;
+		job->duplicate.word[i] &= others;
 	}
+	if (duplication == UVMP_DUPLICATION_ENABLED)
+		uvmpi_mask_or(&job->duplicate, &job->duplicate, pages);
+	else if (duplication == UVMP_DUPLICATION_UNSET && b->cold != 0)
+		add_duplicated(&job->duplicate, pages, &cold_at(s, b->cold)->duplicated);
 }
 
 /* Destination of one page [driver: residency-choice]; pin: the hint's target or UVMP_PROC_NONE. */
@@ -172,8 +189,8 @@ bool uvmpi_job_add_fault(struct uvmp_service *s, struct job *job, uint32_t page,
 		select_place(s, job, page, accesses, pin, &own);
 		place = &own;
 	}
-	uvmpi_job_add(job, page, place->to, access,
-		      place->is_duplicate && (job->operation != UVMP_OPERATION_ACCESS_COUNTER ||
-					      !s->policy.quirks)); /* [driver: counter-ignores-duplication] */
+	add_page(job, page, place->to, access,
+		 place->is_duplicate && (job->operation != UVMP_OPERATION_ACCESS_COUNTER ||
+					 !s->policy.quirks)); /* [driver: counter-ignores-duplication] */
 	return true;
 }

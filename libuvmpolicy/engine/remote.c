@@ -131,16 +131,13 @@ static void keep_staying(const struct uvmp_service *s, const struct block *b, ui
 
 /* -- faults -- */
 
-bool uvmpi_remote_keeps(struct uvmp_service *s, handle h, uint32_t gpu, uint32_t page, enum uvmp_access access)
+bool uvmpi_remote_keeps_counted(struct uvmp_service *s, handle h, uint32_t gpu, uint32_t page,
+				enum uvmp_access access)
 {
+	struct block *b = block_at(s, h);
+	struct counters *c = uvmpi_counters_make(s, b);
 	bool is_write = access >= UVMP_ACCESS_WRITE;
-	struct counters *c;
-	struct block *b;
 
-	if (!remote_is_counting(s))
-		return false;
-	b = block_at(s, h);
-	c = uvmpi_counters_make(s, b);
 	if (c == NULL)
 		return false;
 	record(s, c, page, is_write);

@@ -11,8 +11,15 @@ static inline bool remote_is_counting(const struct uvmp_service *s)
 }
 /* Counts an access of the GPU to a page that it holds or maps. A page on the CPU may become hot. */
 void uvmpi_remote_use(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page, bool is_write);
-/* Counts a serviced fault of the GPU. True: the page stays on the CPU. */
-bool uvmpi_remote_keeps(struct uvmp_service *s, handle block, uint32_t gpu, uint32_t page, enum uvmp_access access);
+/* Counts a serviced fault of the GPU. True: the page stays on the CPU. Accesses are counted. */
+bool uvmpi_remote_keeps_counted(struct uvmp_service *s, handle block, uint32_t gpu, uint32_t page,
+				enum uvmp_access access);
+/* The same; without counting, no page stays. */
+static inline bool uvmpi_remote_keeps(struct uvmp_service *s, handle block, uint32_t gpu, uint32_t page,
+				      enum uvmp_access access)
+{
+	return remote_is_counting(s) && uvmpi_remote_keeps_counted(s, block, gpu, page, access);
+}
 /* Queues MAP for these pages, and for all other pages of the block that would stay, except arriving pages. */
 void uvmpi_remote_map(struct uvmp_service *s, handle block, uint32_t gpu, const uvmp_mask *remote,
 		      const uvmp_mask *arriving);
