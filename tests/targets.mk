@@ -133,3 +133,13 @@ bench: $(BUILD)/bench $(BUILD)/bench-pager $(BUILD)/bench-store $(BUILD)/uvmsim
 	@sh tests/bench/speed.sh $(BUILD) $(if $(BENCH_SHORT),instructions)
 	@sh tests/bench/pager.sh $(BUILD) $(or $(BENCH_PAGER),$(if $(BENCH_SHORT),latency scan))
 	@$(if $(BENCH_SHORT),,$(BUILD)/bench-store)
+
+## make profile    the functions that take most instructions (callgrind): of the engine, and of a simulated run; CASE=: of that case
+profile: $(BUILD)/bench $(BUILD)/uvmsim
+	@sh tests/deps.sh bench
+	@sh tests/bench/profile.sh $(BUILD) $(CASE)
+
+## make scale      nanoseconds per fault from 256 MiB to 64 GiB, for every prefetcher and every order of eviction, in about half an
+##                 hour; SCALE_SIZES='256m 1g': these footprints
+scale: $(BUILD)/bench $(BUILD)/uvmsim
+	@sh tests/bench/scale.sh $(BUILD)
