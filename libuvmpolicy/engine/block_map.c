@@ -116,6 +116,9 @@ static void begin_classes(const struct uvmp_service *s, const struct job *job, c
 {
 	unclassified->pages = *pages;
 	unclassified->are_mapped = false;
+	/* pages that migrated lost all mappings when they were copied */
+	if (uvmpi_mask_is_subset(pages, &job->migrated) && !uvmpi_mask_intersects(pages, &job->duplicate))
+		return;
 	EACH_RESIDENCY(p, s, block_at(s, job->block)) {
 		uint64_t any = 0;
 
@@ -246,15 +249,11 @@ static bool gains(const struct uvmp_service *s, const struct residency *residenc
 		  uvmp_mask *gain)
 {
 	const uvmp_mask *pages = wanted(s, proc, want_right(right));
-	uvmp_mask has;
 
 	if (pages == NULL)
 		return false;
 	*gain = *pages;
-	if (residency == NULL)
-		return true;
-	residency_has(residency, right, &has);
-	return uvmpi_mask_andnot_any(gain, gain, &has);
+	return residency == NULL || residency_without(residency, right, gain);
 }
 
 static void queue_map(struct uvmp_service *s, const struct job *job, struct residency *residency, uint8_t right,

@@ -218,22 +218,21 @@ static struct block_need copy(struct uvmp_service *s, struct job *job)
 /* Which pages are still on more than one processor? `allocate` has made cold state for new ones. */
 static void recount_duplicates(struct uvmp_service *s, const struct block *b, const uvmp_mask *pages)
 {
-	uvmp_mask once, twice, both;
-	struct cold *cold;
+	uvmp_mask once, twice, *duplicated;
 
 	if (b->cold == 0)
 		return;
 	uvmpi_mask_zero(&once);
 	uvmpi_mask_zero(&twice);
-	EACH_RESIDENCY(at, s, b) {
-		uvmpi_mask_and(&both, &once, &at->resident);
-		uvmpi_mask_or(&twice, &twice, &both);
-		uvmpi_mask_or(&once, &once, &at->resident);
+	EACH_RESIDENCY(p, s, b) {
+		UVMPI_EACH_WORD(i) {
+			twice.word[i] |= once.word[i] & p->resident.word[i];
+			once.word[i] |= p->resident.word[i];
+		}
 	}
-	uvmpi_mask_and(&twice, &twice, pages);
-	cold = cold_at(s, b->cold);
-	uvmpi_mask_andnot(&cold->duplicated, &cold->duplicated, pages);
-	uvmpi_mask_or(&cold->duplicated, &cold->duplicated, &twice);
+	duplicated = &cold_at(s, b->cold)->duplicated;
+	UVMPI_EACH_WORD(i)
+		duplicated->word[i] = (duplicated->word[i] & ~pages->word[i]) | (twice.word[i] & pages->word[i]);
 }
 
 /* One event for each run of pages with one source and one cause. */
@@ -263,21 +262,14 @@ static void tell_runs(struct uvmp_service *s, const struct job *job, const uvmp_
 	}
 }
 
-/* Duplicates come first. */
-static void tell_migrations(struct uvmp_service *s, const struct job *job, const uvmp_mask *arrived)
+/* Tells the detector of the arrived pages that have a source. */
+static void tell_sources(struct uvmp_service *s, const struct job *job, const uvmp_mask *pages, bool is_copy)
 {
-	uvmp_mask copied, moved, some;
+	uvmp_mask some;
 
-	if (!uvmpi_thrashing_listens(s, job->block, job->to))
-		return;
-	uvmpi_mask_and(&copied, arrived, &job->duplicate);
-	uvmpi_mask_andnot(&moved, arrived, &job->duplicate);
-	for (uint64_t left = job->sources; left != 0; left &= left - 1u)
-		if (uvmpi_mask_and_any(&some, &copied, &job->arrived_from[lowest_bit(left)]))
-			tell_runs(s, job, &some, true);
-	for (uint64_t left = job->sources; left != 0; left &= left - 1u)
-		if (uvmpi_mask_and_any(&some, &moved, &job->arrived_from[lowest_bit(left)]))
-			tell_runs(s, job, &some, false);
+	for (uint64_t sources = job->sources; sources != 0; sources &= sources - 1u)
+		if (uvmpi_mask_and_any(&some, pages, &job->arrived_from[lowest_bit(sources)]))
+			tell_runs(s, job, &some, is_copy);
 }
 
 /* The controllers hear which pages have arrived, which of these were faulted on, and which of those are new. */
@@ -292,43 +284,65 @@ static void report_arrival(struct uvmp_service *s, const struct job *job, const 
 	uvmpi_adapt_arrived(s, job->to, job->block, arrived, &faulted, &missed);
 }
 
-static void settle_residency(struct uvmp_service *s, const struct job *job, const uvmp_mask *arrived)
+/* Pages that are on the destination now, and whether other holders keep them. */
+struct arrived {
+	uvmp_mask all, copied, moved;
+};
+
+/* Makes the pages resident on the destination. An eviction ahead may have taken older pages of this block away. */
+static void arrive(struct job *job, struct residency *to, struct arrived *arrived)
+{
+	const uvmp_mask *wanted = &job->arrive[job->to];
+
+	UVMPI_EACH_WORD(i) {
+		uint64_t migrated = job->migrated.word[i] & ~job->failed.word[i];
+		uint64_t all = (wanted->word[i] & to->resident.word[i]) | migrated;
+
+		job->migrated.word[i] = migrated;
+		to->resident.word[i] |= all;
+		arrived->all.word[i] = all;
+		arrived->copied.word[i] = all & job->duplicate.word[i];
+		arrived->moved.word[i] = all & ~job->duplicate.word[i];
+	}
+}
+
+static void tell_migrations(struct uvmp_service *s, const struct job *job, const struct arrived *arrived)
+{
+	if (!uvmpi_thrashing_listens(s, job->block, job->to))
+		return;
+	tell_sources(s, job, &arrived->copied, true);
+	tell_sources(s, job, &arrived->moved, false);
+}
+
+static void settle_residency(struct uvmp_service *s, const struct job *job, const struct arrived *arrived)
 {
 	struct block *b = block_at(s, job->block);
-	struct residency *residency = uvmpi_residency_find(s, b, job->to);
-	uvmp_mask moved;
 
-	uvmpi_mask_or(&residency->resident, &residency->resident, arrived);
-	uvmpi_mask_andnot(&moved, arrived, &job->duplicate);
-	EACH_RESIDENCY(at, s, b) {
-		if (at->proc != job->to)
-			uvmpi_depart(s, job->block, at->proc, &moved, DEPART_MOVED);
+	EACH_RESIDENCY(p, s, b) {
+		if (p->proc != job->to)
+			uvmpi_depart(s, job->block, p, &arrived->moved, DEPART_MOVED);
 	}
-	recount_duplicates(s, b, arrived);
+	recount_duplicates(s, b, &arrived->all);
 	b->is_touched = true;
 	if (job->to == UVMP_CPU)
 		return;
-	uvmpi_memory_used(s, job->to, job->block, arrived,
+	uvmpi_memory_used(s, job->to, job->block, &arrived->all,
 			  job->cause == UVMP_CAUSE_DEMAND && !job->is_follow);
 	uvmpi_memory_abandon(s, job->to, job->block, &job->failed);
 	if (s->adapt.is_on)
-		report_arrival(s, job, arrived);
+		report_arrival(s, job, &arrived->all);
 }
 
 static void commit(struct uvmp_service *s, struct job *job)
 {
-	const struct residency *residency = uvmpi_residency_find(s, block_at(s, job->block), job->to);
-	uvmp_mask arrived;
+	struct arrived arrived;
 
-	/* an eviction ahead may have taken older pages of this block away */
-	uvmpi_mask_andnot(&job->migrated, &job->migrated, &job->failed);
-	uvmpi_mask_and(&arrived, &job->arrive[job->to], &residency->resident);
-	uvmpi_mask_or(&arrived, &arrived, &job->migrated);
+	arrive(job, uvmpi_residency_find(s, block_at(s, job->block), job->to), &arrived);
 	tell_migrations(s, job, &arrived);
 	settle_residency(s, job, &arrived);
 	job->phase = JOB_MAPPED;
 	if (job->may_map && job->error == UVMP_OK)
-		uvmpi_block_map(s, job, &arrived);
+		uvmpi_block_map(s, job, &arrived.all);
 }
 
 static void next_destination(struct job *job)

@@ -4,20 +4,26 @@
 #include "memory_internal.h"
 #include "space_internal.h"
 
-void uvmpi_depart(struct uvmp_service *s, handle h, uint32_t proc, const uvmp_mask *pages,
-                  enum departure departure)
+/* Removes the pages from the set; *gone: those that it held. False: none. */
+static bool take_out(uvmp_mask *set, const uvmp_mask *pages, uvmp_mask *gone)
 {
-	struct block *b = block_at(s, h);
-	struct residency *place = uvmpi_residency_find(s, b, proc);
+	uint64_t any = 0;
+
+	UVMPI_EACH_WORD(i) {
+		any |= gone->word[i] = set->word[i] & pages->word[i];
+		set->word[i] &= ~pages->word[i];
+	}
+	return any != 0;
+}
+
+void uvmpi_depart(struct uvmp_service *s, handle h, struct residency *from, const uvmp_mask *pages,
+		  enum departure departure)
+{
 	uvmp_mask gone;
 
-	uvmpi_mask_and(&gone, &place->resident, pages);
-	if (uvmpi_mask_is_empty(&gone))
-		return;
-	uvmpi_mask_andnot(&place->resident, &place->resident, &gone);
-	if (proc == UVMP_CPU)
+	if (!take_out(&from->resident, pages, &gone) || from->proc == UVMP_CPU)
 		return;
 	if (s->adapt.is_on)
-		uvmpi_adapt_left(s, proc, h, &gone, departure == DEPART_EVICTED);
-	uvmpi_memory_left(s, proc, h, &gone, departure == DEPART_FREED);
+		uvmpi_adapt_left(s, from->proc, h, &gone, departure == DEPART_EVICTED);
+	uvmpi_memory_left(s, from->proc, h, &gone, departure == DEPART_FREED);
 }

@@ -9,8 +9,8 @@ enum departure {
 	DEPART_EVICTED, /* the memory was chosen as victim */
 	DEPART_FREED	/* with the range: the block gives its memory up next (uvmpi_memory_free) */
 };
-/* The pages are not resident on `proc` any longer: residency, memory and controllers follow. */
-void uvmpi_depart(struct uvmp_service *s, handle block, uint32_t proc, const uvmp_mask *pages,
+/* The pages leave the processor `from`: residency, memory and controllers follow. */
+void uvmpi_depart(struct uvmp_service *s, handle block, struct residency *from, const uvmp_mask *pages,
 		  enum departure departure);
 
 #endif

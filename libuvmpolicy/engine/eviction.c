@@ -186,7 +186,7 @@ static void leave(struct uvmp_service *s, const struct eviction *e, const uvmp_m
 	}
 	EACH_RESIDENCY(at, s, b) {
 		if (at != cpu)
-			uvmpi_depart(s, e->block, at->proc, &gone,
+			uvmpi_depart(s, e->block, at, &gone,
 			             at->proc == e->gpu ? DEPART_EVICTED : DEPART_MOVED);
 	}
 	if (b->cold != 0)

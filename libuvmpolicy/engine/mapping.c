@@ -74,27 +74,44 @@ static uint8_t remote_right(const struct uvmp_service *s, const struct block *b,
 	return (uint8_t)minimum(best, range_of(s, b)->right);
 }
 
+/* The pages of the set with the holders and the rights of `page`: they are decided alike. */
+static void find_alike(const struct uvmp_service *s, const struct block *b, const uvmp_mask *pages, uint32_t page,
+		       uvmp_mask *alike)
+{
+	*alike = *pages;
+	EACH_RESIDENCY(p, s, b) {
+		uvmpi_mask_keep_same(alike, &p->resident, page);
+		uvmpi_mask_keep_same(alike, &p->low, page);
+		uvmpi_mask_keep_same(alike, &p->high, page);
+	}
+}
+
 /* The pages, among those that lie closest on `holder`, on which `proc` gains each right, up to `most`. */
 static bool gains_remote(const struct uvmp_service *s, const struct block *b, const uvmp_mask *pages,
 			 uint32_t proc, uint32_t holder, uint8_t most, uvmp_mask gain[3])
 {
 	const struct residency *residency = uvmpi_residency_find(s, b, proc);
+	uvmp_mask left = *pages, class;
 	bool any = false;
 
+	if (uvmpi_residency_find(s, b, holder) == NULL)
+		return false;
 	for (int i = 0; i < 3; i++)
 		uvmpi_mask_zero(&gain[i]);
-	for (uint32_t page = uvmpi_mask_next_set(pages, 0); page < UVMP_MASK_BITS;
-	     page = uvmpi_mask_next_set(pages, page + 1)) {
+	for (uint32_t page = uvmpi_mask_next_set(&left, 0); page < UVMP_MASK_BITS;
+	     page = uvmpi_mask_next_set(&left, page)) {
 		uint64_t holders = uvmpi_block_holders(s, b, page);
 		uint8_t right;
 
+		find_alike(s, b, &left, page, &class);
+		uvmpi_mask_andnot(&left, &left, &class);
 		if ((holders & BIT(proc)) != 0 ||
 		    uvmpi_closest_processor(&s->processors, proc, holders) != holder)
 			continue;
 		right = (uint8_t)minimum(most, remote_right(s, b, page, proc, holder));
 		if (right <= residency_right_or_none(residency, page))
 			continue;
-		uvmp_mask_set(&gain[right - 1], page);
+		uvmpi_mask_or(&gain[right - 1], &gain[right - 1], &class);
 		any = true;
 	}
 	return any;

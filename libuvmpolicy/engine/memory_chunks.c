@@ -295,11 +295,11 @@ static void announce(struct uvmp_service *s, uint32_t gpu, handle block, const s
 		if (pin->is_known || pin->gpu != gpu || pin->block != block)
 			continue;
 		region = chunk_pages(s, b, pin->first);
-		if (!uvmpi_mask_region_any(arriving->pages, region))
-			continue;
-		pin->is_known = true;
 		uvmpi_mask_zero(&whole);
 		uvmpi_mask_region_set(&whole, region);
+		if (!uvmpi_mask_intersects(arriving->pages, &whole))
+			continue;
+		pin->is_known = true;
 		a = uvmpi_queue(s, UVMP_ACTION_ALLOCATE,
 				uvmpi_mask_intersects(&whole, arriving->faulted)
 					? (enum uvmp_cause)arriving->cause

@@ -137,7 +137,7 @@ static void collapse(struct uvmp_service *s, handle h)
 			if (is_keeper(s, b, page, place->proc))
 				uvmp_mask_clear(&lost, page);
 		uvmpi_mapping_unmap(s, h, &lost, ~BIT(place->proc), because(UVMP_CAUSE_HINT));
-		uvmpi_depart(s, h, place->proc, &lost, DEPART_MOVED);
+		uvmpi_depart(s, h, place, &lost, DEPART_MOVED);
 	}
 	uvmp_mask_zero(duplicated);
 }

@@ -74,7 +74,7 @@ void uvmpi_request_leave(struct uvmp_service *s)
 	uvmp_mask_region_set(&pages, uvmpi_request_part_of(s, b));
 	uvmpi_mapping_unmap(s, h, &pages, 0, because(UVMP_CAUSE_FREE));
 	EACH_RESIDENCY(at, s, b)
-		uvmpi_depart(s, h, at->proc, &pages, DEPART_FREED);
+		uvmpi_depart(s, h, at, &pages, DEPART_FREED);
 	if (b->cold != 0) {
 		struct cold *cold = cold_at(s, b->cold);
 

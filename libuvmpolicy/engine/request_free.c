@@ -11,7 +11,7 @@ static void free_block(struct uvmp_service *s, handle h)
 	uvmpi_request_all_pages(block_at(s, h), &pages);
 	uvmpi_mapping_unmap(s, h, &pages, 0, because(UVMP_CAUSE_FREE));
 	EACH_RESIDENCY(at, s, block_at(s, h))
-		uvmpi_depart(s, h, at->proc, &pages, DEPART_FREED);
+		uvmpi_depart(s, h, at, &pages, DEPART_FREED);
 	if (uvmpi_request_give_memory(s, h))
 		return;
 	uvmpi_block_remove(s, h);

@@ -123,15 +123,19 @@ static inline void uvmpi_residency_map(struct residency *p, const uvmp_mask *pag
 		p->high.word[i] = (p->high.word[i] & ~pages->word[i]) | (pages->word[i] & high);
 	}
 }
-/* Pages on which the processor has at least `right`. */
-static inline void residency_has(const struct residency *p, uint8_t right, uvmp_mask *pages)
+/* Removes the pages on which the processor has at least `right`; false: no page is left. */
+static inline bool residency_without(const struct residency *p, uint8_t right, uvmp_mask *pages)
 {
-	if (right == UVMP_RIGHT_READ)
-		uvmpi_mask_or(pages, &p->low, &p->high);
-	else if (right == UVMP_RIGHT_READ_WRITE)
-		*pages = p->high;
-	else
-		uvmpi_mask_and(pages, &p->low, &p->high);
+	/* READ: low or high; READ_WRITE: high; all: low and high */
+	uint64_t low_alone = right == UVMP_RIGHT_READ ? UVMPI_ALL_ONES : 0;
+	uint64_t high_alone = right == UVMP_RIGHT_READ_WRITE_ATOMIC ? 0 : UVMPI_ALL_ONES, any = 0;
+
+	UVMPI_EACH_WORD(i) {
+		uint64_t low = p->low.word[i], high = p->high.word[i];
+
+		any |= pages->word[i] &= ~((high & (low | high_alone)) | (low & low_alone));
+	}
+	return any != 0;
 }
 /* Pages that are mapped at all. */
 static inline void residency_mapped(const struct residency *p, uvmp_mask *pages)
