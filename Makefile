@@ -16,6 +16,9 @@ ERROR := $(if $(WERROR),-Werror)
 BASE  := -std=c11 -Iinclude -MMD -MP
 # The core runs where there is no libc and no FPU: kernels, firmware, simulators.
 NOFPU := $(if $(filter x86_64-% i%86-% aarch64-%,$(shell $(CC) -dumpmachine)),-mgeneral-regs-only)
+# GCC clears and copies structures with rep stos and rep movs, which take longer to start than to store 256 bytes.
+strategy := unrolled_loop:256:noalign,libcall:-1:noalign
+NOREP := $(shell f='-mmemset-strategy=$(strategy) -mmemcpy-strategy=$(strategy)'; $(CC) $$f -c -xc /dev/null -o /dev/null 2>/dev/null && echo $$f)
 CORE  := $(BASE) $(WARN) -U_FORTIFY_SOURCE -ffreestanding -fvisibility=hidden -fPIC
 HOST  := $(BASE) $(WARN) -D_GNU_SOURCE -Iadapters/common -Iadapters/simulator -Iadapters/userspace -Ilibuvmpolicy -Itests -I$(BUILD) -DUVMSIM_VERSION='"$(VERSION)"'
 HAVE_ZSTD := $(shell printf '\043include <zstd.h>\nint main(void){return (int)ZSTD_versionNumber();}' | \
@@ -62,7 +65,7 @@ clean: ; rm -rf $(BUILD)
 kinds := rel fast san tsan cov fuzzed
 zstd_users := $(sort $(shell grep -l HAVE_ZSTD $(sim) $(pager) $(tests)))
 lib_users  := $(shell grep -l UVMP_LIBDIR $(runner))
-flags      := $(CC) $(CPPFLAGS) $(CFLAGS) $(CORE) $(NOFPU) $(filter-out -I$(BUILD),$(HOST)) $(SAN) $(TSAN) $(COV) $(FUZZ) $(MSAN)
+flags      := $(CC) $(CPPFLAGS) $(CFLAGS) $(CORE) $(NOFPU) $(NOREP) $(filter-out -I$(BUILD),$(HOST)) $(SAN) $(TSAN) $(COV) $(FUZZ) $(MSAN)
 zstd_flags := $(if $(HAVE_ZSTD),-DHAVE_ZSTD)
 lib_flags  := -DUVMP_LIBDIR='"$(shell realpath -ms --relative-to='$(BINDIR)' '$(LIBDIR)')"'
 link_flags := $(LDFLAGS)
@@ -75,7 +78,7 @@ $(foreach k,$(kinds),$(foreach u,zstd lib,$(eval $(call obj,$(k),$($(u)_users)):
 compile = @mkdir -p $(@D); $(if $(V),set -x;) $(CC) $(ERROR) $(CPPFLAGS)
 link    = @$(if $(V),set -x;) $(CC) $(LDFLAGS)
 $(BUILD)/rel/libuvmpolicy/%.o: libuvmpolicy/%.c $(BUILD)/flags
-	$(compile) $(CORE) $(CFLAGS) $(NOFPU) -Wframe-larger-than=1024 -c $< -o $@
+	$(compile) $(CORE) $(CFLAGS) $(NOFPU) $(NOREP) -Wframe-larger-than=1024 -c $< -o $@
 $(BUILD)/fast/libuvmpolicy/%.o: libuvmpolicy/%.c $(BUILD)/flags
 	$(compile) $(CORE) $(FAST) -c $< -o $@
 $(BUILD)/fast/%.o: %.c $(BUILD)/flags
