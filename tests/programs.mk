@@ -1,6 +1,6 @@
 # Programs of the tests, by kind of build: san, tsan, cov, fuzz, msan, foreign. Read by the Makefile.
 $(BUILD)/san/libuvmpolicy/%.o: libuvmpolicy/%.c $(BUILD)/flags
-	$(compile) $(CORE) $(SAN) -c $< -o $@
+	$(compile) $(CORE) $(SAN) -DUVMPI_DEBUG -c $< -o $@
 $(BUILD)/tsan/libuvmpolicy/%.o: libuvmpolicy/%.c $(BUILD)/flags
 	$(compile) $(CORE) $(TSAN) -c $< -o $@
 $(BUILD)/cov/libuvmpolicy/%.o: libuvmpolicy/%.c $(BUILD)/flags

@@ -80,18 +80,12 @@ enum uvmp_status uvmp_geometry_block(const struct uvmp_geometry *geometry, uvmp_
 	return UVMP_OK;
 }
 
-static bool is_shape(uint32_t pages, uint32_t offset, uint32_t big_pages)
-{
-	return is_power_of_two(big_pages) && big_pages <= UVMP_MASK_BITS && offset < big_pages &&
-	       pages != 0 && pages <= UVMP_MASK_BITS - offset;
-}
-
 enum uvmp_status uvmp_block_from_shape(uint32_t pages, uint32_t offset, uint32_t big_pages,
 				       struct uvmp_block *block)
 {
 	if (block == NULL)
 		return UVMP_ERR_ARGUMENT;
-	if (!is_shape(pages, offset, big_pages))
+	if (!uvmpi_is_block_shape(pages, offset, big_pages))
 		return UVMP_ERR_RANGE;
 	block->start = (uvmp_addr)offset << PAGE_SHIFT_MIN;
 	block->last = block->start + ((uvmp_addr)pages << PAGE_SHIFT_MIN) - 1u;
@@ -101,20 +95,9 @@ enum uvmp_status uvmp_block_from_shape(uint32_t pages, uint32_t offset, uint32_t
 	return UVMP_OK;
 }
 
-/* A block does not carry its page size, so one must be found that fits addresses, pages and offset. */
 bool uvmp_block_is_valid(const struct uvmp_block *block)
 {
-	if (block == NULL || !is_shape(block->pages, block->offset, block->big_pages))
-		return false;
-	for (uint32_t shift = PAGE_SHIFT_MIN; shift <= PAGE_SHIFT_MAX; shift += 2u) {
-		uint64_t bytes = (uint64_t)block->pages << shift;
-		uint64_t page = block->start >> shift;
-
-		if (block->last >= block->start && block->last - block->start == bytes - 1u &&
-		    page << shift == block->start)
-			return (page & (block->big_pages - 1u)) == block->offset;
-	}
-	return false;
+	return block != NULL && uvmpi_block_is_valid(block);
 }
 
 struct uvmp_region uvmp_block_big_pages(const struct uvmp_block *block, struct uvmp_region within)

@@ -22,6 +22,29 @@ static inline void uvmpi_geometry_block_at(const struct uvmp_geometry *geometry,
 	block->big_pages = geometry->big_page_bytes >> page_shift;
 }
 
+/* Is the layout of a block possible? */
+static inline bool uvmpi_is_block_shape(uint32_t pages, uint32_t offset, uint32_t big_pages)
+{
+	return big_pages - 1u < UVMP_MASK_BITS && (big_pages & (big_pages - 1u)) == 0 && offset < big_pages &&
+	       pages - 1u < UVMP_MASK_BITS - offset;
+}
+
+/* Do the addresses of a block fit its layout, with pages of 1 << shift bytes? */
+static inline bool uvmpi_is_block_of(const struct uvmp_block *block, uint32_t shift)
+{
+	uint64_t page = block->start >> shift;
+
+	return block->last - block->start == ((uint64_t)block->pages << shift) - 1u && block->last >= block->start &&
+	       page << shift == block->start && (page & (block->big_pages - 1u)) == block->offset;
+}
+
+/* uvmp_block_is_valid. A block does not carry its page size, so one must be found that fits: 4, 16 or 64 KiB. */
+static inline bool uvmpi_block_is_valid(const struct uvmp_block *block)
+{
+	return uvmpi_is_block_shape(block->pages, block->offset, block->big_pages) &&
+	       (uvmpi_is_block_of(block, 12) || uvmpi_is_block_of(block, 14) || uvmpi_is_block_of(block, 16));
+}
+
 /* As uvmp_block_chunk, of a block that is no whole root. */
 static inline struct uvmp_region uvmpi_block_chunk_small(const struct uvmp_block *block, uint32_t page)
 {

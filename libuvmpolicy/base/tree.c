@@ -1,14 +1,7 @@
 /* A perfect binary tree kept in one array, level by level from the root. A page belongs to one leaf. A change
  * of a page changes the nodes between its leaf and the root, each independent of the others. The walk goes
  * upwards, because the parent of node i is node (i - 1) / 2; the direction makes no difference. */
-#include "uvmpolicy/tree.h"
-
-#include "bits_internal.h"
-
-static bool is_block_count(uint32_t blocks)
-{
-	return is_power_of_two(blocks) && blocks <= UVMP_TREE_BLOCKS_MAX;
-}
+#include "tree_internal.h"
 
 static uint32_t leaf_index(const struct uvmp_tree *tree, uint32_t block)
 {
@@ -29,7 +22,7 @@ enum uvmp_status uvmp_tree_init(struct uvmp_tree *tree, uint32_t blocks)
 {
 	if (tree == NULL)
 		return UVMP_ERR_ARGUMENT;
-	if (!is_block_count(blocks))
+	if (!uvmpi_is_tree_size(blocks))
 		return UVMP_ERR_RANGE;
 	tree->blocks = blocks;
 	for (uint32_t i = 0; i < UVMP_TREE_NODES_MAX; i++)
@@ -39,7 +32,7 @@ enum uvmp_status uvmp_tree_init(struct uvmp_tree *tree, uint32_t blocks)
 
 bool uvmp_tree_is_valid(const struct uvmp_tree *tree)
 {
-	return tree != NULL && is_block_count(tree->blocks);
+	return tree != NULL && uvmpi_tree_is_valid(tree);
 }
 
 uint32_t uvmp_tree_leaf(const struct uvmp_tree *tree, uint32_t block)

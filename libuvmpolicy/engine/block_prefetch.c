@@ -130,7 +130,9 @@ static bool ask_prefetcher(struct uvmp_service *s, struct job *job, uint32_t to)
 	params = s->tuned.prefetch;
 	if (s->adapt.is_on && !uvmpi_adapt_tune(s, job->block, to, counted_faults(job), &params))
 		return false;
-	if (uvmp_prefetch_decide(&params, &facts, &state, &job->hint) != UVMP_OK)
+	/* a full arena: no tree */
+	if ((traits->has_tree && !state.tree) ||
+	    uvmpi_prefetch_decide(&params, &facts, &state, &job->hint) != UVMP_OK)
 		job->hint = no_hint();
 	uvmpi_runtime_log(s, b, job->hint.basic_blocks);
 	b->last_proc = (uint8_t)state.last_proc;

@@ -44,6 +44,15 @@ struct density_keys {
 	uint32_t all;
 };
 
+/* The whole tree is one node. */
+static const struct density_choice density_root = {0x00ff * ROWS, 0x00ff * ROWS - 1u};
+
+/* Rows at which a chosen node begins, and the rows behind the last one of a chosen node. */
+static inline uint64_t density_begin(struct density_choice rows)
+{
+	return (rows.chosen | rows.chosen << 16 | rows.chosen >> 48 << 1) & ~rows.inner;
+}
+
 /* Fewest set leaves that make a node of so many leaves dense; threshold is below 100. */
 static inline uint32_t density_need(uint32_t leaves, uint32_t threshold)
 {
@@ -76,6 +85,14 @@ static inline uint64_t density_rows_of(uint64_t word)
 static inline uint64_t density_leaves_of(uint64_t rows)
 {
 	return (rows << 16) - rows;
+}
+
+/* Words of which any row is in the set: bit w is word w. */
+static inline uint64_t density_words_of(uint64_t rows)
+{
+	uint64_t words = rows | rows >> 32;
+
+	return (words | words >> 16) & 0xffu;
 }
 
 /* Set leaves of the halves of two words: a, b, a, b from the lowest, in 16 bits each, as two bytes to be added. */
@@ -123,15 +140,19 @@ static inline uint64_t density_dense_pairs(const struct density_counts *counts, 
 static inline struct density_choice density_words(const struct density_counts *counts, const struct density_keys *keys,
 						  uint64_t candidates)
 {
-	uint64_t one = ((counts->word + keys->word) >> 7 & BYTES) * 0x0102040810204080u >> 56;
-	uint64_t two = ((counts->two + keys->two) >> 15 & ROWS) * 0x0000040010004001u >> 42;
-	uint64_t four = counts->four + keys->four;
-	uint64_t twos = (candidates | candidates >> 1) & 0x55u, fours = (twos | twos >> 2) & 0x11u;
+	struct density_choice words = {((counts->word + keys->word) >> 7 & BYTES) * 0x0102040810204080u >> 56, 0};
+	uint64_t two = (counts->two + keys->two) >> 15 & ROWS, four = counts->four + keys->four;
 
-	one &= candidates;
-	two &= twos;
-	four = ((four >> 15 & 1u) | (four >> 43 & 16u)) & fours;
-	return (struct density_choice){one | two * 3u | four * 15u, two << 1 | four * 14u};
+	words.chosen &= candidates;
+	if (two == 0)
+		return words;
+	candidates |= candidates >> 1;
+	two = two * 0x0000040010004001u >> 42 & candidates & 0x55u;
+	candidates |= candidates >> 2;
+	four = ((four >> 15 & 1u) | (four >> 43 & 16u)) & candidates;
+	words.chosen |= two * 3u | four * 15u;
+	words.inner = two << 1 | four * 14u;
+	return words;
 }
 
 /* Level 5 of a tree in which whole rows are set, and no other leaf. */
@@ -144,18 +165,19 @@ static inline void density_pairs_of_rows(uint64_t rows, uint64_t pair[2])
 }
 
 /* Levels 5 to 9, as sets of rows, added to what smaller nodes choose. `candidates`: rows with a candidate. */
-static inline struct density_choice density_rows(const struct density_counts *counts, const struct density_keys *keys,
-						 uint64_t candidates, struct density_choice rows)
+static inline __attribute__((always_inline)) struct density_choice
+density_rows(const struct density_counts *counts, const struct density_keys *keys, uint64_t candidates,
+	     struct density_choice rows)
 {
-	uint64_t pairs = density_dense_pairs(counts, keys), halves = candidates | candidates >> 16;
+	uint64_t pairs = density_dense_pairs(counts, keys);
 	struct density_choice words;
 
 	if (pairs == 0 || candidates == 0)
 		return rows;
 	if (counts->all >= keys->all)
-		return (struct density_choice){0x00ff * ROWS, 0x00ff * ROWS - 1u};
-	words = density_words(counts, keys, (halves | halves >> 32) & 0xffu);
-	pairs &= halves;
+		return density_root;
+	words = density_words(counts, keys, density_words_of(candidates));
+	pairs &= candidates | candidates >> 16;
 	rows.chosen |= pairs | pairs << 16 | words.chosen * ROWS;
 	rows.inner |= pairs << 16 | words.chosen * (ROWS << 16) | words.inner;
 	return rows;

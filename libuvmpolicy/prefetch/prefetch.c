@@ -1,7 +1,9 @@
 /* The table of prefetchers, the check of every argument, and the call.
  *
  * UVMP_PREFETCHERS (prefetch.h) lists the prefetchers; each file prefetch_NAME.c defines its descriptor. */
-#include "../base/bits_internal.h"
+#include "../base/debug_internal.h"
+#include "../base/geometry_internal.h"
+#include "../base/tree_internal.h"
 #include "prefetch_internal.h"
 
 #define ENTRY(upper, lower) [UVMP_PREFETCH_##upper] = &uvmpi_prefetcher_##lower,
@@ -52,11 +54,25 @@ void uvmpi_prefetch_params_scale(struct uvmp_prefetch_params *params, uint32_t s
 	}
 }
 
+/* Each parameter is a uint32_t. */
+static inline bool are_in_range(const struct prefetcher *prefetcher, const struct uvmp_prefetch_params *params)
+{
+	const struct parameter *parameter = prefetcher->parameter, *end = parameter + prefetcher->parameters;
+
+	for (; parameter != end; parameter++) {
+		const uint32_t *field = (const void *)((const uint8_t *)params + parameter->offset);
+
+		if (!parameter_accepts(parameter, *field))
+			return false;
+	}
+	return true;
+}
+
 /* [driver: threshold-zero]: the driver documents a threshold of 1..100 and accepts 0. */
-static bool are_params_valid(const struct prefetcher *prefetcher, const struct uvmp_prefetch_params *params)
+static inline bool are_params_valid(const struct prefetcher *prefetcher, const struct uvmp_prefetch_params *params)
 {
 	for (; prefetcher != NULL; prefetcher = prefetcher->base)
-		if (!uvmpi_parameters_are_valid(prefetcher->parameter, prefetcher->parameters, params))
+		if (!are_in_range(prefetcher, params))
 			return false;
 	return params->quirks || params->threshold != 0;
 }
@@ -86,15 +102,49 @@ void uvmp_prefetch_state_init(struct uvmp_prefetch_state *state)
 	state->processor = NULL;
 }
 
-bool uvmp_prefetch_state_is_valid(const struct uvmp_prefetch_state *state)
+static inline bool is_state_valid(const struct uvmp_prefetch_state *state)
 {
-	return state != NULL && state->last_proc <= UVMP_PROC_NONE &&
-	       (state->tree == NULL || uvmp_tree_is_valid(state->tree));
+	return state->last_proc <= UVMP_PROC_NONE && (state->tree == NULL || uvmpi_tree_is_valid(state->tree));
 }
 
-static bool is_region_of_block(struct uvmp_region region, uint32_t pages)
+bool uvmp_prefetch_state_is_valid(const struct uvmp_prefetch_state *state)
+{
+	return state != NULL && is_state_valid(state);
+}
+
+static inline bool is_region_of_block(struct uvmp_region region, uint32_t pages)
 {
 	return !uvmp_region_is_empty(region) && region.end <= pages;
+}
+
+/* -- arguments: what every decision has, and what only some have -- */
+
+static inline enum uvmp_status check_common(const struct prefetcher *prefetcher, const struct uvmp_prefetch_params *params,
+					    const struct uvmp_prefetch_facts *facts,
+					    const struct uvmp_prefetch_state *state, const struct uvmp_prefetch_hint *hint)
+{
+	if (facts == NULL || state == NULL || hint == NULL || facts->faulted == NULL ||
+	    (facts->range_groups != 0 && facts->range_group == NULL))
+		return UVMP_ERR_ARGUMENT;
+	if (!are_params_valid(prefetcher, params) || !is_state_valid(state) || !uvmpi_block_is_valid(&facts->block))
+		return UVMP_ERR_ARGUMENT;
+	if (facts->to >= UVMP_PROCS_MAX ||
+	    !is_optional_proc(facts->has_preferred, facts->preferred, UVMP_PROCS_MAX))
+		return UVMP_ERR_RANGE;
+	return facts->is_follow || (!uvmpi_mask_is_empty(facts->faulted) &&
+				    is_region_of_block(facts->faulted_region, facts->block.pages))
+		       ? UVMP_OK
+		       : UVMP_ERR_RANGE;
+}
+
+/* Does check_rest have anything to check? */
+static inline bool has_rest(const struct prefetcher *prefetcher, const struct uvmp_prefetch_facts *facts)
+{
+	const struct uvmp_prefetch_traits *traits = &prefetcher->traits;
+
+	return facts->block.pages != UVMP_MASK_BITS || facts->range_groups != 0 || facts->is_hmm || facts->is_follow ||
+	       (traits->has_tree | traits->has_random | traits->walks_ranges) ||
+	       (traits->range_bytes | traits->processor_bytes) != 0;
 }
 
 /* Does the mask stay inside the block? No mask does. */
@@ -102,7 +152,7 @@ static bool fits(const uvmp_mask *mask, uint32_t pages)
 {
 	struct uvmp_region beyond = {pages, UVMP_MASK_BITS};
 
-	return mask == NULL || !uvmp_mask_region_any(mask, beyond);
+	return mask == NULL || !uvmpi_mask_region_any(mask, beyond);
 }
 
 static bool do_masks_fit(const struct uvmp_prefetch_facts *facts)
@@ -118,9 +168,6 @@ static bool do_regions_fit(const struct uvmp_prefetch_facts *facts)
 {
 	uint32_t pages = facts->block.pages;
 
-	if (!facts->is_follow &&
-	    (uvmp_mask_is_empty(facts->faulted) || !is_region_of_block(facts->faulted_region, pages)))
-		return false;
 	if (facts->is_hmm && !is_region_of_block(facts->max_region, pages))
 		return false;
 	for (uint32_t i = 0; i < facts->range_groups; i++)
@@ -129,33 +176,11 @@ static bool do_regions_fit(const struct uvmp_prefetch_facts *facts)
 	return true;
 }
 
-static enum uvmp_status check(const struct prefetcher *prefetcher, const struct uvmp_prefetch_params *params,
-			      const struct uvmp_prefetch_facts *facts,
-			      const struct uvmp_prefetch_state *state, const struct uvmp_prefetch_hint *hint)
-{
-	if (facts == NULL || hint == NULL || facts->faulted == NULL)
-		return UVMP_ERR_ARGUMENT;
-	if (facts->range_group == NULL && facts->range_groups != 0)
-		return UVMP_ERR_ARGUMENT;
-	if (!are_params_valid(prefetcher, params) || !uvmp_prefetch_state_is_valid(state) ||
-	    !uvmp_block_is_valid(&facts->block))
-		return UVMP_ERR_ARGUMENT;
-	if (facts->to >= UVMP_PROCS_MAX ||
-	    !is_optional_proc(facts->has_preferred, facts->preferred, UVMP_PROCS_MAX))
-		return UVMP_ERR_RANGE;
-	return do_masks_fit(facts) && do_regions_fit(facts) ? UVMP_OK : UVMP_ERR_RANGE;
-}
-
 /* Private states that a decision cannot do without. */
 static bool has_states(const struct uvmp_prefetch_traits *traits, const struct uvmp_prefetch_state *state)
 {
-	const uint16_t bytes[] = {traits->range_bytes, traits->processor_bytes};
-	const void *const memory[] = {state->range, state->processor};
-
-	for (uint32_t i = 0; i < sizeof(bytes) / sizeof(bytes[0]); i++)
-		if (bytes[i] != 0 && memory[i] == NULL)
-			return false;
-	return true;
+	return (traits->range_bytes == 0 || state->range != NULL) &&
+	       (traits->processor_bytes == 0 || state->processor != NULL);
 }
 
 /* Checks the facts that the traits require: a tree that covers the block, a random state, a range that
@@ -178,16 +203,25 @@ static enum uvmp_status check_traits(const struct uvmp_prefetch_traits *traits,
 											    : UVMP_OK;
 }
 
-static enum uvmp_status decide(const struct prefetcher *prefetcher, const struct uvmp_prefetch_params *params,
-			       const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_state *state,
-			       struct uvmp_prefetch_hint *hint)
+static enum uvmp_status check_rest(const struct prefetcher *prefetcher, const struct uvmp_prefetch_facts *facts,
+				   const struct uvmp_prefetch_state *state)
 {
-	enum uvmp_status status = check(prefetcher, params, facts, state, hint);
+	if (!do_masks_fit(facts) || !do_regions_fit(facts))
+		return UVMP_ERR_RANGE;
+	return check_traits(&prefetcher->traits, facts, state);
+}
 
-	if (status == UVMP_OK)
-		status = check_traits(&prefetcher->traits, facts, state);
+static __attribute__((noinline)) enum uvmp_status
+check_rest_and_decide(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts,
+		      struct uvmp_prefetch_state *state, struct uvmp_prefetch_hint *hint)
+{
+	const struct prefetcher *prefetcher = table[params->prefetcher];
+	enum uvmp_status status = check_rest(prefetcher, facts, state);
+
 	return status == UVMP_OK ? prefetcher->decide(params, facts, state, hint) : status;
 }
+
+/* -- decisions -- */
 
 struct uvmp_region uvmp_prefetch_subtree(const struct uvmp_prefetch_hint *hint, uint32_t page)
 {
@@ -201,7 +235,7 @@ struct uvmp_region uvmp_prefetch_subtree(const struct uvmp_prefetch_hint *hint, 
 		for (uint32_t shift = 1; shift < 64u; shift *= 2u)
 			word |= word >> shift; /* smear the highest bit down */
 		subtree.first = i * 64u + popcount(word) - 1u;
-		subtree.end = uvmp_mask_next_set(&hint->subtrees, page + 1u);
+		subtree.end = uvmpi_mask_next_set(&hint->subtrees, page + 1u);
 	}
 	return subtree;
 }
@@ -218,11 +252,31 @@ enum uvmp_status uvmp_prefetch_left(enum uvmp_prefetcher prefetcher, void *block
 	return UVMP_OK;
 }
 
+/* All calls are in tail position: no register must be saved. */
 enum uvmp_status uvmp_prefetch_decide(const struct uvmp_prefetch_params *params,
 				      const struct uvmp_prefetch_facts *facts,
 				      struct uvmp_prefetch_state *state, struct uvmp_prefetch_hint *hint)
 {
+	const struct prefetcher *prefetcher;
+	enum uvmp_status status;
+
 	if (params == NULL || !is_known(params->prefetcher))
 		return UVMP_ERR_ARGUMENT;
-	return decide(table[params->prefetcher], params, facts, state, hint);
+	prefetcher = table[params->prefetcher];
+	status = check_common(prefetcher, params, facts, state, hint);
+	if (status != UVMP_OK)
+		return status;
+	if (has_rest(prefetcher, facts))
+		return check_rest_and_decide(params, facts, state, hint);
+	return prefetcher->decide(params, facts, state, hint);
+}
+
+enum uvmp_status uvmpi_prefetch_decide(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts,
+				       struct uvmp_prefetch_state *state, struct uvmp_prefetch_hint *hint)
+{
+	const struct prefetcher *prefetcher = table[params->prefetcher];
+
+	UVMPI_ASSERT(check_common(prefetcher, params, facts, state, hint) == UVMP_OK);
+	UVMPI_ASSERT(check_rest(prefetcher, facts, state) == UVMP_OK);
+	return prefetcher->decide(params, facts, state, hint);
 }

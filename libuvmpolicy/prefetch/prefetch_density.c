@@ -26,42 +26,71 @@ static const uvmp_mask *mask_of(const uvmp_mask *mask)
 
 /* -- a whole block of whole big pages, all of whose faulted pages are candidates -- */
 
-/* Each faulted row is wholly set, so each is dense. */
-static struct density_choice choose_rows(const uvmp_mask *faulted, const uvmp_mask *resident, uint32_t threshold)
+/* The faulted pages of a block, and their rows. */
+struct faulted {
+	uint64_t rows;
+	uint32_t pages;
+};
+
+/* Bits are counted in nibbles: a row is faulted if any of its four nibbles is not 0. Up to three words fit a nibble. */
+static struct faulted faulted_of(const uvmp_mask *mask)
+{
+	uint64_t rows = 0, bytes = 0, sum = 0, nibbles;
+
+	_Pragma("GCC unroll 8") for (uint32_t w = UVMP_MASK_WORDS; w-- > 0;)
+	{
+		rows *= 2u;
+		if (mask->word[w] != 0) {
+			nibbles = uvmpi_nibble_weights(mask->word[w]);
+			sum += nibbles;
+			rows += (nibbles + 0x7fff * ROWS) >> 15 & ROWS;
+		}
+		if (w % 3u == 0) {
+			bytes += uvmpi_byte_weights(sum);
+			sum = 0;
+		}
+	}
+	return (struct faulted){rows, uvmpi_byte_sum(bytes)};
+}
+
+/* Each row with a fault is wholly set, so each is dense. */
+static struct density_choice choose_rows(uint64_t rows, const uvmp_mask *resident, uint32_t threshold)
 {
 	struct density_keys keys = density_keys(threshold);
-	struct density_choice rows = {0, 0};
+	struct density_choice choice = {rows, 0};
 	struct density_counts counts;
-	uint64_t set[UVMP_MASK_WORDS], others = 0;
+	uint64_t set[UVMP_MASK_WORDS];
 
-	UVMPI_EACH_WORD(i) {
-		uint32_t w = UVMP_MASK_WORDS - 1u - i;
-		uint64_t hit = density_rows_of(faulted->word[w]);
-
-		rows.chosen = rows.chosen * 2u + hit;
-		others |= resident->word[w];
-		set[w] = resident->word[w] | density_leaves_of(hit);
-	}
-	if (others == 0) {
-		density_pairs_of_rows(rows.chosen, counts.pair);
+	if (popcount(rows) * 16u >= keys.all)
+		return density_root;
+	if (uvmpi_mask_is_empty(resident)) {
+		density_pairs_of_rows(rows, counts.pair);
 	} else {
+		UVMPI_EACH_WORD(w)
+			set[w] = resident->word[w] | density_leaves_of(rows >> w & ROWS);
 		counts.pair[0] = density_pairs(set);
 		counts.pair[1] = density_pairs(set + 4);
 	}
 	density_sum(&counts);
-	return density_rows(&counts, &keys, rows.chosen, rows);
+	return density_rows(&counts, &keys, rows, choice);
 }
 
-static void choose_regular(const uvmp_mask *faulted, const uvmp_mask *resident, uint32_t threshold,
+/* Returns whether any page is chosen. Masks of the facts may be choice.pages: each word is read before it is written. */
+static bool choose_regular(uint64_t rows_faulted, const struct uvmp_prefetch_facts *facts, uint32_t threshold,
 			   struct choice choice)
 {
-	struct density_choice rows = choose_rows(faulted, resident, threshold);
-	uint64_t begin = (rows.chosen | rows.chosen << 16 | rows.chosen >> 48 << 1) & ~rows.inner;
+	struct density_choice rows = choose_rows(rows_faulted, mask_of(facts->resident), threshold);
+	uint64_t begin = density_begin(rows), any = 0;
 
 	UVMPI_EACH_WORD(w) {
-		choice.pages->word[w] = density_leaves_of(rows.chosen >> w & ROWS);
+		/* all rows with a fault are chosen */
+		uint64_t pages = density_leaves_of(rows.chosen >> w & ROWS) ^ facts->faulted->word[w];
+
+		choice.pages->word[w] = pages;
 		choice.subtrees->word[w] = begin >> w & ROWS;
+		any |= pages;
 	}
+	return any != 0;
 }
 
 /* -- any tree [driver: density-tree] -- */
@@ -233,57 +262,54 @@ static void choose_nodes(const struct tree *tree, bool quirks, struct choice cho
 
 /* -- the decision [driver: density] -- */
 
-/* Number of faulted pages in the faulted region; *are_all: there are no others. */
-static uint32_t count_faulted(const struct uvmp_prefetch_facts *facts, bool *are_all)
+/* Are all faulted pages in the faulted region? */
+static bool is_inside(const struct uvmp_prefetch_facts *facts, uint64_t rows)
 {
-	const uvmp_mask *faulted = facts->faulted;
+	const uint64_t *word = facts->faulted->word;
 	struct uvmpi_region_words w = {0, 0, 0, 0};
-	uint64_t others;
+	uint64_t words = density_words_of(rows);
 
 	(void)uvmpi_region_words(facts->faulted_region, &w); /* never empty */
-	others = (faulted->word[w.first] & ~w.low) | (faulted->word[w.last] & ~w.high);
-	for (uint32_t i = 0; i < w.first; i++)
-		others |= faulted->word[i];
-	for (uint32_t i = w.last + 1u; i < UVMP_MASK_WORDS; i++)
-		others |= faulted->word[i];
-	*are_all = others == 0;
-	if (others != 0)
-		return uvmpi_mask_region_weight(faulted, facts->faulted_region);
-	return w.first == w.last ? popcount(faulted->word[w.first]) : uvmpi_mask_weight(faulted);
+	return (words >> w.first << w.first) == words && words >> w.last <= 1u &&
+	       ((word[w.first] & ~w.low) | (word[w.last] & ~w.high)) == 0;
 }
 
-static void density(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts,
-		    struct uvmp_region max, bool are_all, struct choice choice)
+/* [driver: threshold-zero]: nothing is denser than 100 %. */
+static bool has_nodes(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts)
 {
-	struct tree tree;
+	return params->threshold < 100u && uvmpi_prefetch_is_allowed(facts);
+}
 
-	if (are_all && uvmp_region_pages(max) == UVMP_MASK_BITS && facts->block.big_pages == 16u &&
-	    facts->thrashing == NULL) {
-		choose_regular(facts->faulted, mask_of(facts->resident), params->threshold, choice);
-		return;
-	}
-	build(&tree, params, facts, max);
-	choose_nodes(&tree, params->quirks, choice);
+static bool is_first_touch_at_home(const struct uvmp_prefetch_facts *facts)
+{
+	return facts->is_first_touch && facts->has_preferred && facts->to == facts->preferred;
+}
+
+/* Is the tree a whole block of whole big pages of a row each, and does nothing limit what is chosen? */
+static bool is_regular(const struct uvmp_prefetch_facts *facts)
+{
+	return facts->block.pages == UVMP_MASK_BITS && facts->block.big_pages == 16u && facts->thrashing == NULL &&
+	       facts->cpu_read_mapped == NULL && facts->range_groups == 0 && !facts->is_hmm &&
+	       !is_first_touch_at_home(facts);
 }
 
 /* All pages that are wanted, before range groups and min_faults have their say. */
-static void choose(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts, bool are_all,
+static void choose(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts,
 		   struct choice choice)
 {
 	struct uvmp_region max = {0, facts->block.pages};
 	uvmp_mask *pages = choice.pages, mapped;
+	struct tree tree;
 
 	if (facts->is_hmm)
 		max = facts->max_region;
-	if (facts->is_first_touch && facts->has_preferred && facts->to == facts->preferred) {
-		uvmpi_mask_zero(pages);
-		uvmpi_mask_zero(choice.subtrees);
+	uvmpi_mask_zero(pages);
+	uvmpi_mask_zero(choice.subtrees);
+	if (is_first_touch_at_home(facts)) {
 		uvmpi_mask_region_set(pages, max);
-	} else if (params->threshold < 100u && uvmpi_prefetch_is_allowed(facts)) {
-		density(params, facts, max, are_all, choice);
-	} else { /* [driver: threshold-zero]: nothing is denser than 100 % */
-		uvmpi_mask_zero(pages);
-		uvmpi_mask_zero(choice.subtrees);
+	} else if (has_nodes(params, facts)) {
+		build(&tree, params, facts, max);
+		choose_nodes(&tree, params->quirks, choice);
 	}
 	uvmpi_mask_andnot(pages, pages, facts->faulted);
 	/* Pages that the CPU reads at home already would only be mapped again. */
@@ -296,10 +322,16 @@ static void choose(const struct uvmp_prefetch_params *params, const struct uvmp_
 		uvmpi_mask_andnot(pages, pages, facts->thrashing);
 }
 
-/* [driver: fault-count-wraps]: its counter has 16 bits and wraps. */
-static uint16_t limited(uint32_t faults, bool quirks)
+/* Counts the faults; returns whether they are enough to prefetch. [driver: fault-count-wraps]: the driver's counter has
+ * 16 bits and wraps. */
+static bool is_enough(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts,
+		      uint32_t faults, struct uvmp_prefetch_state *state)
 {
-	return !quirks && faults > FAULTS_MAX ? FAULTS_MAX : (uint16_t)faults;
+	if (state->last_proc == facts->to)
+		faults += state->faults;
+	state->last_proc = facts->to;
+	state->faults = !params->quirks && faults > FAULTS_MAX ? FAULTS_MAX : (uint16_t)faults;
+	return state->faults >= params->min_faults;
 }
 
 enum uvmp_status uvmpi_prefetch_density_decide(const struct uvmp_prefetch_params *params,
@@ -307,21 +339,24 @@ enum uvmp_status uvmpi_prefetch_density_decide(const struct uvmp_prefetch_params
 					       struct uvmp_prefetch_state *state,
 					       struct uvmp_prefetch_hint *hint)
 {
-	uint32_t to = UVMP_PROC_NONE, faults;
-	bool are_all;
+	struct faulted faulted = faulted_of(facts->faulted);
+	bool are_all = is_inside(facts, faulted.rows), is_any;
+	uint32_t to = UVMP_PROC_NONE;
 	uvmp_mask pages;
 
-	faults = count_faulted(facts, &are_all);
-	choose(params, facts, are_all, (struct choice){&pages, &hint->subtrees});
-	if (state->last_proc != facts->to) {
-		state->last_proc = facts->to;
-		state->faults = 0;
-	}
-	state->faults = limited(state->faults + faults, params->quirks);
-	if (state->faults >= params->min_faults) {
-		uvmpi_prefetch_drop_groups(facts, &pages);
+	if (!are_all)
+		faulted.pages = uvmpi_mask_region_weight(facts->faulted, facts->faulted_region);
+	if (is_enough(params, facts, faulted.pages, state))
 		to = facts->to;
+	if (are_all && is_regular(facts) && has_nodes(params, facts)) {
+		is_any = choose_regular(faulted.rows, facts, params->threshold,
+					(struct choice){&hint->pages, &hint->subtrees});
+		uvmpi_prefetch_hint_to(hint, is_any ? to : UVMP_PROC_NONE);
+		return UVMP_OK;
 	}
+	choose(params, facts, (struct choice){&pages, &hint->subtrees});
+	if (to != UVMP_PROC_NONE)
+		uvmpi_prefetch_drop_groups(facts, &pages);
 	uvmpi_prefetch_hint_set_pages(hint, to, &pages);
 	return UVMP_OK;
 }

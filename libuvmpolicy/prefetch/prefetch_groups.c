@@ -6,7 +6,7 @@
  * three a group that ends in a faulting page is a fault group. */
 #include "uvmpolicy/prefetch.h"
 
-#include "../base/bits_internal.h"
+#include "../base/mask_internal.h"
 
 /* Where the group ends that starts the run. */
 static uint32_t group_end(enum uvmp_grouping grouping, struct uvmp_region run, const uvmp_mask *faulted)
@@ -14,10 +14,10 @@ static uint32_t group_end(enum uvmp_grouping grouping, struct uvmp_region run, c
 	if (grouping == UVMP_GROUPING_SINGLE)
 		return run.first + 1u;
 	if (grouping == UVMP_GROUPING_RUN_TO_FAULT)
-		return minimum(run.end, uvmp_mask_next_set(faulted, run.first) + 1u);
+		return minimum(run.end, uvmpi_mask_next_set(faulted, run.first) + 1u);
 	if (uvmp_mask_test(faulted, run.first))
-		return minimum(run.end, uvmp_mask_next_clear(faulted, run.first));
-	return minimum(run.end, uvmp_mask_next_set(faulted, run.first));
+		return minimum(run.end, uvmpi_mask_next_clear(faulted, run.first));
+	return minimum(run.end, uvmpi_mask_next_set(faulted, run.first));
 }
 
 /* Stores the group if there is room; the number of groups counts on. */
@@ -37,7 +37,7 @@ static uint32_t cut(enum uvmp_grouping grouping, const uvmp_mask *pages, const u
 	struct uvmp_region run;
 	uint32_t count = 0;
 
-	for (run = uvmp_mask_next_run(pages, 0); run.end != 0; run = uvmp_mask_next_run(pages, run.end)) {
+	for (run = uvmpi_mask_next_run(pages, 0); run.end != 0; run = uvmpi_mask_next_run(pages, run.end)) {
 		run.end = group_end(grouping, run, faulted);
 		if (uvmp_mask_test(faulted, run.end - 1u)) {
 			struct uvmp_region last = {run.end - 1u, run.end};

@@ -9,6 +9,7 @@
 #ifndef UVMPOLICY_PREFETCH_INTERNAL_H
 #define UVMPOLICY_PREFETCH_INTERNAL_H
 
+#include "../base/mask_internal.h"
 #include "../base/parameter_internal.h"
 #include "uvmpolicy/prefetch.h"
 
@@ -34,6 +35,11 @@ struct prefetcher {
 #define UVMPI_PREFETCHER_DECLARE(upper, lower) extern const struct prefetcher uvmpi_prefetcher_##lower;
 UVMP_PREFETCHERS(UVMPI_PREFETCHER_DECLARE)
 
+/* uvmp_prefetch_decide (prefetch.c) for arguments that are valid: the engine's. UVMP_ERR_RANGE: as there, for a state that
+ * contradicts the facts. */
+enum uvmp_status uvmpi_prefetch_decide(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts,
+				       struct uvmp_prefetch_state *state, struct uvmp_prefetch_hint *hint);
+
 /* The descriptor (prefetch.c); the prefetcher is valid. */
 const struct prefetcher *uvmpi_prefetcher_at(enum uvmp_prefetcher prefetcher);
 
@@ -49,24 +55,65 @@ const struct prefetcher *uvmpi_prefetcher_at(enum uvmp_prefetcher prefetcher);
 /* From pages of 4 KiB to pages of the host, of which each holds `smaller`; rounds up. */
 void uvmpi_prefetch_params_scale(struct uvmp_prefetch_params *params, uint32_t smaller);
 
-/* -- prefetch_common.c -- */
+/* -- for all prefetchers -- */
 
-/* *hint: `pages` go to processor `to` (UVMP_PROC_NONE: no pages); nothing follows, no basic blocks, no subtrees. */
-void uvmpi_prefetch_hint_set(struct uvmp_prefetch_hint *hint, uint32_t to, const uvmp_mask *pages);
-/* The same; hint->subtrees stays. */
-void uvmpi_prefetch_hint_set_pages(struct uvmp_prefetch_hint *hint, uint32_t to, const uvmp_mask *pages);
+/* *hint: hint->pages go to processor `to`; nothing follows, no basic blocks. */
+static inline void uvmpi_prefetch_hint_to(struct uvmp_prefetch_hint *hint, uint32_t to)
+{
+	hint->to = to;
+	hint->follow = UVMP_PAGE_NONE;
+	hint->basic_blocks = 0;
+}
+
+/* *hint: `pages` go to processor `to` (UVMP_PROC_NONE: no pages); nothing follows, no basic blocks; hint->subtrees stays. */
+static inline void uvmpi_prefetch_hint_set_pages(struct uvmp_prefetch_hint *hint, uint32_t to, const uvmp_mask *pages)
+{
+	hint->pages = *pages;
+	uvmpi_prefetch_hint_to(hint, uvmpi_mask_is_empty(pages) ? UVMP_PROC_NONE : to);
+}
+
+/* The same; no subtrees. */
+static inline void uvmpi_prefetch_hint_set(struct uvmp_prefetch_hint *hint, uint32_t to, const uvmp_mask *pages)
+{
+	uvmpi_mask_zero(&hint->subtrees);
+	uvmpi_prefetch_hint_set_pages(hint, to, pages);
+}
 
 /* *pages = pages of the block that are neither resident, pending nor faulting. */
-void uvmpi_prefetch_absent(const struct uvmp_prefetch_facts *facts, uvmp_mask *pages);
+static inline void uvmpi_prefetch_absent(const struct uvmp_prefetch_facts *facts, uvmp_mask *pages)
+{
+	struct uvmp_region beyond = {facts->block.pages, UVMP_MASK_BITS};
+	uvmp_mask absent;
+
+	UVMPI_EACH_WORD(i)
+		absent.word[i] = ~facts->faulted->word[i];
+	if (facts->resident != NULL)
+		uvmpi_mask_andnot(&absent, &absent, facts->resident);
+	if (facts->pending != NULL)
+		uvmpi_mask_andnot(&absent, &absent, facts->pending);
+	uvmpi_mask_region_clear(&absent, beyond);
+	*pages = absent;
+}
 
 /* Did a page fault that is resident or pending already? */
-bool uvmpi_prefetch_is_refault(const struct uvmp_prefetch_facts *facts);
+static inline bool uvmpi_prefetch_is_refault(const struct uvmp_prefetch_facts *facts)
+{
+	return (facts->resident != NULL && uvmpi_mask_intersects(facts->faulted, facts->resident)) ||
+	       (facts->pending != NULL && uvmpi_mask_intersects(facts->faulted, facts->pending));
+}
+
+/* Removes range groups without a faulting page from *pages. */
+static inline void uvmpi_prefetch_drop_groups(const struct uvmp_prefetch_facts *facts, uvmp_mask *pages)
+{
+	for (uint32_t i = 0; i < facts->range_groups; i++)
+		if (!uvmpi_mask_region_any(facts->faulted, facts->range_group[i]))
+			uvmpi_mask_region_clear(pages, facts->range_group[i]);
+}
+
+/* -- prefetch_common.c: the driver's limits on prefetching -- */
 
 /* Does the preferred location of the pages allow prefetching to processor `to`? */
 bool uvmpi_prefetch_is_allowed(const struct uvmp_prefetch_facts *facts);
-
-/* Removes range groups without a faulting page from *pages. */
-void uvmpi_prefetch_drop_groups(const struct uvmp_prefetch_facts *facts, uvmp_mask *pages);
 
 /* What the driver would prefetch: *pages = absent pages that do not thrash, of range groups that fault; none if
  * the preferred location is elsewhere. */

@@ -8,7 +8,7 @@
 /* How far [page, page + locality_pages) of the last faulting page goes, cut at the end of the range. */
 static uint64_t reach_of(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts)
 {
-	uint64_t end = (uint64_t)uvmp_mask_bounds(facts->faulted).end - 1u + params->locality_pages;
+	uint64_t end = (uint64_t)uvmpi_mask_bounds(facts->faulted).end - 1u + params->locality_pages;
 	uint64_t left = facts->range_pages - facts->range_first;
 
 	return facts->range_first + (end < left ? end : left);
@@ -18,11 +18,11 @@ static uint64_t reach_of(const struct uvmp_prefetch_params *params, const struct
 static void spread(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts,
 		   uvmp_mask *pages)
 {
-	for (uint32_t p = uvmp_mask_next_set(facts->faulted, 0); p < UVMP_MASK_BITS;
-	     p = uvmp_mask_next_set(facts->faulted, p + 1u)) {
+	for (uint32_t p = uvmpi_mask_next_set(facts->faulted, 0); p < UVMP_MASK_BITS;
+	     p = uvmpi_mask_next_set(facts->faulted, p + 1u)) {
 		struct uvmp_region run = {p, p + params->locality_pages};
 
-		uvmp_mask_region_set(pages, run);
+		uvmpi_mask_region_set(pages, run);
 	}
 }
 
@@ -35,7 +35,7 @@ static void carry_on(const struct uvmp_prefetch_facts *facts, uint64_t reach, uv
 		run.end = reach - facts->range_first < UVMP_MASK_BITS
 				    ? (uint32_t)(reach - facts->range_first)
 				    : UVMP_MASK_BITS;
-	uvmp_mask_region_set(pages, run);
+	uvmpi_mask_region_set(pages, run);
 }
 
 static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
@@ -46,7 +46,7 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 	uvmp_mask pages, absent;
 	uint64_t end;
 
-	uvmp_mask_zero(&pages);
+	uvmpi_mask_zero(&pages);
 	if (facts->is_follow) {
 		carry_on(facts, range->reach, &pages);
 	} else {
@@ -54,7 +54,7 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 		range->reach = reach_of(params, facts);
 	}
 	uvmpi_prefetch_absent(facts, &absent);
-	uvmp_mask_and(&pages, &pages, &absent);
+	uvmpi_mask_and(&pages, &pages, &absent);
 	uvmpi_prefetch_hint_set(hint, facts->to, &pages);
 	end = facts->range_first + facts->block.pages;
 	if (range->reach > end && end < facts->range_pages)

@@ -20,8 +20,8 @@ static bool is_full(const struct uvmp_prefetch_params *params, const struct uvmp
 
 	uvmpi_prefetch_absent(facts, &absent);
 	if (hint->to != UVMP_PROC_NONE)
-		uvmp_mask_andnot(&absent, &absent, &hint->pages);
-	return (facts->block.pages - uvmp_mask_weight(&absent)) * 100u >=
+		uvmpi_mask_andnot(&absent, &absent, &hint->pages);
+	return (facts->block.pages - uvmpi_mask_weight(&absent)) * 100u >=
 	       facts->block.pages * params->next_percent;
 }
 
@@ -43,7 +43,7 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 
 	if (facts->is_follow) {
 		budget = budget_of(params, range);
-		uvmp_mask_zero(&pages);
+		uvmpi_mask_zero(&pages);
 		if (budget != 0) {
 			uvmpi_prefetch_admit(facts, &pages);
 			budget--;

@@ -11,10 +11,10 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 
 	if (state->tree != NULL && uvmpi_prefetch_is_refault(facts))
 		return UVMP_ERR_RANGE;
-	for (uint32_t p = uvmp_mask_next_set(facts->faulted, 0); p < UVMP_MASK_BITS;
-	     p = uvmp_mask_next_set(facts->faulted, p + 1u))
+	for (uint32_t p = uvmpi_mask_next_set(facts->faulted, 0); p < UVMP_MASK_BITS;
+	     p = uvmpi_mask_next_set(facts->faulted, p + 1u))
 		uvmp_tree_add(state->tree, p, 1, params->quirks);
-	uvmp_mask_zero(&nothing);
+	uvmpi_mask_zero(&nothing);
 	uvmpi_prefetch_hint_set(hint, facts->to, &nothing);
 	return UVMP_OK;
 }

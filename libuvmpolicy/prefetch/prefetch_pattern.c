@@ -27,14 +27,14 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 
 	if (block == NULL || block->processor != facts->to)
 		return uvmpi_prefetch_density_decide(params, facts, state, hint);
-	if (uvmp_mask_region_any(&block->pages, beyond))
+	if (uvmpi_mask_region_any(&block->pages, beyond))
 		return UVMP_ERR_RANGE;
-	if (!uvmp_mask_is_subset(facts->faulted, &block->pages)) {
-		uvmp_mask_zero(&block->pages);
+	if (!uvmpi_mask_is_subset(facts->faulted, &block->pages)) {
+		uvmpi_mask_zero(&block->pages);
 		return uvmpi_prefetch_density_decide(params, facts, state, hint);
 	}
 	uvmpi_prefetch_admit(facts, &pages);
-	uvmp_mask_and(&pages, &pages, &block->pages);
+	uvmpi_mask_and(&pages, &pages, &block->pages);
 	uvmpi_prefetch_hint_set(hint, facts->to, &pages);
 	return UVMP_OK;
 }
@@ -45,13 +45,13 @@ static void left(void *state, uint32_t processor, const uvmp_mask *gone, const u
 	uvmp_mask used;
 
 	if (block->processor != processor)
-		uvmp_mask_zero(&block->pages);
+		uvmpi_mask_zero(&block->pages);
 	block->processor = processor;
-	uvmp_mask_andnot(&block->pages, &block->pages, gone);
+	uvmpi_mask_andnot(&block->pages, &block->pages, gone);
 	if (touched == NULL)
 		return;
-	uvmp_mask_and(&used, touched, gone);
-	uvmp_mask_or(&block->pages, &block->pages, &used);
+	uvmpi_mask_and(&used, touched, gone);
+	uvmpi_mask_or(&block->pages, &block->pages, &used);
 }
 
 /* If all faulted pages lie in the pattern of the block: the rest of the pattern. Otherwise the pattern is emptied.

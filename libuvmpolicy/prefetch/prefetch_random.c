@@ -13,12 +13,12 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 {
 	uvmp_mask free_pages, taken;
 
-	uvmp_mask_zero(&taken);
+	uvmpi_mask_zero(&taken);
 	uvmpi_prefetch_absent(facts, &free_pages);
 	if (params->quirks)
-		uvmp_mask_or(&free_pages, &free_pages, facts->faulted);
-	for (uint32_t p = uvmp_mask_next_set(facts->faulted, 0); p < UVMP_MASK_BITS;
-	     p = uvmp_mask_next_set(facts->faulted, p + 1u)) {
+		uvmpi_mask_or(&free_pages, &free_pages, facts->faulted);
+	for (uint32_t p = uvmpi_mask_next_set(facts->faulted, 0); p < UVMP_MASK_BITS;
+	     p = uvmpi_mask_next_set(facts->faulted, p + 1u)) {
 		uint32_t drawn = (uint32_t)uvmp_random_below(state->random, facts->block.pages);
 
 		uvmp_tree_add(state->tree, p, 1, params->quirks);

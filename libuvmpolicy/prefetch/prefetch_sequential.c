@@ -20,7 +20,7 @@ static void take(const struct uvmp_prefetch_facts *facts, struct sequential_rang
 
 	uvmpi_prefetch_absent(facts, &absent);
 	while (range->budget != 0) {
-		uint32_t page = uvmp_mask_next_set(&absent, next);
+		uint32_t page = uvmpi_mask_next_set(&absent, next);
 
 		if (page == UVMP_MASK_BITS) {
 			next = facts->block.pages;
@@ -43,7 +43,7 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 	/* Another call would give the same answer without end. */
 	if (facts->is_follow && !has_cursor(facts, range))
 		return UVMP_ERR_RANGE;
-	uvmp_mask_zero(&pages);
+	uvmpi_mask_zero(&pages);
 	if (!facts->is_follow)
 		range->budget = params->sequential_pages;
 	if (has_cursor(facts, range))

@@ -18,7 +18,7 @@
  *    the block in one decision, the last one continues.
  *  - Thrashing pages, range groups without a fault and ranges with another preferred location are skipped, as
  *    by the driver's prefetcher. */
-#include "../base/bits_internal.h"
+#include "../base/mask_internal.h"
 #include "prefetch_internal.h"
 #include "prefetch_states_internal.h"
 
@@ -131,8 +131,8 @@ static struct walk take_ahead(const struct uvmp_prefetch_params *params,
 {
 	struct walk left = {0, 0, 0};
 
-	for (uint32_t p = uvmp_mask_next_set(facts->faulted, 0); p < UVMP_MASK_BITS;
-	     p = uvmp_mask_next_set(facts->faulted, p + 1u)) {
+	for (uint32_t p = uvmpi_mask_next_set(facts->faulted, 0); p < UVMP_MASK_BITS;
+	     p = uvmpi_mask_next_set(facts->faulted, p + 1u)) {
 		const struct stride_stream *stream = learn(params, range, facts->range_first + p);
 		struct walk walk = {stream->page, params->stride_depth, stream->stride};
 
@@ -156,7 +156,7 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 
 	if (range->streams > STRIDE_STREAMS)
 		return UVMP_ERR_ARGUMENT;
-	uvmp_mask_zero(&pages);
+	uvmpi_mask_zero(&pages);
 	if (facts->is_follow) {
 		walk.page = range->cursor;
 		walk.budget = range->budget < params->stride_depth ? range->budget : params->stride_depth;
@@ -172,7 +172,7 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 	range->budget = walk.budget;
 	range->step = walk.step;
 	uvmpi_prefetch_admit(facts, &admitted);
-	uvmp_mask_and(&pages, &pages, &admitted);
+	uvmpi_mask_and(&pages, &pages, &admitted);
 	uvmpi_prefetch_hint_set(hint, facts->to, &pages);
 	if (walk.budget != 0)
 		hint->follow = walk.page;

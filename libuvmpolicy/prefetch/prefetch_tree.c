@@ -5,7 +5,7 @@
  * resident", so pages in flight are requested again. The corrected rule excludes them, and sets the leaves to
  * the pages that are resident or requested [uvmsmart: ancestors-pass-full, partial-leaf-grows,
  * user-prefetch-bypasses-tree]. */
-#include "../base/bits_internal.h"
+#include "../base/mask_internal.h"
 #include "prefetch_internal.h"
 
 static struct uvmp_region region_of(uint32_t basic_block)
@@ -21,10 +21,10 @@ static void pages_of(const struct uvmp_prefetch_facts *facts, uint32_t chosen, u
 {
 	struct uvmp_region whole = {0, facts->block.pages};
 
-	uvmp_mask_zero(pages);
+	uvmpi_mask_zero(pages);
 	for (uint32_t b = 0; b < UVMP_TREE_BLOCKS_MAX; b++)
 		if ((chosen >> b & 1u) != 0)
-			uvmp_mask_region_set(pages, uvmp_region_intersect(region_of(b), whole));
+			uvmpi_mask_region_set(pages, uvmp_region_intersect(region_of(b), whole));
 }
 
 /* Every leaf becomes what is resident, pending or requested now that `chosen` is fetched too. */
@@ -34,9 +34,9 @@ static void recount(const struct uvmp_prefetch_facts *facts, uint32_t chosen, st
 
 	uvmpi_prefetch_absent(facts, &absent);
 	pages_of(facts, ~(uint32_t)0, &present);
-	uvmp_mask_andnot(&present, &present, &absent);
+	uvmpi_mask_andnot(&present, &present, &absent);
 	pages_of(facts, chosen, &absent);
-	uvmp_mask_or(&present, &present, &absent);
+	uvmpi_mask_or(&present, &present, &absent);
 	uvmp_tree_assign(tree, &present);
 }
 
@@ -45,8 +45,8 @@ uint32_t uvmpi_prefetch_tree_fault(const struct uvmp_prefetch_params *params,
 {
 	uint32_t chosen = 0;
 
-	for (uint32_t p = uvmp_mask_next_set(facts->faulted, 0); p < UVMP_MASK_BITS;
-	     p = uvmp_mask_next_set(facts->faulted, p + 1u)) {
+	for (uint32_t p = uvmpi_mask_next_set(facts->faulted, 0); p < UVMP_MASK_BITS;
+	     p = uvmpi_mask_next_set(facts->faulted, p + 1u)) {
 		chosen |= (uint32_t)1 << p / UVMP_BASIC_BLOCK_PAGES;
 		if (params->quirks) /* [uvmsmart: ancestors-pass-full]: for each page, not for each block */
 			uvmp_tree_add(tree, p, UVMP_BASIC_BLOCK_PAGES, true);
@@ -64,12 +64,12 @@ void uvmpi_prefetch_tree_collect(const struct uvmp_prefetch_params *params,
 
 	uvmpi_prefetch_absent(facts, &wanted);
 	if (params->quirks && facts->pending != NULL) { /* [uvmsmart: in-flight-requested-again] */
-		uvmp_mask_or(&wanted, &wanted, facts->pending);
+		uvmpi_mask_or(&wanted, &wanted, facts->pending);
 		if (facts->resident != NULL)
-			uvmp_mask_andnot(&wanted, &wanted, facts->resident);
+			uvmpi_mask_andnot(&wanted, &wanted, facts->resident);
 	}
 	pages_of(facts, chosen, &pages);
-	uvmp_mask_and(&pages, &pages, &wanted);
+	uvmpi_mask_and(&pages, &pages, &wanted);
 	uvmpi_prefetch_hint_set(hint, facts->to, &pages);
 	hint->basic_blocks = chosen;
 	for (; cuts != 0; cuts &= cuts - 1u)
