@@ -16,6 +16,7 @@
 #include "block_service_internal.h"
 #include "controllers_internal.h"
 #include "departing_internal.h"
+#include "job_internal.h"
 #include "mapping_internal.h"
 #include "memory_internal.h"
 #include "queue_internal.h"
@@ -25,6 +26,7 @@
 void uvmpi_block_start(struct uvmp_service *s, struct job *job)
 {
 	job->status = job->error = UVMP_OK;
+	uvmpi_job_name_more(s, job);
 	if (job->is_follow) {
 		job->destinations = BIT(job->requester);
 		uvmpi_block_prefetch(s, job);

@@ -291,6 +291,7 @@ static void walk(struct uvmp_service *s, handle h)
 			   &verdict[i % 2u]);
 		previous = &g->batch.entry[index];
 	}
+	uvmpi_job_name_more(s, job);
 	uvmpi_remote_map(s, h, run->gpu, &job->remote, &job->arrive[run->gpu]);
 	if (g->utlb_seen)
 		job->utlbs = count_utlbs(s);

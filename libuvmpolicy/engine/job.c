@@ -15,6 +15,8 @@ void uvmpi_job_clear(struct job *job, handle block, uint32_t requester)
 		uvmpi_mask_zero(&job->arrive[lowest_bit(used)]);
 	job->used = BIT(requester);
 	uvmpi_mask_zero(&job->alike.pages);
+	job->alike.access = UVMP_ACCESS_NONE;
+	job->alike.has_more = false;
 	uvmpi_mask_zero(&job->duplicate);
 	uvmpi_mask_zero(&job->pinned);
 	uvmpi_mask_zero(&job->throttled);
@@ -152,6 +154,33 @@ static const struct uvmp_residency_place *place_of(const struct uvmp_service *s,
 	return &alike->place;
 }
 
+static bool is_copy(const struct uvmp_service *s, const struct job *job, const struct uvmp_residency_place *place)
+{
+	return place->is_duplicate && (job->operation != UVMP_OPERATION_ACCESS_COUNTER ||
+				       !s->policy.quirks); /* [driver: counter-ignores-duplication] */
+}
+
+void uvmpi_job_name_more(const struct uvmp_service *s, struct job *job)
+{
+	struct job_class *alike = &job->alike;
+	uint64_t set[4];
+
+	if (!alike->has_more)
+		return;
+	for (uint32_t bit = 0; bit < 3u; bit++)
+		set[bit] = 0u - (uint64_t)(alike->access >> bit & 1u);
+	set[3] = 0u - (uint64_t)is_copy(s, job, &alike->place);
+	UVMPI_EACH_WORD(i) {
+		uint64_t pages = alike->more.word[i], others = ~pages;
+
+		for (uint32_t bit = 0; bit < 3u; bit++)
+			job->access[bit].word[i] = (job->access[bit].word[i] & others) | (pages & set[bit]);
+		job->duplicate.word[i] = (job->duplicate.word[i] & others) | (pages & set[3]);
+		job->arrive[alike->place.to].word[i] |= pages;
+	}
+	alike->has_more = false;
+}
+
 /* What the detector says of the page: *pin is its target, or UVMP_PROC_NONE. False: the page is throttled. */
 static bool ask_detector(struct uvmp_service *s, struct job *job, uint32_t page, uint32_t *pin)
 {
@@ -173,8 +202,8 @@ static bool ask_detector(struct uvmp_service *s, struct job *job, uint32_t page,
 	return true;
 }
 
-bool uvmpi_job_add_fault(struct uvmp_service *s, struct job *job, uint32_t page, enum uvmp_access access,
-			 uint8_t accesses)
+bool uvmpi_job_add_new_fault(struct uvmp_service *s, struct job *job, uint32_t page, enum uvmp_access access,
+			     uint8_t accesses)
 {
 	const struct block *b = block_at(s, job->block);
 	const struct uvmp_residency_place *place;
@@ -183,14 +212,15 @@ bool uvmpi_job_add_fault(struct uvmp_service *s, struct job *job, uint32_t page,
 
 	if (b->thrash != 0 && !ask_detector(s, job, page, &pin))
 		return false;
+	uvmpi_job_name_more(s, job);
 	if (pin == UVMP_PROC_NONE) {
 		place = place_of(s, job, b, page, accesses);
 	} else {
 		select_place(s, job, page, accesses, pin, &own);
 		place = &own;
 	}
-	add_page(job, page, place->to, access,
-		 place->is_duplicate && (job->operation != UVMP_OPERATION_ACCESS_COUNTER ||
-					 !s->policy.quirks)); /* [driver: counter-ignores-duplication] */
+	add_page(job, page, place->to, access, is_copy(s, job, place));
+	uvmpi_mask_zero(&job->alike.more);
+	job->alike.access = b->thrash == 0 ? (uint8_t)access : (uint8_t)UVMP_ACCESS_NONE;
 	return true;
 }

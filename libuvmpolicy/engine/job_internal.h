@@ -22,9 +22,24 @@ void uvmpi_job_add(struct job *job, uint32_t page, uint32_t to, enum uvmp_access
  * of the range. */
 void uvmpi_job_add_prefetched(const struct uvmp_service *s, struct job *job, const uvmp_mask *pages,
 			      uint32_t to, uint8_t duplication);
+/* Adds a fault that need not be of the class of the fault before. */
+bool uvmpi_job_add_new_fault(struct uvmp_service *s, struct job *job, uint32_t page, enum uvmp_access access,
+			     uint8_t accesses);
 /* Asks for the hint of one faulting page, and adds the page with its destination to the job. False: the page is throttled. The
- * job stays as it is, and a THROTTLE action is queued. */
-bool uvmpi_job_add_fault(struct uvmp_service *s, struct job *job, uint32_t page, enum uvmp_access access,
-			 uint8_t accesses);
+ * job stays as it is, and a THROTTLE action is queued. A fault of the class of the fault before is only noted: the job names
+ * it after uvmpi_job_name_more. */
+static inline bool uvmpi_job_add_fault(struct uvmp_service *s, struct job *job, uint32_t page, enum uvmp_access access,
+				       uint8_t accesses)
+{
+	struct job_class *alike = &job->alike;
+
+	if (alike->access != access || alike->accesses != accesses || !uvmp_mask_test(&alike->pages, page))
+		return uvmpi_job_add_new_fault(s, job, page, access, accesses);
+	uvmp_mask_set(&alike->more, page);
+	alike->has_more = true;
+	return true;
+}
+/* Names the pages that uvmpi_job_add_fault has noted. */
+void uvmpi_job_name_more(const struct uvmp_service *s, struct job *job);
 
 #endif

@@ -274,8 +274,11 @@ struct gpu {
 /* Pages whose destination follows from the same facts: their holders, and whether they are duplicated. */
 struct job_class {
 	uvmp_mask pages;  /* empty: no class yet */
-	uint8_t accesses; /* of the pages decided last; as for uvmp_residency_facts */
+	uint8_t accesses; /* of the faults added last; as for uvmp_residency_facts */
+	uint8_t access;   /* as what they are serviced: enum uvmp_access; NONE: each fault is decided for itself */
+	bool has_more;	  /* `more` holds pages */
 	struct uvmp_residency_place place; /* their destination */
+	uvmp_mask more;	  /* faults like the last one, which the job does not name yet */
 };
 
 enum job_phase { JOB_IDLE, JOB_ALLOCATE, JOB_MADE_ROOM, JOB_COPY, JOB_COMMIT, JOB_MAPPED };
