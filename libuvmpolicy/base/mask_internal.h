@@ -14,6 +14,14 @@
 
 /* -- whole sets -- */
 
+/* The mask, or an empty one for NULL. */
+static inline const uvmp_mask *uvmpi_mask_or_none(const uvmp_mask *mask)
+{
+	static const uvmp_mask none;
+
+	return mask != NULL ? mask : &none;
+}
+
 static inline void uvmpi_mask_zero(uvmp_mask *mask)
 {
 	UVMPI_EACH_WORD(i)

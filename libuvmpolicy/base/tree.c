@@ -3,19 +3,9 @@
  * upwards, because the parent of node i is node (i - 1) / 2; the direction makes no difference. */
 #include "tree_internal.h"
 
-static uint32_t leaf_index(const struct uvmp_tree *tree, uint32_t block)
-{
-	return tree->blocks - 1u + block;
-}
-
-static uint32_t sum_of_children(const struct uvmp_tree *tree, uint32_t node)
-{
-	return tree->node[2u * node + 1u] + tree->node[2u * node + 2u];
-}
-
 static bool has_block(const struct uvmp_tree *tree, uint32_t block)
 {
-	return uvmp_tree_is_valid(tree) && block < tree->blocks;
+	return tree != NULL && uvmpi_tree_is_valid(tree) && block < tree->blocks;
 }
 
 enum uvmp_status uvmp_tree_init(struct uvmp_tree *tree, uint32_t blocks)
@@ -37,21 +27,19 @@ bool uvmp_tree_is_valid(const struct uvmp_tree *tree)
 
 uint32_t uvmp_tree_leaf(const struct uvmp_tree *tree, uint32_t block)
 {
-	return has_block(tree, block) ? tree->node[leaf_index(tree, block)] : 0;
+	return has_block(tree, block) ? tree->node[tree->blocks - 1u + block] : 0;
 }
 
 void uvmp_tree_set_leaf(struct uvmp_tree *tree, uint32_t block, uint32_t pages)
 {
 	if (has_block(tree, block))
-		tree->node[leaf_index(tree, block)] = pages;
+		*uvmpi_tree_leaf(tree, block) = pages;
 }
 
 void uvmp_tree_recompute(struct uvmp_tree *tree)
 {
-	if (!uvmp_tree_is_valid(tree))
-		return;
-	for (uint32_t i = tree->blocks - 1u; i-- > 0;)
-		tree->node[i] = sum_of_children(tree, i);
+	if (tree != NULL && uvmpi_tree_is_valid(tree))
+		uvmpi_tree_recompute(tree);
 }
 
 void uvmp_tree_assign(struct uvmp_tree *tree, const uvmp_mask *pages)
@@ -59,12 +47,11 @@ void uvmp_tree_assign(struct uvmp_tree *tree, const uvmp_mask *pages)
 	if (!uvmp_tree_is_valid(tree) || pages == NULL)
 		return;
 	for (uint32_t block = 0; block < tree->blocks; block++) {
-		struct uvmp_region own = {block * UVMP_BASIC_BLOCK_PAGES,
-		                          (block + 1u) * UVMP_BASIC_BLOCK_PAGES};
+		uint64_t bits = pages->word[block / 4u] >> block % 4u * UVMP_BASIC_BLOCK_PAGES & 0xffffu;
 
-		tree->node[leaf_index(tree, block)] = uvmp_mask_region_weight(pages, own);
+		*uvmpi_tree_leaf(tree, block) = popcount(bits);
 	}
-	uvmp_tree_recompute(tree);
+	uvmpi_tree_recompute(tree);
 }
 
 /* The leaf has its final value; the nodes above it become sums. */
@@ -72,7 +59,7 @@ static void sum_path(struct uvmp_tree *tree, uint32_t leaf)
 {
 	for (uint32_t i = leaf; i != 0;) {
 		i = (i - 1u) / 2u;
-		tree->node[i] = sum_of_children(tree, i);
+		(void)uvmpi_tree_sum(tree, i);
 	}
 }
 
@@ -83,17 +70,14 @@ void uvmp_tree_add(struct uvmp_tree *tree, uint32_t page, uint32_t pages, bool q
 	if (!has_block(tree, block))
 		return;
 	if (!quirks) {
-		uint32_t *leaf = &tree->node[leaf_index(tree, block)];
+		uint32_t *leaf = uvmpi_tree_leaf(tree, block);
 
 		/* [uvmsmart: ancestors-pass-full, partial-leaf-grows] mended: never above full. */
 		*leaf = *leaf < size && pages < size - *leaf ? *leaf + pages : size;
-		sum_path(tree, leaf_index(tree, block));
+		sum_path(tree, tree->blocks - 1u + block);
 		return;
 	}
-	/* Node numbers plus one: halving walks to the root, which is 1; a level up covers twice the pages. */
-	for (uint32_t i = leaf_index(tree, block) + 1u; i != 0; i /= 2u, size *= 2u)
-		if (tree->node[i - 1u] != size)
-			tree->node[i - 1u] += pages;
+	uvmpi_tree_add(tree, block, pages);
 }
 
 void uvmp_tree_sub(struct uvmp_tree *tree, uint32_t page, uint32_t pages, bool quirks)
@@ -103,14 +87,14 @@ void uvmp_tree_sub(struct uvmp_tree *tree, uint32_t page, uint32_t pages, bool q
 	if (!has_block(tree, block))
 		return;
 	if (!quirks) {
-		uint32_t *leaf = &tree->node[leaf_index(tree, block)];
+		uint32_t *leaf = uvmpi_tree_leaf(tree, block);
 
 		/* [uvmsmart: partial-leaf-grows] mended: never below empty. */
 		*leaf = *leaf > pages ? *leaf - pages : 0;
-		sum_path(tree, leaf_index(tree, block));
+		sum_path(tree, tree->blocks - 1u + block);
 		return;
 	}
-	for (uint32_t i = leaf_index(tree, block) + 1u; i != 0; i /= 2u)
+	for (uint32_t i = tree->blocks + block; i != 0; i /= 2u)
 		if (tree->node[i - 1u] != 0)
 			tree->node[i - 1u] -= pages;
 }

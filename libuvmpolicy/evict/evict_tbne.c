@@ -7,38 +7,53 @@
  * A node depends on its own subtree only, so each order that visits children before their parents gives the
  * result of the specification's post-order. This file goes level by level. A drop changes nodes below the
  * judged node, and nodes that are judged later, so all sums can be renewed after the drop. */
+#include "../base/tree_internal.h"
 #include "grouped_internal.h"
 
-/* Empties the full leaves among [first, end) that are evictable. Returns them as a set. */
-static uint32_t drop(struct uvmp_tree *tree, uint32_t first, uint32_t end, uint32_t evictable)
+/* Empties the full leaves below a node over `leaves` blocks from `first` on that are evictable. Returns them as a set. */
+static __attribute__((noinline)) uint32_t drop(struct uvmp_tree *tree, uint32_t first, uint32_t leaves, uint32_t evictable)
+{
+	uint32_t *leaf = uvmpi_tree_leaf(tree, 0), dropped = 0;
+
+	for (uint32_t b = first; b < first + leaves; b++) {
+		if (leaf[b] != UVMP_BASIC_BLOCK_PAGES || (evictable >> b & 1u) == 0)
+			continue;
+		leaf[b] = 0;
+		dropped |= (uint32_t)1 << b;
+	}
+	if (dropped != 0)
+		uvmpi_tree_recompute_below(tree, first, leaves);
+	return dropped;
+}
+
+/* Sums up and judges all nodes of a tree of `blocks` blocks, children before their parents. */
+static inline __attribute__((always_inline)) uint32_t drop_sparse(struct uvmp_tree *tree, uint32_t blocks,
+								  uint32_t evictable)
 {
 	uint32_t dropped = 0;
 
-	for (uint32_t b = first; b < end; b++) {
-		if (uvmp_tree_leaf(tree, b) != UVMP_BASIC_BLOCK_PAGES || (evictable >> b & 1u) == 0)
-			continue;
-		uvmp_tree_set_leaf(tree, b, 0);
-		dropped |= (uint32_t)1 << b;
+	_Pragma("GCC unroll 5") for (uint32_t leaves = 2; leaves <= blocks; leaves *= 2u)
+	{
+		uint32_t nodes = blocks / leaves;
+
+		_Pragma("GCC unroll 16") for (uint32_t n = 0; n < nodes; n++)
+		{
+			uint32_t value = uvmpi_tree_sum(tree, nodes - 1u + n);
+
+			if (value != 0 && value < leaves * UVMP_BASIC_BLOCK_PAGES / 2u)
+				dropped |= drop(tree, n * leaves, leaves, evictable);
+		}
 	}
-	uvmp_tree_recompute(tree);
 	return dropped;
 }
 
 uint32_t uvmp_evict_tbn_closure(struct uvmp_tree *tree, uint32_t evictable)
 {
-	uint32_t dropped = 0;
-
-	if (!uvmp_tree_is_valid(tree))
+	if (tree == NULL || !uvmpi_tree_is_valid(tree))
 		return 0;
-	uvmp_tree_recompute(tree);
-	for (uint32_t leaves = 2; leaves <= tree->blocks; leaves *= 2u)
-		for (uint32_t first = 0; first < tree->blocks; first += leaves) {
-			uint32_t value = tree->node[(tree->blocks + first) / leaves - 1u];
-
-			if (value != 0 && value < leaves * UVMP_BASIC_BLOCK_PAGES / 2u)
-				dropped |= drop(tree, first, first + leaves, evictable);
-		}
-	return dropped;
+	if (tree->blocks == UVMP_TREE_BLOCKS_MAX)
+		return drop_sparse(tree, UVMP_TREE_BLOCKS_MAX, evictable);
+	return drop_sparse(tree, tree->blocks, evictable);
 }
 
 const struct eviction_order uvmpi_order_tbne = {

@@ -159,9 +159,10 @@ static bool do_masks_fit(const struct uvmp_prefetch_facts *facts)
 {
 	uint32_t pages = facts->block.pages;
 
-	return fits(facts->faulted, pages) && fits(facts->resident, pages) && fits(facts->pending, pages) &&
+	return pages == UVMP_MASK_BITS ||
+	       (fits(facts->faulted, pages) && fits(facts->resident, pages) && fits(facts->pending, pages) &&
 	       fits(facts->thrashing, pages) && fits(facts->cpu_resident, pages) &&
-	       fits(facts->cpu_read_mapped, pages);
+	       fits(facts->cpu_read_mapped, pages));
 }
 
 static bool do_regions_fit(const struct uvmp_prefetch_facts *facts)

@@ -17,13 +17,6 @@ struct choice {
 	uvmp_mask *pages, *subtrees;
 };
 
-static const uvmp_mask none;
-
-static const uvmp_mask *mask_of(const uvmp_mask *mask)
-{
-	return mask != NULL ? mask : &none;
-}
-
 /* -- a whole block of whole big pages, all of whose faulted pages are candidates -- */
 
 /* The faulted pages of a block, and their rows. */
@@ -79,7 +72,7 @@ static struct density_choice choose_rows(uint64_t rows, const uvmp_mask *residen
 static bool choose_regular(uint64_t rows_faulted, const struct uvmp_prefetch_facts *facts, uint32_t threshold,
 			   struct choice choice)
 {
-	struct density_choice rows = choose_rows(rows_faulted, mask_of(facts->resident), threshold);
+	struct density_choice rows = choose_rows(rows_faulted, uvmpi_mask_or_none(facts->resident), threshold);
 	uint64_t begin = density_begin(rows), any = 0;
 
 	UVMPI_EACH_WORD(w) {
@@ -179,8 +172,8 @@ static void build(struct tree *tree, const struct uvmp_prefetch_params *params,
 	uvmpi_mask_region_and(&tree->candidates, facts->faulted, facts->faulted_region);
 	by_leaf(tree, &tree->candidates, &tree->candidates);
 	by_leaf(tree, facts->faulted, &faulted);
-	by_leaf(tree, mask_of(facts->thrashing), &thrashing);
-	by_leaf(tree, mask_of(facts->resident), &tree->set);
+	by_leaf(tree, uvmpi_mask_or_none(facts->thrashing), &thrashing);
+	by_leaf(tree, uvmpi_mask_or_none(facts->resident), &tree->set);
 	uvmpi_mask_or(&tree->set, &tree->set, &faulted);
 	grow(tree, size, &faulted, &thrashing);
 	uvmpi_mask_andnot(&tree->candidates, &tree->candidates, &thrashing);
@@ -385,6 +378,7 @@ enum uvmp_status uvmp_prefetch_ats(uint32_t threshold, struct uvmp_region window
 				   const uvmp_mask *faulted, bool is_preferred_node_first_touch,
 				   uvmp_mask *pages)
 {
+	const uvmp_mask none = {{0}};
 	uvmp_mask chosen = none, subtrees;
 	struct tree tree;
 
@@ -397,7 +391,7 @@ enum uvmp_status uvmp_prefetch_ats(uint32_t threshold, struct uvmp_region window
 		uvmpi_mask_region_set(&chosen, window);
 	} else if (threshold < 100u && window.first < window.end) {
 		tree = (struct tree){window, 0, window.end - window.first, threshold, none, none};
-		by_leaf(&tree, mask_of(resident), &tree.set);
+		by_leaf(&tree, uvmpi_mask_or_none(resident), &tree.set);
 		by_leaf(&tree, faulted, &tree.candidates);
 		uvmpi_mask_or(&tree.set, &tree.set, &tree.candidates);
 		choose_nodes(&tree, false, (struct choice){&chosen, &subtrees});

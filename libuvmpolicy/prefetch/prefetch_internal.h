@@ -125,9 +125,9 @@ uvmpi_prefetch_function uvmpi_prefetch_density_decide;
 
 /* -- prefetch_tree.c: for prefetchers with the trait has_tree -- */
 
-/* Counts the faulting basic blocks in the tree; returns their set. */
+/* Counts the faulting basic blocks in the tree; returns their set. `only_leaves`: the caller recomputes the inner nodes. */
 uint32_t uvmpi_prefetch_tree_fault(const struct uvmp_prefetch_params *params,
-				   const struct uvmp_prefetch_facts *facts, struct uvmp_tree *tree);
+				   const struct uvmp_prefetch_facts *facts, struct uvmp_tree *tree, bool only_leaves);
 
 /* Basic blocks at which a chosen subtree begins or ends, bits 0..32, if each chosen basic block is one. */
 static inline uint64_t uvmpi_prefetch_tree_cuts(uint32_t chosen)

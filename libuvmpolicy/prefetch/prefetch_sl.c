@@ -6,7 +6,7 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 			       const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_state *state,
 			       struct uvmp_prefetch_hint *hint)
 {
-	uint32_t chosen = uvmpi_prefetch_tree_fault(params, facts, state->tree);
+	uint32_t chosen = uvmpi_prefetch_tree_fault(params, facts, state->tree, false);
 
 	uvmpi_prefetch_tree_collect(params, facts, chosen, uvmpi_prefetch_tree_cuts(chosen), hint);
 	return UVMP_OK;

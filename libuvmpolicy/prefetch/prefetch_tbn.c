@@ -9,28 +9,16 @@
  * that has children before their parents gives the same result: here level by level from the bottom. For the
  * same reason all sums can be recomputed after each fill: a changed sum is either below the node just filled
  * or not judged yet. */
+#include "../base/tree_internal.h"
 #include "prefetch_internal.h"
 
-/* Takes the empty ones of the leaves [first, end) and returns them as a set. A leaf behind the end of the
- * block has nothing to fetch and stays empty; without quirks the leaf at the end counts only the pages that
- * it has. */
-static uint32_t fill(struct uvmp_tree *tree, uint32_t first, uint32_t end, uint32_t block_pages,
-		     bool quirks)
-{
-	uint32_t taken = 0;
-
-	for (uint32_t b = first; b < end && b * UVMP_BASIC_BLOCK_PAGES < block_pages; b++) {
-		uint32_t pages = block_pages - b * UVMP_BASIC_BLOCK_PAGES;
-
-		if (uvmp_tree_leaf(tree, b) != 0)
-			continue;
-		uvmp_tree_set_leaf(tree, b,
-				   quirks || pages > UVMP_BASIC_BLOCK_PAGES ? UVMP_BASIC_BLOCK_PAGES : pages);
-		taken |= (uint32_t)1 << b;
-	}
-	uvmp_tree_recompute(tree);
-	return taken;
-}
+/* A pass over the tree: what is taken, and where the taken subtrees begin and end. */
+struct pass {
+	struct uvmp_tree *tree;
+	uint64_t cuts;
+	uint32_t taken, block_pages;
+	bool quirks;
+};
 
 /* The basic blocks [first, end) become one subtree. */
 static void merge(uint64_t *cuts, uint32_t first, uint32_t end)
@@ -39,38 +27,57 @@ static void merge(uint64_t *cuts, uint32_t first, uint32_t end)
 	*cuts |= (uint64_t)1 << first | (uint64_t)1 << end;
 }
 
-/* Returns the leaves taken; adds their subtrees to *cuts. */
-static uint32_t fill_dense(struct uvmp_tree *tree, uint32_t block_pages, bool quirks, uint64_t *cuts)
+/* Takes the empty leaves below a node over `leaves` blocks from `first` on. A leaf behind the end of the block has nothing
+ * to fetch and stays empty; without quirks the leaf at the end counts only the pages that it has. */
+static __attribute__((noinline)) void fill(struct pass *pass, uint32_t first, uint32_t leaves)
 {
-	uint32_t taken = 0, more;
+	uint32_t *leaf = uvmpi_tree_leaf(pass->tree, 0), taken = 0;
 
-	uvmp_tree_recompute(tree);
-	for (uint32_t leaves = 2; leaves <= tree->blocks; leaves *= 2u) {
-		uint32_t full = leaves * UVMP_BASIC_BLOCK_PAGES;
+	for (uint32_t b = first; b < first + leaves && b * UVMP_BASIC_BLOCK_PAGES < pass->block_pages; b++) {
+		uint32_t pages = pass->block_pages - b * UVMP_BASIC_BLOCK_PAGES;
 
-		for (uint32_t first = 0; first < tree->blocks; first += leaves) {
-			uint32_t value = tree->node[(tree->blocks + first) / leaves - 1u];
+		if (leaf[b] != 0)
+			continue;
+		leaf[b] = pass->quirks || pages > UVMP_BASIC_BLOCK_PAGES ? UVMP_BASIC_BLOCK_PAGES : pages;
+		taken |= (uint32_t)1 << b;
+	}
+	if (taken == 0)
+		return;
+	pass->taken |= taken;
+	merge(&pass->cuts, first, first + leaves);
+	uvmpi_tree_recompute_below(pass->tree, first, leaves);
+}
 
-			if (value == full || value <= full / 2u)
-				continue;
-			more = fill(tree, first, first + leaves, block_pages, quirks);
-			if (more != 0)
-				merge(cuts, first, first + leaves);
-			taken |= more;
+/* Sums up and judges all nodes of a tree of `blocks` blocks, children before their parents. */
+static inline __attribute__((always_inline)) void fill_dense(struct pass *pass, uint32_t blocks)
+{
+	_Pragma("GCC unroll 5") for (uint32_t leaves = 2; leaves <= blocks; leaves *= 2u)
+	{
+		uint32_t full = leaves * UVMP_BASIC_BLOCK_PAGES, nodes = blocks / leaves;
+
+		/* above half, below full or above full */
+		_Pragma("GCC unroll 16") for (uint32_t n = 0; n < nodes; n++)
+		{
+			uint32_t value = uvmpi_tree_sum(pass->tree, nodes - 1u + n);
+
+			if (value > full / 2u && value != full)
+				fill(pass, n * leaves, leaves);
 		}
 	}
-	return taken;
 }
 
 static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 			       const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_state *state,
 			       struct uvmp_prefetch_hint *hint)
 {
-	uint32_t chosen = uvmpi_prefetch_tree_fault(params, facts, state->tree);
-	uint64_t cuts = uvmpi_prefetch_tree_cuts(chosen);
+	uint32_t chosen = uvmpi_prefetch_tree_fault(params, facts, state->tree, true);
+	struct pass pass = {state->tree, uvmpi_prefetch_tree_cuts(chosen), chosen, facts->block.pages, params->quirks};
 
-	chosen |= fill_dense(state->tree, facts->block.pages, params->quirks, &cuts);
-	uvmpi_prefetch_tree_collect(params, facts, chosen, cuts, hint);
+	if (state->tree->blocks == UVMP_TREE_BLOCKS_MAX)
+		fill_dense(&pass, UVMP_TREE_BLOCKS_MAX);
+	else
+		fill_dense(&pass, state->tree->blocks);
+	uvmpi_prefetch_tree_collect(params, facts, pass.taken, pass.cuts, hint);
 	return UVMP_OK;
 }
 

@@ -5,73 +5,68 @@
  * resident", so pages in flight are requested again. The corrected rule excludes them, and sets the leaves to
  * the pages that are resident or requested [uvmsmart: ancestors-pass-full, partial-leaf-grows,
  * user-prefetch-bypasses-tree]. */
-#include "../base/mask_internal.h"
+#include "../base/tree_internal.h"
 #include "prefetch_internal.h"
 
-static struct uvmp_region region_of(uint32_t basic_block)
+/* Basic blocks 4 * w to 4 * w + 3 of a set: the first page of each, in a word of a mask. */
+static uint64_t first_pages(uint64_t blocks, uint32_t w)
 {
-	struct uvmp_region region = {basic_block * UVMP_BASIC_BLOCK_PAGES,
-				     (basic_block + 1u) * UVMP_BASIC_BLOCK_PAGES};
-
-	return region;
-}
-
-/* *pages = all pages of the chosen basic blocks that lie in the block. */
-static void pages_of(const struct uvmp_prefetch_facts *facts, uint32_t chosen, uvmp_mask *pages)
-{
-	struct uvmp_region whole = {0, facts->block.pages};
-
-	uvmpi_mask_zero(pages);
-	for (uint32_t b = 0; b < UVMP_TREE_BLOCKS_MAX; b++)
-		if ((chosen >> b & 1u) != 0)
-			uvmpi_mask_region_set(pages, uvmp_region_intersect(region_of(b), whole));
+	return (blocks >> 4u * w & 0xfu) * 0x0000200040008001u & 0x0001000100010001u;
 }
 
 /* Every leaf becomes what is resident, pending or requested now that `chosen` is fetched too. */
 static void recount(const struct uvmp_prefetch_facts *facts, uint32_t chosen, struct uvmp_tree *tree)
 {
-	uvmp_mask present, absent;
+	struct uvmp_region beyond = {facts->block.pages, UVMP_MASK_BITS};
+	const uvmp_mask *resident = uvmpi_mask_or_none(facts->resident), *pending = uvmpi_mask_or_none(facts->pending);
+	uvmp_mask present;
 
-	uvmpi_prefetch_absent(facts, &absent);
-	pages_of(facts, ~(uint32_t)0, &present);
-	uvmpi_mask_andnot(&present, &present, &absent);
-	pages_of(facts, chosen, &absent);
-	uvmpi_mask_or(&present, &present, &absent);
+	UVMPI_EACH_WORD(w)
+		present.word[w] = facts->faulted->word[w] | resident->word[w] | pending->word[w] |
+				  first_pages(chosen, w) * 0xffffu;
+	uvmpi_mask_region_clear(&present, beyond);
 	uvmp_tree_assign(tree, &present);
 }
 
 uint32_t uvmpi_prefetch_tree_fault(const struct uvmp_prefetch_params *params,
-				   const struct uvmp_prefetch_facts *facts, struct uvmp_tree *tree)
+				   const struct uvmp_prefetch_facts *facts, struct uvmp_tree *tree, bool only_leaves)
 {
 	uint32_t chosen = 0;
 
-	for (uint32_t p = uvmpi_mask_next_set(facts->faulted, 0); p < UVMP_MASK_BITS;
-	     p = uvmpi_mask_next_set(facts->faulted, p + 1u)) {
-		chosen |= (uint32_t)1 << p / UVMP_BASIC_BLOCK_PAGES;
-		if (params->quirks) /* [uvmsmart: ancestors-pass-full]: for each page, not for each block */
-			uvmp_tree_add(tree, p, UVMP_BASIC_BLOCK_PAGES, true);
+	for (uint32_t w = 0; w < UVMP_MASK_WORDS; w++) {
+		for (uint64_t bits = facts->faulted->word[w]; bits != 0; bits &= bits - 1u) {
+			uint32_t block = w * 4u + lowest_bit(bits) / UVMP_BASIC_BLOCK_PAGES;
+			uint32_t *leaf = uvmpi_tree_leaf(tree, block);
+
+			chosen |= (uint32_t)1 << block;
+			/* [uvmsmart: ancestors-pass-full]: for each page, not for each block */
+			if (only_leaves && *leaf != UVMP_BASIC_BLOCK_PAGES)
+				*leaf += UVMP_BASIC_BLOCK_PAGES;
+			else if (!only_leaves && params->quirks)
+				uvmpi_tree_add(tree, block, UVMP_BASIC_BLOCK_PAGES);
+		}
 	}
 	if (!params->quirks)
 		recount(facts, chosen, tree);
 	return chosen;
 }
 
+/* [uvmsmart: in-flight-requested-again]: with quirks pending pages are requested again. */
 void uvmpi_prefetch_tree_collect(const struct uvmp_prefetch_params *params,
 				 const struct uvmp_prefetch_facts *facts, uint32_t chosen, uint64_t cuts,
 				 struct uvmp_prefetch_hint *hint)
 {
-	uvmp_mask wanted, pages;
+	struct uvmp_region beyond = {facts->block.pages, UVMP_MASK_BITS};
+	const uvmp_mask *resident = uvmpi_mask_or_none(facts->resident);
+	const uvmp_mask *pending = uvmpi_mask_or_none(params->quirks ? NULL : facts->pending);
+	uvmp_mask pages;
 
-	uvmpi_prefetch_absent(facts, &wanted);
-	if (params->quirks && facts->pending != NULL) { /* [uvmsmart: in-flight-requested-again] */
-		uvmpi_mask_or(&wanted, &wanted, facts->pending);
-		if (facts->resident != NULL)
-			uvmpi_mask_andnot(&wanted, &wanted, facts->resident);
+	UVMPI_EACH_WORD(w) {
+		pages.word[w] = first_pages(chosen, w) * 0xffffu &
+				~(facts->faulted->word[w] | resident->word[w] | pending->word[w]);
+		hint->subtrees.word[w] = first_pages(cuts, w);
 	}
-	pages_of(facts, chosen, &pages);
-	uvmpi_mask_and(&pages, &pages, &wanted);
-	uvmpi_prefetch_hint_set(hint, facts->to, &pages);
+	uvmpi_mask_region_clear(&pages, beyond);
+	uvmpi_prefetch_hint_set_pages(hint, facts->to, &pages);
 	hint->basic_blocks = chosen;
-	for (; cuts != 0; cuts &= cuts - 1u)
-		uvmp_mask_set(&hint->subtrees, lowest_bit(cuts) * UVMP_BASIC_BLOCK_PAGES);
 }
