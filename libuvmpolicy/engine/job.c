@@ -168,7 +168,7 @@ void uvmpi_job_name_more(const struct uvmp_service *s, struct job *job)
 	if (!alike->has_more)
 		return;
 	for (uint32_t bit = 0; bit < 3u; bit++)
-		set[bit] = 0u - (uint64_t)(alike->access >> bit & 1u);
+		set[bit] = 0u - (uint64_t)((uint32_t)alike->access >> bit & 1u);
 	set[3] = 0u - (uint64_t)is_copy(s, job, &alike->place);
 	UVMPI_EACH_WORD(i) {
 		uint64_t pages = alike->more.word[i], others = ~pages;
