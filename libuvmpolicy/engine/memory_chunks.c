@@ -101,18 +101,17 @@ static struct uvmp_region next_chunk(const struct uvmp_service *s, const struct 
 	return page < UVMP_MASK_BITS ? chunk_pages(s, b, page) : none;
 }
 
-/* The same, of the pages of the set without a chunk. */
+/* The same, of the pages of the set without a chunk. A small block has its chunk map. */
 static struct uvmp_region next_missing(const struct uvmp_service *s, const struct block *b, const struct residency *p,
 				       const uvmp_mask *set, uint32_t from)
 {
 	struct uvmp_region none = {0, 0};
-	uvmp_mask missing = *set;
+	uvmp_mask missing;
 	uint32_t page;
 
 	if (block_is_whole(s, b))
-		return !p->has_memory && !uvmpi_mask_is_empty(set) ? chunk_pages(s, b, 0) : none;
-	if (p->has_memory)
-		uvmpi_mask_andnot(&missing, set, &chunk_map_at(s, p->memory)->backed);
+		return p->has_memory || uvmpi_mask_is_empty(set) ? none : chunk_pages(s, b, 0);
+	uvmpi_mask_andnot(&missing, set, &chunk_map_at(s, p->memory)->backed);
 	page = uvmpi_mask_next_set(&missing, from);
 	return page < UVMP_MASK_BITS ? chunk_pages(s, b, page) : none;
 }

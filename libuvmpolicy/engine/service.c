@@ -176,7 +176,7 @@ enum uvmp_status uvmp_service_next(struct uvmp_service *s, uint64_t now_ns, stru
 		}
 		if (s->completed < s->actions)
 			return UVMP_ERR_RETRY;
-		if (uvmpi_arena_is_short(s) && needs_arena(s))
+		if (needs_arena(s) && uvmpi_arena_is_short(s))
 			return UVMP_ERR_ARENA;
 		s->is_drained = s->actions != 0;
 		if (!advance(s))
@@ -221,7 +221,7 @@ uint64_t uvmp_service_wakeup_ns(const struct uvmp_service *s)
 
 	if (!uvmp_service_is_valid(s))
 		return UINT64_MAX;
-	if (uvmpi_arena_is_short(s) && needs_arena(s)) /* only uvmp_service_grow gives work */
+	if (needs_arena(s) && uvmpi_arena_is_short(s)) /* only uvmp_service_grow gives work */
 		return UINT64_MAX;
 	soonest = uvmpi_adapt_wakeup_ns(s);
 	for (uint32_t i = 0; i < s->spaces_used; i++) {

@@ -79,7 +79,7 @@ void uvmpi_thrashing_reset(struct uvmp_service *s, handle h, const uvmp_mask *pa
 		uvmp_thrash_reset(&space_of(s, b)->thrash, &thrash_at(s, b->thrash)->block, run);
 }
 
-/* The detector's hint for a fault. The detector cannot refuse, as all its arguments exist. */
+/* The detector's hint for a fault on a block with thrashing state. The detector cannot refuse, as all its arguments exist. */
 void uvmpi_thrashing_ask(struct uvmp_service *s, handle h, uint32_t page, uint32_t requester,
 			 struct uvmp_thrash_hint *hint)
 {
@@ -87,8 +87,6 @@ void uvmpi_thrashing_ask(struct uvmp_service *s, handle h, uint32_t page, uint32
 	struct uvmp_thrash_facts facts = {.page = page, .requester = requester, .now_ns = s->now_ns};
 
 	*hint = (struct uvmp_thrash_hint){.kind = UVMP_THRASH_NONE, .pin_to = UVMP_PROC_NONE};
-	if (b->thrash == 0)
-		return;
 	facts.preferred = range_of(s, b)->preferred;
 	facts.has_preferred = facts.preferred != UVMP_PROC_NONE;
 	facts.residents = uvmpi_block_holders(s, b, page);
@@ -99,11 +97,8 @@ void uvmpi_thrashing_ask(struct uvmp_service *s, handle h, uint32_t page, uint32
 /* Times that the page was throttled, before the pin sets it back. */
 uint8_t uvmpi_thrashing_throttles(const struct uvmp_service *s, const struct block *b, uint32_t page)
 {
-	const struct uvmp_thrash_block *t;
+	const struct uvmp_thrash_block *t = &thrash_at(s, b->thrash)->block;
 
-	if (b->thrash == 0)
-		return 0;
-	t = &thrash_at(s, b->thrash)->block;
 	return t->has_pages ? t->memory[page].throttles : 0;
 }
 

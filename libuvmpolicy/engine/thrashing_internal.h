@@ -20,10 +20,10 @@ void uvmpi_thrashing_revoked(struct uvmp_service *s, handle block, struct uvmp_r
 /* Forgets the thrashing of these pages / of the block. */
 void uvmpi_thrashing_reset(struct uvmp_service *s, handle block, const uvmp_mask *pages);
 void uvmpi_thrashing_end(struct uvmp_service *s, handle block);
-/* What the detector says of a fault. */
+/* What the detector says of a fault; the block has thrashing state. */
 void uvmpi_thrashing_ask(struct uvmp_service *s, handle block, uint32_t page, uint32_t requester,
 			 struct uvmp_thrash_hint *hint);
-/* How often the page was throttled since its last pin. */
+/* How often the page was throttled since its last pin; the block has thrashing state. */
 uint8_t uvmpi_thrashing_throttles(const struct uvmp_service *s, const struct block *b, uint32_t page);
 
 #endif

@@ -199,6 +199,8 @@ static void test_init(void **state)
 	assert_true(uvmp_service_is_valid(s));
 	s->magic++;
 	assert_false(uvmp_service_is_valid(s));
+	assert_false(uvmp_service_has_notes(s));
+	assert_int_equal(uvmp_service_complete(s, 1, UVMP_OK), UVMP_ERR_ARGUMENT);
 	assert_false(uvmp_service_is_valid(NULL));
 
 	/* an arena beyond what handles can number (if a size_t can say that): only so much of it is used */

@@ -334,6 +334,23 @@ static void whole_blocks(void **state)
 	assert_true(uvmp_service_check(s));
 }
 
+/* A block of 2 MiB takes memory with its first page, and keeps it if no page is named. */
+static void no_pages(void **state)
+{
+	uvmp_mask none = {{0}};
+	const struct arriving arriving = {&none, &none, UVMP_CAUSE_DEMAND};
+	enum uvmp_chunk_size size;
+
+	(void)state;
+	open("preset=nvidia-595", 4096, 2, 2);
+	assert_non_null(uvmpi_residency_make(s, block_at(s, block(0)), 1));
+	assert_int_equal(uvmpi_memory_back(s, 1, block(0), &arriving, &size), BACKING_DONE);
+	assert_false(place(block(0), 1)->has_memory);
+	have(block(0), 1, 0, 1);
+	uvmpi_memory_unback(s, 1, block(0), &none);
+	assert_true(place(block(0), 1)->has_memory);
+}
+
 /* [driver: root-queues, victim-choice]: UNUSED before DISCARDED before USED. */
 static void victims_by_list(void **state)
 {
@@ -348,7 +365,7 @@ static void victims_by_list(void **state)
 	uvmpi_memory_left(s, 1, block(2), &all, false); /* one of two: not empty */
 	assert_int_equal(first_of(UVMP_PMM_UNUSED), UVMP_ROOT_NONE);
 	all = pages(0, 2);
-	uvmpi_depart(s, block(2), 1, &all, DEPART_MOVED);
+	uvmpi_depart(s, block(2), uvmpi_residency_find(s, block_at(s, block(2)), 1), &all, DEPART_MOVED);
 	assert_int_equal(first_of(UVMP_PMM_UNUSED), 2);
 	s->fault.servicing->job.block = block(4);
 	forget();
@@ -884,7 +901,7 @@ static void pages_of_4k(void **state)
 	assert_true(uvmp_mask_test(&last[UVMP_ACTION_EVICT].pages, 2));
 	assert_int_equal(resident(a, UVMP_CPU), 2);
 	assert_int_equal(s->gpu[1].used_pages, 512);
-	uvmpi_depart(s, b, 1, &some, DEPART_MOVED);
+	uvmpi_depart(s, b, uvmpi_residency_find(s, block_at(s, b), 1), &some, DEPART_MOVED);
 	assert_int_equal(s->gpu[1].used_pages, 510);
 	assert_int_equal(back(b, 1, &some), BACKING_DONE);
 	assert_true(uvmpi_memory_is_full(s, 1)); /* they are coming */
@@ -954,7 +971,7 @@ static void large_pages(void **state)
 	a = block(3);
 	have(a, 1, 0, 2);
 	none = pages(0, 1);
-	uvmpi_depart(s, a, 1, &none, DEPART_MOVED);
+	uvmpi_depart(s, a, uvmpi_residency_find(s, block_at(s, a), 1), &none, DEPART_MOVED);
 	assert_int_equal(s->gpu[1].used_pages, 1);
 	s->fault.servicing->job.block = b;
 	assert_int_equal(evict_start(1, UVMP_CHUNK_2M, false), UVMP_OK);
@@ -1014,7 +1031,7 @@ static void basic_blocks(void **state)
 	have(a, 1, 0, 18);
 	have(b, 1, 0, 100);
 	some = pages(0, 1);
-	uvmpi_depart(s, a, 1, &some, DEPART_MOVED); /* the rest of its basic block can leave yet */
+	uvmpi_depart(s, a, uvmpi_residency_find(s, block_at(s, a), 1), &some, DEPART_MOVED); /* the rest of its basic block can leave yet */
 	uvmpi_memory_touch(s, 1, a, 17);
 	uvmpi_memory_touch(s, 1, b, 0);
 	s->fault.servicing->job.block = block(2);
@@ -1437,7 +1454,7 @@ static void circles(void **state)
 	open("evict=lru2m granularity=1m cyclic=on", 4096, 2, 0);
 	walk_in_circles(3);
 	all = pages(0, 256);
-	uvmpi_depart(s, block(0), 1, &all, DEPART_MOVED);
+	uvmpi_depart(s, block(0), uvmpi_residency_find(s, block_at(s, block(0)), 1), &all, DEPART_MOVED);
 	assert_true(is_pinned(block(0)));
 	assert_true(uvmpi_memory_unpin_oldest(s, 1));
 	s->fault.servicing->job.block = block(1);
@@ -1510,7 +1527,7 @@ static void incomplete(void **state)
 		b = at(SMALL);
 		have(a, 1, 0, 512);
 		have(b, 1, 0, 507);
-		uvmpi_depart(s, a, 1, &some, DEPART_MOVED); /* not complete now */
+		uvmpi_depart(s, a, uvmpi_residency_find(s, block_at(s, a), 1), &some, DEPART_MOVED); /* not complete now */
 		s->fault.servicing->job.block = block(3);
 		(void)leave_once();
 		assert_true(i == 2 || resident(i == 3 ? a : b, 1) == 0);
@@ -1684,6 +1701,7 @@ int main(void)
 	        cmocka_unit_test(sizes),
 	        cmocka_unit_test(without_memory),
 	        cmocka_unit_test(whole_blocks),
+	        cmocka_unit_test(no_pages),
 	        cmocka_unit_test(victims_by_list),
 	        cmocka_unit_test(free_victim),
 	        cmocka_unit_test(small_blocks),
