@@ -77,12 +77,7 @@ struct bound {
 
 static bool fail(struct bound *b, const char *text)
 {
-	if (b->source->line != 0)
-		snprintf(b->error, SOURCE_ERROR_MAX, "%.200s:%llu: %.270s", b->source->name,
-			 (unsigned long long)b->source->line, text);
-	else
-		snprintf(b->error, SOURCE_ERROR_MAX, "%.200s: %.270s", b->source->name, text);
-	return false;
+	return source_fail(b->source, text, b->error);
 }
 
 /* -- ranges and windows -- */

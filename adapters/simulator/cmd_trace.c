@@ -7,29 +7,32 @@
 #include "cli.h"
 #include "cli_source.h"
 #include "interrupt.h"
+#include "nearest.h"
 #include "packer.h"
 #include "progress.h"
 #include "trace_write.h"
 
-const char help_trace[] = "usage: uvmsim trace --workload NAME[:k=v,...] | --trace FILE\n"
-			  "                    [--seed N] [--output FILE]\n"
-			  "\n"
-			  "Writes the accesses and calls of a workload, or of another trace, to managed\n"
-			  "memory in the trace format (docs/uvmsim.md).\n"
-			  "\n"
-			  "  --workload SPEC   a built-in program, see `uvmsim list workloads`\n"
-			  "  --trace FILE      a trace file, also compressed; - is standard input\n"
-			  "  --seed N          seed of all random choices (default 1)\n"
-			  "  --output FILE     instead of standard output; compressed if named *.zst\n";
+const char help_trace[] =
+	"usage: uvmsim trace --workload NAME[:k=v,...] | --trace FILE\n"
+	"                    [--seed N] [--output FILE] [--format text|binary]\n"
+	"\n"
+	"Writes the accesses and calls of a workload, or of another trace, to managed\n"
+	"memory in the trace format (docs/uvmsim.md). Text becomes binary, and binary text.\n"
+	"\n"
+	"  --workload SPEC   a built-in program, see `uvmsim list workloads`\n"
+	"  --trace FILE      a trace file, also compressed; - is standard input\n"
+	"  --seed N          seed of all random choices (default 1)\n"
+	"  --output FILE     instead of standard output; compressed if named *.zst\n"
+	"  --format FORMAT   text (default), or binary: read at once, without parsing\n";
 
-static const char *const options[] = {"workload=*", "trace=*", "seed=", "output=", "help", NULL};
-enum option { WORKLOAD, TRACE, SEED, OUTPUT, HELP };
+static const char *const options[] = {"workload=*", "trace=*", "seed=", "output=", "format=", "help", NULL};
+enum option { WORKLOAD, TRACE, SEED, OUTPUT, FORMAT, HELP };
 
 struct output {
 	const char *path; /* NULL: standard output */
 	FILE *file;
-	bool is_packed;
-	bool is_ours; /* a regular file: taken away again when it could not be completed */
+	unsigned form; /* TRACE_WRITE_* */
+	bool is_ours;  /* a regular file: taken away again when it could not be completed */
 };
 
 /* Is the output the very trace that is to be read? Opening it would empty that. */
@@ -55,8 +58,9 @@ static int open_output(struct output *output, const struct cli_source *source)
 		return CLI_DONE;
 	if (stat(output->path, &info) == 0 && is_source(source, &info))
 		return say_error("--output %s: is the input trace", output->path);
-	output->is_packed = packer_is_wanted(output->path);
-	if (output->is_packed && !packer_is_available())
+	if (packer_is_wanted(output->path))
+		output->form |= TRACE_WRITE_PACKED;
+	if ((output->form & TRACE_WRITE_PACKED) != 0 && !packer_is_available())
 		return say_error("--output %s: cannot be compressed, this program was built without zstd",
 				 output->path);
 	output->file = fopen(output->path, "wb");
@@ -109,6 +113,21 @@ static bool copy_rows(struct source *source, struct trace_writer *writer, char e
 	}
 }
 
+/* Comments go from trace to trace. */
+struct comments {
+	struct trace_writer *writer;
+	char *error;
+	bool has_failed;
+};
+
+static void copy_comment(void *context, const char *text, size_t length)
+{
+	struct comments *comments = context;
+
+	if (!trace_write_comment(comments->writer, text, length, comments->error))
+		comments->has_failed = true;
+}
+
 /* How the trace was made, for later readers. */
 static const char *origin(char text[SOURCE_ERROR_MAX], const struct source *source,
 			  const struct cli_sources *sources)
@@ -126,11 +145,14 @@ static bool write_trace(struct source *source, const struct cli_sources *sources
 	const char *name = output->path ? output->path : "standard output";
 	char text[SOURCE_ERROR_MAX];
 	struct trace_writer *writer =
-		trace_write_open(output->file, name, output->is_packed, origin(text, source, sources), error);
+		trace_write_open(output->file, name, output->form, origin(text, source, sources), error);
+	struct comments comments = {writer, error, false};
 
 	if (!writer)
 		return false;
-	if (copy_rows(source, writer, error))
+	source->comment = copy_comment;
+	source->comment_context = &comments;
+	if (copy_rows(source, writer, error) && !comments.has_failed)
 		return trace_write_close(writer, error);
 	trace_write_abandon(writer);
 	return false;
@@ -174,6 +196,20 @@ struct request {
 	struct output output;
 };
 
+static int take_format(const char *value, struct output *output)
+{
+	char hint[NEAREST_TEXT_MAX];
+	struct nearest nearest;
+
+	output->form = strcmp(value, "binary") == 0 ? TRACE_WRITE_BINARY : 0;
+	if (output->form != 0 || strcmp(value, "text") == 0)
+		return CLI_DONE;
+	nearest_start(&nearest, value, strlen(value));
+	nearest_try(&nearest, "text");
+	nearest_try(&nearest, "binary");
+	return say_error("--format %.40s: is neither text nor binary%s", value, nearest_hint(&nearest, hint));
+}
+
 static int take(void *request, int option, const char *value)
 {
 	struct request *q = request;
@@ -189,6 +225,8 @@ static int take(void *request, int option, const char *value)
 	case OUTPUT:
 		q->output.path = value;
 		return CLI_DONE;
+	case FORMAT:
+		return take_format(value, &q->output);
 	case HELP:
 		break;
 	}

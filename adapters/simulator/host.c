@@ -8,15 +8,13 @@
 #include <string.h>
 
 #define RANGES_MOST  65536u
-#define BLOCKS_SPARE 1024u  /* for ranges that are announced later */
+#define BLOCKS_SPARE 1024u /* for ranges that are announced later */
 
 bool host_fail(struct host *h, const char *text)
 {
-	if (h->source->line != 0 && !h->params.reads_ahead)
-		snprintf(h->error, SOURCE_ERROR_MAX, "%.200s:%llu: %.270s", h->source->name,
-			 (unsigned long long)h->source->line, text);
-	else
-		snprintf(h->error, SOURCE_ERROR_MAX, "%.200s: %.270s", h->source->name, text);
+	if (!h->params.reads_ahead)
+		return source_fail(h->source, text, h->error);
+	snprintf(h->error, SOURCE_ERROR_MAX, "%.200s: %.270s", h->source->name, text);
 	return false;
 }
 
@@ -106,7 +104,7 @@ static bool check_policy(struct host *h)
 	if ((h->needs.page_bytes & h->space.page_bytes) == 0) {
 		uvmp_policy_evictors(h->space.page_bytes, evictors, sizeof(evictors));
 		snprintf(text, sizeof(text), "on a host with pages of %u KiB only evict=%s work",
-		         h->space.page_bytes / 1024u, evictors);
+			 h->space.page_bytes / 1024u, evictors);
 		return host_fail(h, text);
 	}
 	if (policy->replay.max_batch < SETUP_ENTRIES_MOST)
@@ -245,7 +243,8 @@ bool host_fail_call(struct host *h, uint64_t address, uint64_t bytes, enum uvmp_
 
 	snprintf(text, sizeof(text), "a prefetch, advice or free for %llu bytes at 0x%llx: %s",
 		 (unsigned long long)bytes, (unsigned long long)address,
-		 status == UVMP_ERR_UNKNOWN ? "a part of the range is not managed" : uvmp_status_text(status));
+		 status == UVMP_ERR_UNKNOWN ? "a part of the range is not managed"
+					    : uvmp_status_text(status));
 	return host_fail(h, text);
 }
 

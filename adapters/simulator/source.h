@@ -57,10 +57,14 @@ struct source_row {
 struct source {
 	const char *name; /* canonical name: `stream:bytes=8388608,passes=2`, or the trace's file name */
 	/* Fills the fields of the row's kind. All others are 0, except in an ACCESS, where they are unspecified.
-	 * After END or BAD: the same again. BAD: error says `FILE:LINE: cause`. */
+	 * After END or BAD: the same again. BAD: error says `FILE:LINE: cause`, of a binary trace `FILE: byte OFFSET: cause`. */
 	void (*next)(struct source *source, struct source_row *row);
 	void (*close)(struct source *source); /* frees all memory, the struct too */
 	uint64_t line;			      /* traces: number of the row's line; 0 for workloads */
+	bool is_binary;			      /* a binary trace: `line` is the offset of the row */
+	/* Receives the comments of a trace as they are read, from `#` on, without line feed. NULL: not wanted. */
+	void (*comment)(void *context, const char *text, size_t length);
+	void *comment_context;
 	/* Progress. */
 	uint64_t done, total;		    /* bytes of a trace's file; total 0: not known */
 	uint64_t kernel_done, kernel_total; /* warps of a workload's kernel; total 0: not known */
@@ -79,11 +83,14 @@ void workload_list(FILE *out);
 /* The same of one; false with `error`: none has that name. */
 bool workload_list_one(const char *name, FILE *out, char error[SOURCE_ERROR_MAX]);
 
-/* A trace (design: CSV, first line `uvmp-trace 1`), streamed; "-" is stdin; zstd-compressed input is
- * recognised by its first bytes. NULL with `error`: cannot be opened, or the first line is wrong. */
+/* A trace (CSV, first line `uvmp-trace 1`, or binary), streamed; "-" is stdin; zstd-compressed input and the binary form are
+ * recognised by their first bytes. NULL with `error`: cannot be opened, or the first line is wrong. */
 struct source *trace_open(const char *path, char error[SOURCE_ERROR_MAX]);
 /* The same from an open stream, which is closed with the source, and at once on failure (stdin never is).
  * `name` appears in errors. */
 struct source *trace_open_stream(FILE *in, const char *name, char error[SOURCE_ERROR_MAX]);
+
+/* Fills the error with the source's name, the place of its row if it has one, and the text. Always false. */
+bool source_fail(const struct source *source, const char *text, char error[SOURCE_ERROR_MAX]);
 
 #endif

@@ -8,11 +8,11 @@
 #include <string.h>
 
 #include "packer.h"
-#include "trace_row.h"
+#include "trace_binary.h"
 
 #define BUFFER_BYTES  65536u
-#define ROW_BYTES_MAX (TRACE_ROW_MOST + 64u) /* a name has less than 64 bytes */
 #define COMMENT_MAX   4000u
+#define ROW_BYTES_MAX (COMMENT_MAX + 64u) /* a name has less than 64 bytes, a binary row at most 96 */
 #define AGENT_MAX     ((1u << 20) - 1u)
 #define PAGE_MASK     ((uint64_t)4095)
 
@@ -21,7 +21,9 @@ struct trace_writer {
 	const char *name;
 	size_t length; /* bytes in the buffer */
 	char buffer[BUFFER_BYTES];
-	struct packer *packer; /* NULL: plain text */
+	struct packer *packer; /* NULL: not compressed */
+	bool is_binary;
+	struct trace_binary binary; /* if it is */
 };
 
 __attribute__((format(printf, 3, 4))) static bool fail(const struct trace_writer *writer,
@@ -98,7 +100,7 @@ static bool is_name(const char *name)
 	return true;
 }
 
-static bool put_range(const struct trace_writer *writer, char **end, const struct source_range *range,
+static bool put_range(struct trace_writer *writer, char **end, const struct source_range *range,
 		      char error[SOURCE_ERROR_MAX])
 {
 	if (!is_name(range->name))
@@ -107,20 +109,25 @@ static bool put_range(const struct trace_writer *writer, char **end, const struc
 	if (range->is_device)
 		return fail(writer, error, "the range at 0x%llx is not managed and cannot stand in a trace",
 			    (unsigned long long)range->base);
-	*end = trace_row_range(*end, range->base, range->bytes, range->name, range->is_fresh);
+	if (writer->is_binary)
+		*end = trace_binary_range(&writer->binary, *end, range->base, range->bytes, range->name,
+					  range->is_fresh);
+	else
+		*end = trace_row_range(*end, range->base, range->bytes, range->name, range->is_fresh);
 	return true;
 }
 
-static bool put_kernel(const struct trace_writer *writer, char **end, const char *name,
+static bool put_kernel(struct trace_writer *writer, char **end, const char *name,
 		       char error[SOURCE_ERROR_MAX])
 {
 	if (name[0] == '\0' || !is_name(name))
 		return fail(writer, error, "the name of a kernel cannot stand in a trace");
-	*end = trace_row_kernel(*end, name);
+	*end = writer->is_binary ? trace_binary_kernel(&writer->binary, *end, name)
+				 : trace_row_kernel(*end, name);
 	return true;
 }
 
-static bool put_access(const struct trace_writer *writer, char **end, const struct source_row *row,
+static bool put_access(struct trace_writer *writer, char **end, const struct source_row *row,
 		       char error[SOURCE_ERROR_MAX])
 {
 	struct trace_access access = {.time_ns = row->time_ns,
@@ -134,7 +141,11 @@ static bool put_access(const struct trace_writer *writer, char **end, const stru
 		return fail(writer, error, "this sort of access cannot stand in a trace");
 	if (!row->is_cpu && row->agent > AGENT_MAX)
 		return fail(writer, error, "agent %u is above %u", row->agent, AGENT_MAX);
-	*end = trace_row_access(*end, &access);
+	if (writer->is_binary && row->has_time && row->time_ns < writer->binary.time_ns)
+		return fail(writer, error, "time goes backwards, from %llu to %llu",
+			    (unsigned long long)writer->binary.time_ns, (unsigned long long)row->time_ns);
+	*end = writer->is_binary ? trace_binary_access(&writer->binary, *end, &access)
+				 : trace_row_access(*end, &access);
 	return true;
 }
 
@@ -151,28 +162,51 @@ static bool is_part(const struct trace_writer *writer, const struct source_row *
 	return ((row->address & PAGE_MASK) == 0 && row->bytes != 0) || fail_pages(writer, row, error);
 }
 
-static bool put_free(const struct trace_writer *writer, char **end, const struct source_row *row,
+static bool put_free(struct trace_writer *writer, char **end, const struct source_row *row,
 		     char error[SOURCE_ERROR_MAX])
 {
 	if (row->is_part && !is_part(writer, row, error))
 		return false;
 	if (row->is_part && (row->bytes & PAGE_MASK) != 0)
 		return fail_pages(writer, row, error);
-	*end = row->is_part ? trace_row_free_part(*end, row->address, row->bytes)
-			    : trace_row_free(*end, row->address);
+	if (writer->is_binary)
+		*end = row->is_part
+			       ? trace_binary_part(&writer->binary, *end, TRACE_BINARY_FREE_PART,
+						   row->address, row->bytes)
+			       : trace_binary_single(&writer->binary, *end, TRACE_BINARY_FREE, row->address);
+	else
+		*end = row->is_part ? trace_row_free_part(*end, row->address, row->bytes)
+				    : trace_row_free(*end, row->address);
 	return true;
 }
 
-static bool put_prefetch(const struct trace_writer *writer, char **end, const struct source_row *row,
+static bool put_prefetch(struct trace_writer *writer, char **end, const struct source_row *row,
 			 char error[SOURCE_ERROR_MAX])
 {
 	if (!is_part(writer, row, error))
 		return false;
-	*end = trace_row_prefetch(*end, row->to_gpu ? "gpu" : "cpu", row->address, row->bytes);
+	if (writer->is_binary)
+		*end = trace_binary_part(&writer->binary, *end,
+					 TRACE_BINARY_PREFETCH | (row->to_gpu ? TRACE_BINARY_TO_GPU : 0),
+					 row->address, row->bytes);
+	else
+		*end = trace_row_prefetch(*end, row->to_gpu ? "gpu" : "cpu", row->address, row->bytes);
 	return true;
 }
 
-static bool put_advice(const struct trace_writer *writer, char **end, const struct source_row *row,
+/* The processor counts only for advice that has one. */
+static char *put_binary_advice(struct trace_writer *writer, char *end, const struct source_row *row)
+{
+	uint64_t first = TRACE_BINARY_ADVISE | (uint64_t)row->advice << TRACE_BINARY_VALUE_SHIFT;
+
+	if (row->advice <= UVMP_ADVISE_NOT_ACCESSED_BY && row->to_gpu)
+		first |= TRACE_BINARY_TO_GPU;
+	else if (row->advice == UVMP_ADVISE_PREFERRED && row->to_none)
+		first |= TRACE_BINARY_TO_NONE;
+	return trace_binary_part(&writer->binary, end, first, row->address, row->bytes);
+}
+
+static bool put_advice(struct trace_writer *writer, char **end, const struct source_row *row,
 		       char error[SOURCE_ERROR_MAX])
 {
 	const char *processor = row->to_gpu ? "gpu" : row->to_none ? "none" : "cpu";
@@ -181,7 +215,41 @@ static bool put_advice(const struct trace_writer *writer, char **end, const stru
 		return fail(writer, error, "this sort of advice cannot stand in a trace");
 	if (!is_part(writer, row, error))
 		return false;
-	*end = trace_row_advise(*end, row->advice, processor, row->address, row->bytes);
+	*end = writer->is_binary ? put_binary_advice(writer, *end, row)
+				 : trace_row_advise(*end, row->advice, processor, row->address, row->bytes);
+	return true;
+}
+
+static char *put_single(struct trace_writer *writer, char *end, bool is_sync)
+{
+	if (writer->is_binary)
+		return trace_binary_single(&writer->binary, end,
+					   is_sync ? TRACE_BINARY_SYNC : TRACE_BINARY_BATCH, 0);
+	return trace_row_text(end, is_sync ? TRACE_ROW_SYNC : TRACE_ROW_BATCH);
+}
+
+static bool make_room(struct trace_writer *writer, char error[SOURCE_ERROR_MAX])
+{
+	return writer->length <= BUFFER_BYTES - ROW_BYTES_MAX || put_buffer(writer, false, error);
+}
+
+bool trace_write_comment(struct trace_writer *writer, const char *text, size_t length,
+			 char error[SOURCE_ERROR_MAX])
+{
+	char *end;
+
+	if (length > COMMENT_MAX)
+		return true;
+	if (!make_room(writer, error))
+		return false;
+	end = writer->buffer + writer->length;
+	if (writer->is_binary) {
+		end = trace_binary_comment(&writer->binary, end, text, (uint32_t)length);
+	} else {
+		memcpy(end, text, length);
+		end = trace_row_text(end + length, "\n");
+	}
+	writer->length = (size_t)(end - writer->buffer);
 	return true;
 }
 
@@ -190,7 +258,7 @@ bool trace_write_row(struct trace_writer *writer, const struct source_row *row, 
 	bool is_good = true;
 	char *end;
 
-	if (writer->length > BUFFER_BYTES - ROW_BYTES_MAX && !put_buffer(writer, false, error))
+	if (!make_room(writer, error))
 		return false;
 	end = writer->buffer + writer->length;
 	switch (row->kind) {
@@ -204,10 +272,8 @@ bool trace_write_row(struct trace_writer *writer, const struct source_row *row, 
 		is_good = put_range(writer, &end, &row->range, error);
 		break;
 	case SOURCE_SYNC:
-		end = trace_row_text(end, TRACE_ROW_SYNC);
-		break;
 	case SOURCE_BATCH:
-		end = trace_row_text(end, TRACE_ROW_BATCH);
+		end = put_single(writer, end, row->kind == SOURCE_SYNC);
 		break;
 	case SOURCE_FREE:
 		is_good = put_free(writer, &end, row, error);
@@ -229,11 +295,12 @@ bool trace_write_row(struct trace_writer *writer, const struct source_row *row, 
 
 /* -- the whole -- */
 
-struct trace_writer *trace_write_open(FILE *out, const char *name, bool is_packed, const char *comment,
+struct trace_writer *trace_write_open(FILE *out, const char *name, unsigned form, const char *comment,
 				      char error[SOURCE_ERROR_MAX])
 {
 	struct trace_writer *writer = calloc(1, sizeof(*writer));
-	char *end;
+	char text[COMMENT_MAX + 1], *end;
+	int length;
 
 	if (!writer) {
 		snprintf(error, SOURCE_ERROR_MAX, "out of memory");
@@ -241,24 +308,31 @@ struct trace_writer *trace_write_open(FILE *out, const char *name, bool is_packe
 	}
 	writer->out = out;
 	writer->name = name;
-	if (is_packed && !(writer->packer = packer_open())) {
+	if ((form & TRACE_WRITE_PACKED) != 0 && !(writer->packer = packer_open())) {
 		fail(writer, error,
 		     packer_is_available() ? "out of memory"
 					   : "cannot be compressed: this program was built without zstd");
 		trace_write_abandon(writer);
 		return NULL;
 	}
-	end = trace_row_text(writer->buffer, TRACE_ROW_FIRST);
-	if (comment && strlen(comment) <= COMMENT_MAX)
-		end = trace_row_text(trace_row_text(trace_row_text(end, "# "), comment), "\n");
+	writer->is_binary = (form & TRACE_WRITE_BINARY) != 0;
+	end = writer->is_binary ? trace_binary_header(&writer->binary, writer->buffer)
+				: trace_row_text(writer->buffer, TRACE_ROW_FIRST);
 	writer->length = (size_t)(end - writer->buffer);
+	length = comment ? snprintf(text, sizeof(text), "# %s", comment) : 0;
+	if (length > 0 && (size_t)length < sizeof(text)) /* there is room */
+		(void)trace_write_comment(writer, text, (size_t)length, error);
 	return writer;
 }
 
 bool trace_write_close(struct trace_writer *writer, char error[SOURCE_ERROR_MAX])
 {
-	bool is_good = put_buffer(writer, true, error);
+	bool is_good = make_room(writer, error);
 
+	if (is_good && writer->is_binary)
+		writer->length = (size_t)(trace_binary_end(&writer->binary, writer->buffer + writer->length) -
+					  writer->buffer);
+	is_good = is_good && put_buffer(writer, true, error);
 	trace_write_abandon(writer);
 	return is_good;
 }

@@ -639,8 +639,24 @@ for spec in $small random:bytes=4194304 stream:bytes=1048576 bfs:scale=10; do
 		sed 's/"workload": "[^"]*"//' "$work/out" >"$work/said" && mv "$work/said" "$work/out"
 		same "$work/want"
 	done
-	grep -v '^#' "$work/a.trace" >"$work/want"
+	cp "$work/a.trace" "$work/want"
 	expect 0 "trace of a trace, $spec" "$uvmsim" trace --trace "$work/a.$last"
+	same "$work/want"
+	expect 0 "binary trace, $spec" "$uvmsim" trace --trace "$work/a.$last" --format binary --output "$work/a.bin"
+	expect 0 "text of a binary trace, $spec" "$uvmsim" trace --trace "$work/a.bin" --format text
+	same "$work/want"
+	if [ "$last" != trace ]; then
+		expect 0 "binary trace, compressed, $spec" "$uvmsim" trace --trace "$work/a.bin" --format binary --output "$work/a.bin.zst"
+		expect 0 "text of that, $spec" "$uvmsim" trace --trace "$work/a.bin.zst"
+		same "$work/want"
+	fi
+	expect 0 "run of $spec as text" "$uvmsim" run --trace "$work/a.trace" --seed 5 --oversub 130 --format json
+	sed 's/"workload": "[^"]*"//' "$work/out" >"$work/runs"
+	expect 0 "run of $spec as a binary trace" "$uvmsim" run --trace "$work/a.bin" --seed 5 --oversub 130 --format json
+	sed 's/"workload": "[^"]*"//' "$work/out" >"$work/said" && mv "$work/said" "$work/out"
+	same "$work/runs"
+	cp "$work/a.bin" "$work/in"
+	input 0 "text of a binary trace on standard input, $spec" "$uvmsim" trace --trace -
 	same "$work/want"
 	cp "$work/a.$last" "$work/in"
 	input 0 "trace of standard input, $spec" "$uvmsim" trace --trace - --output -
@@ -649,6 +665,11 @@ done
 name='trace: says what it was made from'
 head -n 2 "$work/a.trace" >"$work/out"
 says 'uvmp-trace 1' '# workload bfs:scale=10,' ' seed 5'
+head -c 100 "$work/a.bin" >"$work/cut.bin"
+expect 2 'a binary trace that was cut off' "$uvmsim" run --trace "$work/cut.bin"
+says 'cut.bin: byte ' 'cut off'
+expect 2 'trace, unknown format' "$uvmsim" trace --workload $small --format binari
+says '--format binari: is neither text nor binary' 'binary'
 expect 2 'trace, two sources' "$uvmsim" trace --workload $small --trace "$work/a.trace"
 expect 2 'trace, no source' "$uvmsim" trace --seed 1
 says 'one of --workload and --trace is needed'
@@ -849,8 +870,8 @@ cp "$work/out" "$work/want"
 expect 0 'import of a file' "$uvmsim" import --agents=2 --kernels=docs/examples/kernels.csv uvmsmart-access docs/examples/accesses.csv
 same "$work/want"
 expect 0 'trace of an import' "$uvmsim" trace --trace "$work/want"
-grep -v '^#' "$work/want" >"$work/in"
-same "$work/in"
+same "$work/want"
+cp "$work/want" "$work/in"
 for gpu in '' '--gpu titan-v'; do
 	input 0 "run of an import $gpu" "$uvmsim" run --trace - $gpu --policy prefetch=none --format json
 	says '"accesses": 12' '"pages_touched": 6' '"far_faults": 6'

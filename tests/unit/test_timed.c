@@ -286,7 +286,7 @@ static FILE *record(const char *workload)
 
 	assert_non_null(source);
 	assert_non_null(file);
-	writer = trace_write_open(file, "t", false, NULL, error);
+	writer = trace_write_open(file, "t", 0, NULL, error);
 	assert_non_null(writer);
 	for (source->next(source, &row); row.kind != SOURCE_END; source->next(source, &row))
 		assert_true(trace_write_row(writer, &row, error));

@@ -59,9 +59,9 @@ static void assert_same(const struct source_row *a, const struct source_row *b)
 	}
 }
 
-static struct trace_writer *begin(FILE *file, bool is_packed)
+static struct trace_writer *begin(FILE *file, unsigned form)
 {
-	struct trace_writer *writer = trace_write_open(file, "t", is_packed, NULL, error);
+	struct trace_writer *writer = trace_write_open(file, "t", form, NULL, error);
 
 	assert_non_null(writer);
 	return writer;
@@ -77,6 +77,15 @@ static struct source *read_back(FILE *file)
 	return source;
 }
 
+/* -- forms: text and binary, each also compressed -- */
+
+#define FORMS 4u
+
+static bool is_available(unsigned form)
+{
+	return (form & TRACE_WRITE_PACKED) == 0 || packer_is_available();
+}
+
 /* -- workloads -- */
 
 static const char *const specs[] = {
@@ -86,10 +95,10 @@ static const char *const specs[] = {
 
 #define ROWS_MOST 30000u
 
-static void write_workload(const char *spec, FILE *file, bool is_packed)
+static void write_workload(const char *spec, FILE *file, unsigned form)
 {
 	struct source *source = workload_open(spec, 7, error);
-	struct trace_writer *writer = begin(file, is_packed);
+	struct trace_writer *writer = begin(file, form);
 
 	if (!source)
 		fail_msg("%s", error);
@@ -104,14 +113,14 @@ static void write_workload(const char *spec, FILE *file, bool is_packed)
 	source->close(source);
 }
 
-static void check_workload(const char *spec, bool is_packed)
+static void check_workload(const char *spec, unsigned form)
 {
 	struct source *workload, *trace;
 	struct source_row a, b = {.kind = SOURCE_BAD};
 	FILE *file = tmpfile();
 
 	assert_non_null(file);
-	write_workload(spec, file, is_packed);
+	write_workload(spec, file, form);
 	workload = workload_open(spec, 7, error);
 	assert_non_null(workload);
 	trace = read_back(file);
@@ -128,11 +137,10 @@ static void check_workload(const char *spec, bool is_packed)
 static void workloads_come_back(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
-		check_workload(specs[i], false);
-		if (packer_is_available())
-			check_workload(specs[i], true);
-	}
+	for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++)
+		for (unsigned form = 0; form < FORMS; form++)
+			if (is_available(form))
+				check_workload(specs[i], form);
 }
 
 /* -- any rows -- */
@@ -277,7 +285,7 @@ static struct maker *new_maker(uint64_t seed)
 	return maker;
 }
 
-static void check_rows(uint64_t seed, bool is_packed)
+static void check_rows(uint64_t seed, unsigned form)
 {
 	struct maker *maker = new_maker(seed);
 	FILE *file = tmpfile();
@@ -285,7 +293,7 @@ static void check_rows(uint64_t seed, bool is_packed)
 	struct source *trace;
 
 	assert_non_null(file);
-	writer = begin(file, is_packed);
+	writer = begin(file, form);
 	for (unsigned i = 0; i < ROWS; i++) {
 		struct source_row row = make_row(maker);
 
@@ -316,9 +324,9 @@ static void any_rows_come_back(void **state)
 	for (int i = 0; i < 2; i++) {
 		uint64_t seed = i == 0 ? 1 : test_seed();
 
-		check_rows(seed, false);
-		if (packer_is_available())
-			check_rows(seed, true);
+		for (unsigned form = 0; form < FORMS; form++)
+			if (is_available(form))
+				check_rows(seed, form);
 	}
 }
 
@@ -394,7 +402,7 @@ static void the_very_bytes(void **state)
 
 	(void)state;
 	assert_non_null(file);
-	writer = trace_write_open(file, "t", false, "made up", error);
+	writer = trace_write_open(file, "t", 0, "made up", error);
 	assert_non_null(writer);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		assert_true(trace_write_row(writer, &rows[i], error));
@@ -411,7 +419,7 @@ static void refuse(struct source_row row, const char *message)
 	struct trace_writer *writer;
 
 	assert_non_null(file);
-	writer = begin(file, false);
+	writer = begin(file, 0);
 	assert_false(trace_write_row(writer, &row, error));
 	assert_string_equal(error, message);
 	trace_write_abandon(writer);
@@ -461,13 +469,17 @@ static void full_disk(void **state)
 	struct source_row row = {.kind = SOURCE_SYNC};
 
 	(void)state;
-	for (int is_packed = 0; is_packed <= packer_is_available(); is_packed++) {
+	for (unsigned form = 0; form < FORMS; form++) {
 		FILE *file = fopen("/dev/full", "wb");
 		struct trace_writer *writer;
 
 		if (!file)
 			skip();
-		writer = begin(file, is_packed);
+		if (!is_available(form)) {
+			fclose(file);
+			continue;
+		}
+		writer = begin(file, form);
 		assert_true(trace_write_row(writer, &row, error)); /* still in the buffer */
 		assert_false(trace_write_close(writer, error));
 		assert_string_equal(error, "t: No space left on device");
@@ -486,7 +498,7 @@ static void full_disk_early(void **state)
 	(void)state;
 	if (!file)
 		skip();
-	writer = begin(file, false);
+	writer = begin(file, 0);
 	while (i < 100000 && trace_write_row(writer, &row, error))
 		i++;
 	assert_true(i < 100000);
@@ -500,7 +512,7 @@ static void without_zstd(void **state)
 	(void)state;
 	if (packer_is_available())
 		skip();
-	assert_null(trace_write_open(stdout, "t.zst", true, NULL, error));
+	assert_null(trace_write_open(stdout, "t.zst", TRACE_WRITE_PACKED, NULL, error));
 	assert_string_equal(error, "t.zst: cannot be compressed: this program was built without zstd");
 }
 

@@ -751,7 +751,7 @@ static void test_trace_of_workload(void **unused)
 
 		if (!source || !file)
 			fail_msg("%s", error);
-		writer = trace_write_open(file, "t", false, NULL, error);
+		writer = trace_write_open(file, "t", 0, NULL, error);
 		assert_non_null(writer);
 		for (source->next(source, &row); row.kind != SOURCE_END; source->next(source, &row))
 			assert_true(trace_write_row(writer, &row, error));
