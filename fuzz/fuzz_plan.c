@@ -9,8 +9,9 @@
 
 #define INPUT_MAX 1024u
 
-static struct uvmp_copy copy[UVMP_PLAN_COPIES_MAX], naive_copy[UVMP_PLAN_COPIES_MAX];
-static struct uvmp_plan_step step[2 * UVMP_PLAN_COPIES_MAX], naive_step[2 * UVMP_PLAN_COPIES_MAX];
+static struct uvmp_copy set[UVMP_PLAN_COPIES_MAX];
+static struct naive_transfer copy[UVMP_PLAN_TRANSFERS_MAX], naive_copy[UVMP_PLAN_TRANSFERS_MAX];
+static struct uvmp_plan_step step[2 * UVMP_PLAN_TRANSFERS_MAX], naive_step[2 * UVMP_PLAN_TRANSFERS_MAX];
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -24,10 +25,11 @@ static void hold(bool is_true, const char *what)
 
 static void compare_copies(const struct plan_case *c)
 {
-	uint32_t count, naive = naive_plan_copies(&c->processors, &c->facts, naive_copy);
+	uint32_t sets, count, naive = naive_plan_copies(&c->processors, &c->facts, naive_copy);
 
-	hold(uvmp_plan_copies(&c->processors, &c->facts, copy, UVMP_PLAN_COPIES_MAX, &count) == UVMP_OK,
+	hold(uvmp_plan_copies(&c->processors, &c->facts, set, UVMP_PLAN_COPIES_MAX, &sets) == UVMP_OK,
 	     "the facts are taken");
+	count = (uint32_t)naive_plan_list(set, sets, copy);
 	hold(count == naive, "as many transfers as the model");
 	for (uint32_t i = 0; i < count; i++)
 		hold(copy[i].pages.first == naive_copy[i].pages.first &&
@@ -67,8 +69,8 @@ static void try_anything(struct residency_source *source, struct plan_case *c)
 	hold(status != UVMP_ERR_SPACE || (count > capacity && count <= UVMP_PLAN_COPIES_MAX),
 	     "the count needed exceeds the capacity, but not the limit");
 	status = uvmp_plan_merge((enum uvmp_plan_order)residency_draw(source, 3), in, out, step,
-	                         residency_draw(source, 2 * UVMP_PLAN_COPIES_MAX + 1));
-	hold(status != UVMP_OK || (in <= UVMP_PLAN_COPIES_MAX && out <= UVMP_PLAN_COPIES_MAX),
+	                         residency_draw(source, 2 * UVMP_PLAN_TRANSFERS_MAX + 1));
+	hold(status != UVMP_OK || (in <= UVMP_PLAN_TRANSFERS_MAX && out <= UVMP_PLAN_TRANSFERS_MAX),
 	     "lists above the limit are refused");
 }
 

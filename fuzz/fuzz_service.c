@@ -345,7 +345,7 @@ static void check(const struct host *h)
 /* The next action. Only the first one of a group changes anything. */
 static bool take(struct host *h)
 {
-	struct uvmp_action a;
+	const struct uvmp_action *a;
 	enum uvmp_status status = uvmp_service_next(h->s, h->now_ns, &a);
 
 	require(status == UVMP_OK || status == UVMP_ERR_RETRY || status == UVMP_ERR_ARENA);
@@ -355,8 +355,8 @@ static bool take(struct host *h)
 	if (status != UVMP_OK)
 		return false;
 	require(h->givens < GIVEN_MAX && ++h->actions < ACTIONS_MAX);
-	look(h, &a);
-	h->given[h->givens++] = a.id;
+	look(h, a);
+	h->given[h->givens++] = a->id;
 	require(uvmp_service_pending(h->s) == h->givens);
 	if (h->s->handed == 1u && is_sampled(h))
 		check(h);
@@ -370,15 +370,26 @@ static enum uvmp_status draw_status(struct host *h)
 	return (enum uvmp_status)statuses[byte(h) % 8u];
 }
 
+/* Pages that a failed copy has moved all the same: of the action or not. */
+static void draw_moved(struct host *h, uvmp_mask *moved)
+{
+	uint32_t first = byte(h) * 2u;
+
+	uvmp_mask_zero(moved);
+	uvmp_mask_region_set(moved, (struct uvmp_region){first, first + byte(h)});
+}
+
 static void end(struct host *h, uint32_t index, enum uvmp_status status)
 {
 	uint64_t id = h->given[index];
 	uint8_t kind = h->s->action[id - h->s->base_id].kind;
+	uvmp_mask moved;
 
 	if (status < 0 && kind != UVMP_ACTION_COPY && kind != UVMP_ACTION_POPULATE &&
 	    kind != UVMP_ACTION_ALLOCATE)
 		h->has_failed = true;
-	require(uvmp_service_complete(h->s, id, status) == UVMP_OK);
+	draw_moved(h, &moved);
+	require(uvmp_service_complete_pages(h->s, id, status, byte(h) % 2u != 0 ? &moved : NULL) == UVMP_OK);
 	require(uvmp_service_complete(h->s, id, UVMP_OK) == UVMP_ERR_STATE);
 	h->given[index] = h->given[--h->givens];
 }

@@ -61,6 +61,12 @@ static uint64_t take_number(struct input *input, unsigned most)
 	return number;
 }
 
+static void take_mask(struct input *input, uvmp_mask *mask)
+{
+	for (unsigned word = 0; word < UVMP_MASK_WORDS; word++)
+		mask->word[word] = take_number(input, 8);
+}
+
 static void take_action(struct input *input, struct uvmp_action *action)
 {
 	memset(action, 0, sizeof(*action));
@@ -88,13 +94,9 @@ static void take_action(struct input *input, struct uvmp_action *action)
 	action->faulted = (uint32_t)take_number(input, 4);
 	action->present = (uint32_t)take_number(input, 4);
 	action->throttles = (uint32_t)take_number(input, 4);
-	for (unsigned word = 0; word < UVMP_MASK_WORDS; word++)
-		action->pages.word[word] = take_number(input, 8);
-	action->run = uvmp_mask_bounds(&action->pages);
-	for (unsigned i = 0; i < UVMP_ACTION_SUBTREES; i++) {
-		action->subtree[i].first = (uint32_t)take_number(input, 2) % 600;
-		action->subtree[i].end = (uint32_t)take_number(input, 2) % 600;
-	}
+	take_mask(input, &action->pages);
+	take_mask(input, &action->cuts);
+	take_mask(input, &action->subtrees);
 }
 
 static bool same(const struct uvmp_action *a, const struct uvmp_action *b)
@@ -106,8 +108,8 @@ static bool same(const struct uvmp_action *a, const struct uvmp_action *b)
 	       a->ticket == b->ticket && a->offset == b->offset && a->until_ns == b->until_ns &&
 	       a->space == b->space && a->address == b->address && a->for_address == b->for_address &&
 	       a->page_bytes == b->page_bytes && a->faulted == b->faulted && a->present == b->present &&
-	       a->throttles == b->throttles && a->run.first == b->run.first && a->run.end == b->run.end &&
-	       memcmp(a->subtree, b->subtree, sizeof(a->subtree)) == 0 &&
+	       a->throttles == b->throttles && uvmp_mask_equal(&a->cuts, &b->cuts) &&
+	       uvmp_mask_equal(&a->subtrees, &b->subtrees) &&
 	       uvmp_mask_equal(&a->pages, &b->pages);
 }
 
@@ -123,18 +125,16 @@ static bool is_completion_alone(const struct uvmp_action *a)
 	return same(&rest, &empty);
 }
 
-static bool are_subtrees_well_formed(const struct uvmp_action *a)
+/* Only copies have cuts and subtrees, and cuts lie inside runs of pages. */
+static bool are_bounds_well_formed(const struct uvmp_action *a)
 {
-	const struct uvmp_region *first = &a->subtree[0], *second = &a->subtree[1];
+	bool is_copy = a->kind == UVMP_ACTION_COPY || a->kind == UVMP_ACTION_POPULATE;
 
-	if (second->first != 0 || second->end != 0)
-		return (a->kind == UVMP_ACTION_COPY || a->kind == UVMP_ACTION_POPULATE) &&
-		       first->first < first->end && first->end <= second->first &&
-		       second->first < second->end && second->end <= 512;
-	if (first->first != 0 || first->end != 0)
-		return (a->kind == UVMP_ACTION_COPY || a->kind == UVMP_ACTION_POPULATE) &&
-		       first->first < first->end && first->end <= 512;
-	return true;
+	for (uint32_t page = 0; page < UVMP_MASK_BITS; page++)
+		if (uvmp_mask_test(&a->cuts, page) &&
+		    (page == 0 || !uvmp_mask_test(&a->pages, page) || !uvmp_mask_test(&a->pages, page - 1)))
+			return false;
+	return is_copy || (uvmp_mask_is_empty(&a->cuts) && uvmp_mask_is_empty(&a->subtrees));
 }
 
 /* May it be printed? As the header says it. */
@@ -146,7 +146,7 @@ static bool is_well_formed(const struct uvmp_action *a)
 
 	if (a->kind == UVMP_ACTION_COMPLETE && !is_completion_alone(a))
 		return false;
-	if (!are_subtrees_well_formed(a))
+	if (!are_bounds_well_formed(a))
 		return false;
 	return a->kind < UVMP_ACTION_COUNT && a->cause < UVMP_CAUSE_COUNT && a->from <= UVMP_PROC_NONE &&
 	       a->to <= UVMP_PROC_NONE && a->right <= rights && a->status <= 0 &&

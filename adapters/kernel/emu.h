@@ -363,7 +363,7 @@ void emu_bottom_interrupt(struct emu_driver *driver);
 void emu_bottom_clear(struct emu_driver *driver);
 
 /* emu_perform.c: performs one action, and returns the status for the engine. */
-enum uvmp_status emu_perform(struct emu_driver *driver, struct uvmp_action *action);
+enum uvmp_status emu_perform(struct emu_driver *driver, const struct uvmp_action *action);
 
 /* -- text (emu_text.c) ------------------------------------------------------------------------------- */
 

@@ -67,7 +67,8 @@ struct emu_bottom {
 	struct emu_departing evicting; /* the block of an evicted root whose copies may still fail */
 	bool is_evicting;	       /* it is valid */
 	/* too large for the stack */
-	struct uvmp_action action, made;
+	uvmp_mask moved; /* pages that the latest COPY or POPULATE has moved, even if it failed */
+	struct uvmp_action made;
 	char line[UVMP_ACTION_TEXT_MAX + 1u];
 };
 
@@ -172,9 +173,10 @@ void emu_residency_detach(struct emu_page *page, u32 processor);
 /* Gives the page a frame on the processor, if it has none. */
 enum uvmp_status emu_residency_add_frame(struct emu_bottom *bottom, struct emu_page *page, u32 processor);
 bool emu_residency_add_cpu_frame(struct emu_bottom *bottom, struct emu_page *page);
-/* The action's pages leave `from`, once the engine has moved them. Evict and end_eviction: the same
- * for a block's memory in a root. Arriving: the pages do not leave `to`. */
-void emu_residency_departing(struct emu_bottom *bottom, const struct uvmp_action *action, u32 from);
+/* Pages of the action's block leave `from`, once the engine has moved them. Evict and end_eviction: the same
+ * for a block's memory in a root. Arriving: the pages of the action do not leave `to`. */
+void emu_residency_departing(struct emu_bottom *bottom, const struct uvmp_action *action, u32 from,
+			     const uvmp_mask *pages);
 void emu_residency_evict(struct emu_bottom *bottom, const struct uvmp_action *action);
 void emu_residency_end_eviction(struct emu_bottom *bottom, const struct uvmp_action *next);
 void emu_residency_arriving(struct emu_bottom *bottom, const struct uvmp_action *action);

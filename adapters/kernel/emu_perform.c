@@ -11,7 +11,7 @@
 static int attach_to_chunk(struct emu_page *page, u64 address, const struct uvmp_action *a, void *argument)
 {
 	struct emu_bottom *b = argument;
-	u64 at = a->offset + (address - a->address) - (u64)a->run.first * PAGE_SIZE;
+	u64 at = a->offset + (address - a->address) - (u64)uvmp_mask_next_set(&a->pages, 0) * PAGE_SIZE;
 	struct page *frame = emu_frame_get_gpu(emu_gpu_of(b, a->to), at);
 	struct emu_page *before;
 
@@ -112,9 +112,38 @@ static int copy_one(struct emu_page *page, u64 address, const struct uvmp_action
 	return 0;
 }
 
+/* Moves the pages of a COPY or POPULATE, one transfer after the other. A transfer that fails has moved no page; the
+ * others are moved all the same. Returns the first failure. */
+static enum uvmp_status move(struct emu_bottom *b, struct emu_space *space, const struct uvmp_action *a,
+			     int (*use)(struct emu_page *page, u64 address, const struct uvmp_action *action,
+					void *argument))
+{
+	struct uvmp_region transfer;
+	uvmp_mask pages;
+	int first = 0;
+
+	emu_residency_arriving(b, a);
+	uvmp_mask_zero(&b->moved);
+	for (transfer = uvmp_action_next_transfer(a, 0); transfer.end != 0;
+	     transfer = uvmp_action_next_transfer(a, transfer.end)) {
+		int status;
+
+		uvmp_mask_zero(&pages);
+		uvmp_mask_region_set(&pages, transfer);
+		status = emu_page_each(space, a, &pages, use, b);
+		if (status == 0)
+			uvmp_mask_or(&b->moved, &b->moved, &pages);
+		else if (first == 0)
+			first = status;
+	}
+	uvmp_mask_andnot(&pages, &a->pages, &b->moved);
+	emu_residency_departing(b, a, a->to, &pages);
+	return (enum uvmp_status)first;
+}
+
 static void count_copy(struct emu_bottom *b, const struct uvmp_action *a)
 {
-	u32 pages = uvmp_mask_weight(&a->pages);
+	u32 pages = uvmp_mask_weight(&b->moved);
 
 	if (a->to == UVMP_CPU)
 		emu_gpu_of(b, a->from)->stats.pages_out += pages;
@@ -126,31 +155,24 @@ static void count_copy(struct emu_bottom *b, const struct uvmp_action *a)
 
 static enum uvmp_status copy(struct emu_bottom *b, struct emu_space *space, const struct uvmp_action *a)
 {
-	int status;
+	enum uvmp_status status = move(b, space, a, copy_one);
 
-	emu_residency_arriving(b, a);
-	status = emu_page_each(space, a, &a->pages, copy_one, b);
-	emu_residency_departing(b, a, status == 0 ? a->from : a->to);
-	if (status == 0)
-		count_copy(b, a);
-	else if (a->cause == UVMP_CAUSE_EVICTION)
+	emu_residency_departing(b, a, a->from, &b->moved);
+	count_copy(b, a);
+	if (status != UVMP_OK && a->cause == UVMP_CAUSE_EVICTION)
 		b->is_evicting = false;
-	return (enum uvmp_status)status;
+	return status;
 }
 
 static enum uvmp_status populate(struct emu_bottom *b, struct emu_space *space, const struct uvmp_action *a)
 {
-	int status;
+	enum uvmp_status status = move(b, space, a, populate_one);
 
-	emu_residency_arriving(b, a);
-	status = emu_page_each(space, a, &a->pages, populate_one, b);
-	if (status != 0)
-		emu_residency_departing(b, a, a->to);
-	else if (a->to == UVMP_CPU)
-		b->driver->stats.pages_populated += uvmp_mask_weight(&a->pages);
+	if (a->to == UVMP_CPU)
+		b->driver->stats.pages_populated += uvmp_mask_weight(&b->moved);
 	else
-		emu_gpu_of(b, a->to)->stats.pages_populated += uvmp_mask_weight(&a->pages);
-	return (enum uvmp_status)status;
+		emu_gpu_of(b, a->to)->stats.pages_populated += uvmp_mask_weight(&b->moved);
+	return status;
 }
 
 /* -- actions on page tables -- */
@@ -176,8 +198,7 @@ int emu_perform_first_use(struct emu_bottom *b, struct emu_space *space, u64 add
 				       .right = (u8)right,
 				       .space = space->id,
 				       .address = address & PAGE_MASK,
-				       .page_bytes = PAGE_SIZE,
-				       .run = {0, 1}};
+				       .page_bytes = PAGE_SIZE};
 	uvmp_mask_set(&b->made.pages, 0);
 	return map(b, space, &b->made) == UVMP_OK ? 0 : -ENOMEM;
 }
@@ -272,13 +293,13 @@ static enum uvmp_status perform_on_pages(struct emu_bottom *b, struct emu_space 
 		break;
 	case UVMP_ACTION_UNMAP: /* of copies, when one is written */
 		emu_page_unmap(space, a);
-		emu_residency_departing(b, a, a->to);
+		emu_residency_departing(b, a, a->to, &a->pages);
 		break;
 	case UVMP_ACTION_EVICT:
 		emu_residency_evict(b, a);
 		break;
 	case UVMP_ACTION_DISCARD:
-		emu_residency_departing(b, a, a->from);
+		emu_residency_departing(b, a, a->from, &a->pages);
 		break;
 	case UVMP_ACTION_FREE:
 		return b->counts_pages ? UVMP_OK : free_chunk(b, space, a);
@@ -293,7 +314,7 @@ static bool is_on_pages(const struct uvmp_action *a)
 	return a->kind >= UVMP_ACTION_ALLOCATE && a->kind <= UVMP_ACTION_FREE;
 }
 
-enum uvmp_status emu_perform(struct emu_driver *driver, struct uvmp_action *a)
+enum uvmp_status emu_perform(struct emu_driver *driver, const struct uvmp_action *a)
 {
 	struct emu_bottom *b = driver->bottom;
 	struct emu_space *space;

@@ -3,11 +3,11 @@
 
 #include <linux/timekeeping.h>
 
-static void write_log(struct emu_bottom *b)
+static void write_log(struct emu_bottom *b, const struct uvmp_action *a)
 {
 	size_t length;
 
-	if (uvmp_action_print(&b->action, b->line, UVMP_ACTION_TEXT_MAX) != UVMP_OK) {
+	if (uvmp_action_print(a, b->line, UVMP_ACTION_TEXT_MAX) != UVMP_OK) {
 		emu_broken(b->driver, "an action cannot be written into the log");
 		return;
 	}
@@ -16,28 +16,26 @@ static void write_log(struct emu_bottom *b)
 	emu_text_add(&b->driver->log, b->line, length);
 }
 
-static enum uvmp_status next_action(struct emu_bottom *b)
+static enum uvmp_status next_action(struct emu_bottom *b, const struct uvmp_action **a)
 {
 	u64 began_ns = ktime_get_ns();
-	enum uvmp_status status = uvmp_service_next(b->driver->service, b->now_ns, &b->action);
+	enum uvmp_status status = uvmp_service_next(b->driver->service, b->now_ns, a);
 
 	b->driver->stats.decide_ns += ktime_get_ns() - began_ns;
 	return status;
 }
 
-static void complete_action(struct emu_bottom *b, enum uvmp_status status)
+static void complete_action(struct emu_bottom *b, const struct uvmp_action *a, enum uvmp_status status)
 {
 	u64 began_ns = ktime_get_ns();
 
-	uvmp_service_complete(b->driver->service, b->action.id, status);
+	uvmp_service_complete_pages(b->driver->service, a->id, status, &b->moved);
 	b->driver->stats.decide_ns += ktime_get_ns() - began_ns;
 }
 
 /* A request, or the bottom half of a GPU, has ended. */
-static void end_operation(struct emu_bottom *b)
+static void end_operation(struct emu_bottom *b, const struct uvmp_action *a)
 {
-	const struct uvmp_action *a = &b->action;
-
 	if (a->ticket != 0) {
 		emu_request_answer(b, a->ticket, (enum uvmp_status)a->status);
 		return;
@@ -49,26 +47,27 @@ static void end_operation(struct emu_bottom *b)
 
 bool emu_pump(struct emu_bottom *b, bool is_until_done)
 {
+	const struct uvmp_action *a;
 	enum uvmp_status status;
 
 	emu_stalled_report(b);
 	for (;;) {
 		emu_engine_grow(b);
-		status = next_action(b);
+		status = next_action(b, &a);
 		if (status == UVMP_ERR_ARENA) { /* nothing is lost: try again when there may be memory */
 			b->paused_until_ns = emu_clock(b) + NSEC_PER_SEC;
 			return false;
 		}
 		if (status != UVMP_OK)
 			return true;
-		write_log(b);
-		complete_action(b, emu_perform(b->driver, &b->action));
+		write_log(b, a);
+		complete_action(b, a, emu_perform(b->driver, a));
 		emu_stalled_report(b);
-		if (b->action.kind == UVMP_ACTION_DONE)
-			end_operation(b);
+		if (a->kind == UVMP_ACTION_DONE)
+			end_operation(b, a);
 		if (b->paused_until_ns != 0 && b->asked_count == 0)
 			return false;
-		if (b->action.kind == UVMP_ACTION_DONE && is_until_done)
+		if (a->kind == UVMP_ACTION_DONE && is_until_done)
 			return true;
 		emu_request_take(b);
 		cond_resched();

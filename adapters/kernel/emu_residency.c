@@ -233,10 +233,12 @@ static void note(struct emu_bottom *b, struct emu_departing departing)
 	b->departing[b->departing_count++] = departing;
 }
 
-void emu_residency_departing(struct emu_bottom *b, const struct uvmp_action *a, u32 from)
+void emu_residency_departing(struct emu_bottom *b, const struct uvmp_action *a, u32 from, const uvmp_mask *pages)
 {
+	if (uvmp_mask_is_empty(pages))
+		return;
 	if (from == UVMP_CPU || b->counts_pages) /* frames of chunks stay attached */
-		note(b, (struct emu_departing){a->space, a->address, EMU_NO_ROOT, from, a->pages});
+		note(b, (struct emu_departing){a->space, a->address, EMU_NO_ROOT, from, *pages});
 }
 
 /* Frames of a chunk are freed when its root is evicted. If a copy of the block fails, the block keeps

@@ -159,6 +159,8 @@ EXPORT_SYMBOL(uvmp_mask_next_run);
 EXPORT_SYMBOL(uvmp_plan_copies);
 EXPORT_SYMBOL(uvmp_plan_name);
 EXPORT_SYMBOL(uvmp_plan_merge);
+EXPORT_SYMBOL(uvmp_next_transfer);
+EXPORT_SYMBOL(uvmp_count_transfers);
 
 /* pmm.h */
 EXPORT_SYMBOL(uvmp_pmm_size);
@@ -259,6 +261,7 @@ EXPORT_SYMBOL(uvmp_service_begin_kernel);
 EXPORT_SYMBOL(uvmp_service_end_kernel);
 EXPORT_SYMBOL(uvmp_service_next);
 EXPORT_SYMBOL(uvmp_service_complete);
+EXPORT_SYMBOL(uvmp_service_complete_pages);
 EXPORT_SYMBOL(uvmp_service_pending);
 EXPORT_SYMBOL(uvmp_service_wakeup_ns);
 EXPORT_SYMBOL(uvmp_service_page);
@@ -267,6 +270,9 @@ EXPORT_SYMBOL(uvmp_action_print);
 EXPORT_SYMBOL(uvmp_completion_print);
 EXPORT_SYMBOL(uvmp_action_parse);
 EXPORT_SYMBOL(uvmp_action_name);
+EXPORT_SYMBOL(uvmp_action_next_transfer);
+EXPORT_SYMBOL(uvmp_action_transfers);
+EXPORT_SYMBOL(uvmp_action_faulted);
 EXPORT_SYMBOL(uvmp_cause_name);
 
 /* thrash.h */

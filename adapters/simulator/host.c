@@ -203,7 +203,7 @@ static bool grow_engine(struct host *h, uint32_t more)
 	return true;
 }
 
-enum uvmp_status host_next(struct host *h, uint64_t now_ns, struct uvmp_action *action)
+enum uvmp_status host_next(struct host *h, uint64_t now_ns, const struct uvmp_action **action)
 {
 	enum uvmp_status status = uvmp_service_next(h->service, now_ns, action);
 	struct uvmp_service_memory memory = {.size = sizeof(memory)};
@@ -311,42 +311,49 @@ static void weigh_copy(uint64_t *least, uint64_t *most, uint64_t bytes)
 		*most = bytes;
 }
 
-/* The prefetched pages of a run: the others, at its end, had faulted, unless the program or an access counter
- * requested the migration. */
-static struct uvmp_region came_along(const struct uvmp_action *a)
+/* One transfer of an action, in pages of the block as the simulator counts them. */
+struct transfer {
+	struct sim_block *block;
+	const struct uvmp_action *action;
+	struct uvmp_region run;
+	struct uvmp_region came, faulted; /* the run: prefetched pages, and behind them those that had faulted */
+};
+
+/* Pages that the program or an access counter requested have not faulted. */
+static struct transfer transfer_of(const struct host_target *target, const struct uvmp_action *a,
+				   struct uvmp_region run)
 {
 	bool has_faulted = a->cause != UVMP_CAUSE_MIGRATE && a->cause != UVMP_CAUSE_COUNTER;
-	uint32_t faulted = has_faulted ? a->faulted_pages : 0;
+	uint32_t faulted = has_faulted ? uvmp_action_faulted(a, run) : 0;
 
-	return (struct uvmp_region){a->run.first, a->run.end - faulted};
+	run.first += target->first;
+	run.end += target->first;
+	return (struct transfer){target->block, a, run, {run.first, run.end - faulted}, {run.end - faulted, run.end}};
 }
 
-/* The pages of a run are on the GPU now. */
-static void settle(struct host *h, struct sim_block *block, const struct uvmp_action *a)
+/* The pages of a transfer are on the GPU now. */
+static void settle(struct host *h, const struct transfer *t)
 {
-	struct uvmp_region came = came_along(a);
-
-	h->resident_pages += uvmp_region_pages(a->run) - uvmp_mask_region_weight(&block->resident, a->run);
-	h->result->far_faults += a->run.end - came.end;
-	h->result->pages_prefetched += came.end - came.first;
-	uvmp_mask_region_set(&block->resident, a->run);
-	uvmp_mask_region_set(&block->unused, came);
+	h->resident_pages += uvmp_region_pages(t->run) - uvmp_mask_region_weight(&t->block->resident, t->run);
+	h->result->far_faults += uvmp_region_pages(t->faulted);
+	h->result->pages_prefetched += uvmp_region_pages(t->came);
+	uvmp_mask_region_set(&t->block->resident, t->run);
+	uvmp_mask_region_set(&t->block->unused, t->came);
 }
 
-static void arrive(struct host *h, struct sim_block *block, const struct uvmp_action *a)
+static void arrive(struct host *h, const struct transfer *t)
 {
 	struct sim_result *r = h->result;
-	uint32_t pages = uvmp_region_pages(a->run);
-	struct uvmp_region came = came_along(a), faulted = {came.end, a->run.end};
-	uint32_t refaults = uvmp_mask_region_weight(&block->evicted, faulted);
+	uint32_t pages = uvmp_region_pages(t->run);
+	uint32_t refaults = uvmp_mask_region_weight(&t->block->evicted, t->faulted);
 
-	r->pages_thrashed += uvmp_mask_region_weight(&block->evicted, came) + refaults;
+	r->pages_thrashed += uvmp_mask_region_weight(&t->block->evicted, t->came) + refaults;
 	r->refaults += refaults;
 	r->h2d_copies++;
 	r->pages_migrated += pages;
 	r->h2d_bytes = r->pages_migrated * h->space.page_bytes;
 	weigh_copy(&r->h2d_least_bytes, &r->h2d_most_bytes, (uint64_t)pages * h->space.page_bytes);
-	settle(h, block, a);
+	settle(h, t);
 }
 
 /* Pages have left the GPU, or are about to. */
@@ -380,31 +387,46 @@ bool host_freed(struct host *h, uint64_t address, uint64_t bytes)
 	return space_free(&h->space, address, pages * h->space.page_bytes) || host_fail(h, "out of memory");
 }
 
-static void leave(struct host *h, struct sim_block *block, const struct uvmp_action *a)
+static void leave(struct host *h, const struct transfer *t)
 {
 	struct sim_result *r = h->result;
-	uint64_t bytes = (uint64_t)uvmp_region_pages(a->run) * h->space.page_bytes;
+	uint64_t bytes = (uint64_t)uvmp_region_pages(t->run) * h->space.page_bytes;
+	uvmp_mask pages = {{0}};
 
 	r->d2h_copies++;
 	r->d2h_bytes += bytes;
 	weigh_copy(&r->d2h_least_bytes, &r->d2h_most_bytes, bytes);
-	forget(h, block, &a->pages);
-	if (a->cause != UVMP_CAUSE_EVICTION) /* the CPU wants it */
+	uvmp_mask_region_set(&pages, t->run);
+	forget(h, t->block, &pages);
+	if (t->action->cause != UVMP_CAUSE_EVICTION) /* the CPU wants it */
 		return;
-	r->pages_evicted += uvmp_region_pages(a->run);
-	uvmp_mask_or(&block->evicted, &block->evicted, &a->pages);
+	r->pages_evicted += uvmp_region_pages(t->run);
+	uvmp_mask_region_set(&t->block->evicted, t->run);
 }
 
-void host_set_rights(struct sim_block *block, const struct uvmp_action *a)
+void host_transfer(struct host *h, const struct uvmp_action *a, const struct host_target *target,
+		   struct uvmp_region transfer)
 {
-	uvmp_mask *low = &block->low[a->to], *high = &block->high[a->to];
+	struct transfer t = transfer_of(target, a, transfer);
 
-	uvmp_mask_andnot(low, low, &a->pages);
-	uvmp_mask_andnot(high, high, &a->pages);
+	if (a->kind == UVMP_ACTION_COPY && a->to != HOST_GPU)
+		leave(h, &t);
+	else if (a->kind == UVMP_ACTION_COPY)
+		arrive(h, &t);
+	else if (a->to == HOST_GPU)
+		settle(h, &t);
+}
+
+void host_set_rights(const struct host_target *target, const struct uvmp_action *a)
+{
+	uvmp_mask *low = &target->block->low[a->to], *high = &target->block->high[a->to];
+
+	uvmp_mask_andnot(low, low, target->pages);
+	uvmp_mask_andnot(high, high, target->pages);
 	if ((a->right & 1u) != 0)
-		uvmp_mask_or(low, low, &a->pages);
+		uvmp_mask_or(low, low, target->pages);
 	if ((a->right & 2u) != 0)
-		uvmp_mask_or(high, high, &a->pages);
+		uvmp_mask_or(high, high, target->pages);
 }
 
 static bool write_line(struct host *h, const char *text)
@@ -452,43 +474,34 @@ static void count_batch(struct host *h, const struct uvmp_action *a)
 	h->result->faults_coalesced += a->merged_faults;
 }
 
-/* Advice on a part of a block splits it for the engine; for the simulator it stays whole. An action about an
- * upper part is moved to where its pages lie in the whole. */
-static struct sim_block *find_whole(struct host *h, struct uvmp_action *a)
+/* Advice on a part of a block splits it for the engine; for the simulator it stays whole. The pages of an action
+ * about an upper part are moved to where they lie in the whole. */
+static void find_target(struct host *h, const struct uvmp_action *a, struct host_target *target)
 {
-	uint32_t page;
-	struct sim_block *block = space_find(&h->space, a->address, &page);
-
-	if (!block || page == 0)
-		return block;
-	uvmp_mask_shift_up(&a->pages, &a->pages, page);
-	a->run.first += page;
-	a->run.end += page;
-	return block;
+	target->block = NULL;
+	target->first = 0;
+	target->pages = &a->pages;
+	if (a->page_bytes == 0)
+		return;
+	target->block = space_find(&h->space, a->address, &target->first);
+	if (!target->block || target->first == 0)
+		return;
+	uvmp_mask_shift_up(&h->shifted, &a->pages, target->first);
+	target->pages = &h->shifted;
 }
 
-bool host_perform(struct host *h, struct uvmp_action *a, struct sim_block **block)
+bool host_perform(struct host *h, const struct uvmp_action *a, struct host_target *target)
 {
 	if (!write_log(h, a))
 		return false;
-	*block = a->page_bytes != 0 ? find_whole(h, a) : NULL;
+	find_target(h, a, target);
 	switch ((enum uvmp_action_kind)a->kind) {
 	case UVMP_ACTION_BATCH:
 		count_batch(h, a);
 		break;
-	case UVMP_ACTION_COPY:
-		if (a->to == HOST_GPU)
-			arrive(h, *block, a);
-		else
-			leave(h, *block, a);
-		break;
-	case UVMP_ACTION_POPULATE:
-		if (a->to == HOST_GPU)
-			settle(h, *block, a);
-		break;
 	case UVMP_ACTION_DISCARD: /* on advice the pages stay for now */
 		if (a->cause == UVMP_CAUSE_EVICTION && a->from == HOST_GPU)
-			forget(h, *block, &a->pages);
+			forget(h, target->block, target->pages);
 		break;
 	case UVMP_ACTION_EVICT:
 		h->result->evictions += a->part == 0;

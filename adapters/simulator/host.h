@@ -18,6 +18,14 @@ struct host_params {
 	bool reads_ahead;	       /* the source: its line is not that of an error */
 };
 
+/* What an action is about. The simulator counts pages from the first page of the sim_block; the engine counts from its
+ * own block, which advice may have made smaller. */
+struct host_target {
+	struct sim_block *block; /* NULL: none */
+	uint32_t first;		 /* page of `block` with which the engine's block begins */
+	const uvmp_mask *pages;	 /* of `block`; valid until the next host_perform */
+};
+
 struct host {
 	struct host_params params;
 	struct source *source; /* for error messages */
@@ -28,6 +36,7 @@ struct host {
 	struct uvmp_needs needs;
 	uint64_t resident_pages;      /* on the GPU */
 	/* private */
+	uvmp_mask shifted; /* pages of the latest action, counted from the first page of its sim_block */
 	void *arena[HOST_ARENAS];
 	uint32_t arenas, known_blocks;
 };
@@ -49,7 +58,7 @@ bool host_add_range(struct host *host, const struct source_range *range);
 /* Builds the engine for the ranges that are known. */
 bool host_open(struct host *host);
 /* uvmp_service_next; if the arena is too full, it grows first. UVMP_ERR_ARENA: out of memory, the host has failed. */
-enum uvmp_status host_next(struct host *host, uint64_t now_ns, struct uvmp_action *action);
+enum uvmp_status host_next(struct host *host, uint64_t now_ns, const struct uvmp_action **action);
 /* Is GPU memory managed in root chunks? Every other eviction order has units of its own. */
 bool host_has_roots(const struct host *h);
 /* The capacity of the GPU's memory: with compression more than its size. */
@@ -66,11 +75,13 @@ bool host_freed(struct host *host, uint64_t address, uint64_t bytes);
 /* Such a call has ended with `status`, which is not UVMP_OK: the error; always false. */
 bool host_fail_call(struct host *host, uint64_t address, uint64_t bytes, enum uvmp_status status);
 /* MAP, UNMAP and REVOKE: sets the rights of the processor on the pages. */
-void host_set_rights(struct sim_block *block, const struct uvmp_action *action);
-/* What an action does to residency and counts; the log line. *block: the block it is about, or NULL; afterwards the
- * action's pages and run are counted from its first page, where those of the engine are counted from its own block,
- * which advice may have made smaller. Rights are left to the caller. False: a CANCEL, or the log cannot be written. */
-bool host_perform(struct host *host, struct uvmp_action *action, struct sim_block **block);
+void host_set_rights(const struct host_target *target, const struct uvmp_action *action);
+/* What an action does to residency and counts; the log line. *target: what the action is about. Left to the caller:
+ * rights, and the transfers of COPY and POPULATE (host_transfer). False: a CANCEL, or the log cannot be written. */
+bool host_perform(struct host *host, const struct uvmp_action *action, struct host_target *target);
+/* What one transfer of a COPY or POPULATE does. `transfer`: pages of the action. */
+void host_transfer(struct host *host, const struct uvmp_action *action, const struct host_target *target,
+		   struct uvmp_region transfer);
 /* Writes when an action ended; called by host_complete. False: the log cannot be written. */
 bool host_log_completion(struct host *host, const struct uvmp_action *action, uint64_t end_ns);
 /* The action, which host_perform has performed, ends at `end_ns`, on the clock of host_next: tells the engine, and the log

@@ -78,30 +78,45 @@ static void replay(struct untimed *d)
 
 /* -- actions -- */
 
-static void map(struct sim_block *block, const struct uvmp_action *a)
+static void map(const struct host_target *target, const struct uvmp_action *a)
 {
-	host_set_rights(block, a);
+	uvmp_mask *remote = &target->block->remote;
+
+	host_set_rights(target, a);
 	if (a->to != HOST_GPU)
 		return;
 	if (a->kind == UVMP_ACTION_MAP && a->from == UVMP_CPU)
-		uvmp_mask_or(&block->remote, &block->remote, &a->pages);
+		uvmp_mask_or(remote, remote, target->pages);
 	else if (a->kind != UVMP_ACTION_REVOKE)
-		uvmp_mask_andnot(&block->remote, &block->remote, &a->pages);
+		uvmp_mask_andnot(remote, remote, target->pages);
 }
 
-static bool perform(struct untimed *d, struct uvmp_action *a)
+static void transfer_all(struct untimed *d, const struct uvmp_action *a, const struct host_target *target)
 {
-	struct sim_block *block;
+	struct uvmp_region transfer;
 
-	if (!host_perform(&d->host, a, &block))
+	for (transfer = uvmp_action_next_transfer(a, 0); transfer.end != 0;
+	     transfer = uvmp_action_next_transfer(a, transfer.end))
+		host_transfer(&d->host, a, target, transfer);
+}
+
+static bool perform(struct untimed *d, const struct uvmp_action *a)
+{
+	struct host_target target;
+
+	if (!host_perform(&d->host, a, &target))
 		return false;
 	switch ((enum uvmp_action_kind)a->kind) {
+	case UVMP_ACTION_POPULATE:
+	case UVMP_ACTION_COPY:
+		transfer_all(d, a, &target);
+		break;
 	case UVMP_ACTION_MAP:
 	case UVMP_ACTION_REVOKE:
 	case UVMP_ACTION_UNMAP:
-		if (a->to == HOST_GPU && !agents_see_change(&d->agents, block))
+		if (a->to == HOST_GPU && !agents_see_change(&d->agents, target.block))
 			return host_fail(&d->host, "out of memory");
-		map(block, a);
+		map(&target, a);
 		break;
 	case UVMP_ACTION_CLEAR:
 		counters_clear(&d->host, a);
@@ -122,19 +137,19 @@ static bool perform(struct untimed *d, struct uvmp_action *a)
  * bottom halves: a Ctrl-C does not wait for the next row. */
 static bool pump(struct untimed *d)
 {
-	struct uvmp_action action = {.kind = UVMP_ACTION_BATCH};
+	const struct uvmp_action *action;
 	enum uvmp_status status;
 
 	agents_report(&d->agents, d->host.service);
 	while ((status = host_next(&d->host, d->now_ns, &action)) == UVMP_OK) {
 		if (interrupt_caught != 0)
 			return host_fail(&d->host, "interrupted");
-		if (!perform(d, &action) || !host_complete(&d->host, &action, action.time_ns))
+		if (!perform(d, action) || !host_complete(&d->host, action, action->time_ns))
 			return false;
 		agents_report(&d->agents, d->host.service);
-		if (action.kind == UVMP_ACTION_DONE) {
-			d->ended = (enum uvmp_status)action.status;
-			d->ticket = action.ticket;
+		if (action->kind == UVMP_ACTION_DONE) {
+			d->ended = (enum uvmp_status)action->status;
+			d->ticket = action->ticket;
 			break;
 		}
 	}

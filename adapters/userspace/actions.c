@@ -40,7 +40,27 @@ static void cancel(struct uvmp_pager *p, const struct uvmp_action *a)
 	}
 }
 
-static enum uvmp_status perform(struct uvmp_pager *p, const struct uvmp_action *a)
+/* Moves the pages of a COPY or POPULATE, one transfer after the other. A transfer that fails has moved no page; the
+ * others are moved all the same. Returns the first failure. */
+static enum uvmp_status move(struct uvmp_pager *p, const struct uvmp_action *a, uvmp_mask *moved)
+{
+	enum uvmp_status first = UVMP_OK;
+	struct uvmp_region transfer;
+
+	for (transfer = uvmp_action_next_transfer(a, 0); transfer.end != 0;
+	     transfer = uvmp_action_next_transfer(a, transfer.end)) {
+		enum uvmp_status status = a->to == GPU ? pages_in(p, a, transfer) : pages_out(p, a, transfer);
+
+		if (status == UVMP_OK)
+			uvmp_mask_region_set(moved, transfer);
+		else if (first == UVMP_OK)
+			first = status;
+	}
+	return first;
+}
+
+/* moved: pages that a COPY or POPULATE has moved. */
+static enum uvmp_status perform(struct uvmp_pager *p, const struct uvmp_action *a, uvmp_mask *moved)
 {
 	switch ((enum uvmp_action_kind)a->kind) {
 	case UVMP_ACTION_BATCH:
@@ -48,9 +68,9 @@ static enum uvmp_status perform(struct uvmp_pager *p, const struct uvmp_action *
 		p->stats.duplicates += a->faults - a->merged_faults;
 		return UVMP_OK;
 	case UVMP_ACTION_POPULATE: /* on the CPU: what the store does not know is zero */
-		return a->to == GPU ? pages_in(p, a) : UVMP_OK;
+		return a->to == GPU ? move(p, a, moved) : UVMP_OK;
 	case UVMP_ACTION_COPY:
-		return a->to == GPU ? pages_in(p, a) : pages_out(p, a);
+		return move(p, a, moved);
 	case UVMP_ACTION_EVICT:
 		p->stats.evictions += a->part == 0;
 		return UVMP_OK;
@@ -80,11 +100,12 @@ static void perform_and_complete(struct uvmp_pager *p, const struct uvmp_action 
 {
 	char text[UVMP_ACTION_TEXT_MAX];
 	enum uvmp_status status;
+	uvmp_mask moved = {{0}};
 
 	if (p->log && uvmp_action_print(a, text, sizeof(text)) == UVMP_OK)
 		pager_log(p, text);
-	status = perform(p, a);
-	uvmp_service_complete(p->service, a->id, status);
+	status = perform(p, a, &moved);
+	uvmp_service_complete_pages(p->service, a->id, status, &moved);
 	if (p->log && p->logs_completions &&
 	    uvmp_completion_print(a->id, clock_of_log(p), status, text, sizeof(text)) == UVMP_OK)
 		pager_log(p, text);
@@ -113,7 +134,7 @@ static bool grow(struct uvmp_pager *p)
 }
 
 /* Without memory for the engine, faults wait until a later call. */
-static bool next_action(struct uvmp_pager *p, struct uvmp_action *action)
+static bool next_action(struct uvmp_pager *p, const struct uvmp_action **action)
 {
 	enum uvmp_status status = uvmp_service_next(p->service, p->now_ns, action);
 
@@ -125,20 +146,20 @@ static bool next_action(struct uvmp_pager *p, struct uvmp_action *action)
 enum uvmp_status actions_perform(struct uvmp_pager *p, uint64_t ticket)
 {
 	enum uvmp_status status = ticket == 0 ? UVMP_OK : UVMP_ERR_ARENA; /* until its DONE is seen */
-	struct uvmp_action action;
+	const struct uvmp_action *action;
 
 	pages_out_stranded(p);
 	p->error = 0;
 	waiting_report(p);
 	while (next_action(p, &action)) {
-		perform_and_complete(p, &action);
+		perform_and_complete(p, action);
 		waiting_report(p);
-		if (action.kind != UVMP_ACTION_DONE)
+		if (action->kind != UVMP_ACTION_DONE)
 			continue;
-		if (action.ticket == 0)
+		if (action->ticket == 0)
 			waiting_bottom_half_ended(p);
-		else if (action.ticket == ticket)
-			status = (enum uvmp_status)action.status;
+		else if (action->ticket == ticket)
+			status = (enum uvmp_status)action->status;
 	}
 	return status;
 }

@@ -366,12 +366,12 @@ void pages_find_present(const struct uvmp_pager *pager, const struct area *area,
 /* -- pages_in.c -- */
 
 /* Performs POPULATE, or COPY, to the GPU. */
-enum uvmp_status pages_in(struct uvmp_pager *pager, const struct uvmp_action *action);
+enum uvmp_status pages_in(struct uvmp_pager *pager, const struct uvmp_action *action, struct uvmp_region transfer);
 
 /* -- pages_out.c -- */
 
 /* Performs COPY to the CPU. */
-enum uvmp_status pages_out(struct uvmp_pager *pager, const struct uvmp_action *action);
+enum uvmp_status pages_out(struct uvmp_pager *pager, const struct uvmp_action *action, struct uvmp_region transfer);
 /* Writes stranded pages to the store, if it works again. */
 void pages_out_stranded(struct uvmp_pager *pager);
 

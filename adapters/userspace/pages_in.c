@@ -179,12 +179,12 @@ static void load_failed(struct uvmp_pager *p, const struct area *area, struct bl
 }
 
 /* Pages that are resident already were stranded. */
-enum uvmp_status pages_in(struct uvmp_pager *p, const struct uvmp_action *a)
+enum uvmp_status pages_in(struct uvmp_pager *p, const struct uvmp_action *a, struct uvmp_region transfer)
 {
 	const struct area *area = areas_find(&p->areas, a->address);
 	struct block *block = area_block(area, a->address);
 	uint32_t first = pages_first(p, a);
-	struct uvmp_region run = {a->run.first + first, a->run.end + first}, rest;
+	struct uvmp_region run = {transfer.first + first, transfer.end + first}, rest;
 	uvmp_mask arriving;
 	int error = 0;
 

@@ -303,12 +303,14 @@ static int evict_pages(struct uvmp_pager *p, const struct area *area, struct blo
 	return 0;
 }
 
-enum uvmp_status pages_out(struct uvmp_pager *p, const struct uvmp_action *a)
+enum uvmp_status pages_out(struct uvmp_pager *p, const struct uvmp_action *a, struct uvmp_region transfer)
 {
 	const struct area *area = areas_find(&p->areas, a->address);
+	uint32_t first = pages_first(p, a);
 	uvmp_mask evicted;
 
-	uvmp_mask_shift_up(&evicted, &a->pages, pages_first(p, a));
+	uvmp_mask_zero(&evicted);
+	uvmp_mask_region_set(&evicted, (struct uvmp_region){transfer.first + first, transfer.end + first});
 	return pages_status(evict_pages(p, area, area_block(area, a->address), evicted));
 }
 

@@ -113,13 +113,13 @@ static void run(void)
 	static uint64_t id[UVMP_SERVICE_PENDING_MAX];
 	static enum uvmp_status result[UVMP_SERVICE_PENDING_MAX];
 	enum uvmp_status status;
-	struct uvmp_action action;
+	const struct uvmp_action *action;
 	uint32_t count;
 
 	do {
 		for (count = 0; (status = uvmp_service_next(service, now_ns, &action)) == UVMP_OK; count++) {
-			id[count] = action.id;
-			result[count] = perform(&action);
+			id[count] = action->id;
+			result[count] = perform(action);
 		}
 		for (uint32_t i = count; i > 0; i--)
 			must(uvmp_service_complete(service, id[i - 1], result[i - 1]));

@@ -3,8 +3,7 @@
  * tests/unit/test_kernel_engine.c. */
 #include "kernel_engine.h"
 
-/* Actions handed out before the first is performed. At 184 bytes each they are no local
- * variable. */
+/* Actions handed out before the first is performed. */
 #define ACTIONS 32u
 
 /* What one group of decisions may need of the arena; more of it is added before it is reached, but no
@@ -23,7 +22,7 @@ struct driver {
 	uint32_t pieces;         /* of arena that were added */
 	bool is_short;           /* the engine waits for arena */
 	uint32_t count;          /* of action[], the worker's own */
-	struct uvmp_action action[ACTIONS];
+	const struct uvmp_action *action[ACTIONS]; /* in the engine, valid until completed */
 	enum uvmp_status result[ACTIONS];
 };
 
@@ -108,7 +107,7 @@ static void push(struct driver *driver)
 {
 	mutex_lock(&driver->lock);
 	for (uint32_t i = 0; i < driver->count; i++)
-		(void)uvmp_service_complete(driver->service, driver->action[i].id, driver->result[i]);
+		(void)uvmp_service_complete(driver->service, driver->action[i]->id, driver->result[i]);
 	mutex_unlock(&driver->lock);
 }
 
@@ -141,7 +140,7 @@ void bottom_half(struct driver *driver)
 		keep_room(driver);
 		pull(driver);
 		for (uint32_t i = 0; i < driver->count; i++)
-			driver->result[i] = perform(&driver->action[i]);
+			driver->result[i] = perform(driver->action[i]);
 		push(driver);
 	} while (driver->count > 0);
 	set_timer(driver);

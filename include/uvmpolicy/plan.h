@@ -1,8 +1,8 @@
 /* plan.h: the transfers of a migration, and their order.
  *
- *   uvmp_plan_copies()   transfers per source, cut at chunk boundaries and at a largest size; transfers of
- *                        faulted pages come first
- *   uvmp_plan_merge()    one order over incoming copies and copies of the next victim: serial or overlapped
+ *   uvmp_plan_copies()     transfers as sets: one set per source and kind, faulted pages first
+ *   uvmp_next_transfer()   the transfers of a set, one after the other
+ *   uvmp_plan_merge()      one order over incoming transfers and those of the next victim
  *
  * No state. Sources: the driver copies each run of pages with one source and one cause separately, closest
  * source first [driver: block-service]; transfer groups of UVM Smart [uvmsmart: transfer-split]; eviction of
@@ -20,19 +20,28 @@
 extern "C" {
 #endif
 
-/* At most one transfer per page and leg. */
-#define UVMP_PLAN_COPIES_MAX 1024u
+/* At most two kinds of each source, and two legs of each; and at most one transfer per page and leg. */
+#define UVMP_PLAN_COPIES_MAX	(4u * UVMP_PROCS_MAX)
+#define UVMP_PLAN_TRANSFERS_MAX (2u * UVMP_MASK_BITS)
 
-/* Packed record: one transfer. */
+/* Packed record: all transfers of one source and one kind. The transfers are the runs of `pages`, cut before
+ * each page of `cuts`; uvmp_next_transfer walks them. */
 struct uvmp_copy {
-	struct uvmp_region pages; /* of the block */
-	uint8_t from;		  /* processor; UVMP_PROC_NONE: the pages are resident nowhere and begin as
-				   * zeros */
-	uint8_t to;		  /* processor */
-	uint8_t kind;		  /* enum uvmp_group_kind, FAULT or PREFETCH: kind of the transfer group
-				   * (uvmp_prefetch_groups) that contains the pages */
-	bool is_staged;		  /* first leg of two: `to` is the CPU, the source of the second leg */
+	uvmp_mask pages; /* of the block; not empty */
+	uvmp_mask cuts;	 /* pages that begin a transfer although the page before them is in `pages`, too */
+	uint8_t from;	 /* processor; UVMP_PROC_NONE: the pages are resident nowhere and begin as zeros */
+	uint8_t to;	 /* processor */
+	uint8_t kind;	 /* enum uvmp_group_kind, FAULT or PREFETCH: kind of the transfer groups
+			  * (uvmp_prefetch_groups) that contain the pages */
+	bool is_staged;	 /* first leg of two: `to` is the CPU, the source of the second leg */
 };
+
+/* The first transfer at or after page `from`, cut at `from`; (0,0) if there is none. Walk all transfers with
+ *   for (t = uvmp_next_transfer(&pages, &cuts, 0); t.end; t = uvmp_next_transfer(&pages, &cuts, t.end))
+ * Pages of `cuts` outside `pages` are ignored. O(words). */
+UVMP_API struct uvmp_region uvmp_next_transfer(const uvmp_mask *pages, const uvmp_mask *cuts, uint32_t from);
+/* The number of transfers, 0..512. O(words). */
+UVMP_API uint32_t uvmp_count_transfers(const uvmp_mask *pages, const uvmp_mask *cuts);
 
 struct uvmp_copy_facts {
 	uint32_t to;		   /* processor */
@@ -50,11 +59,14 @@ struct uvmp_copy_facts {
  * uvmp_prefetch_groups(), without latency groups. Each group is cut where the source changes, at the cuts,
  * and after most_pages pages. The source of a page is the holder closest to the destination
  * [driver: processors]. If two GPUs cannot map each other's memory, a transfer between them takes two
- * consecutive legs over the CPU. Transfers of fault groups come first, then those of prefetch groups, each
- * ascending by page. Stores the number in *count.
- * UVMP_ERR_ARGUMENT: NULL (copy may be with capacity 0), processors not valid. UVMP_ERR_RANGE: `to` or
- * grouping. UVMP_ERR_SPACE: capacity is too small; *count is then the number needed. O(pages +
- * processors^2). */
+ * legs over the CPU.
+ *
+ * The sets of fault groups come first, then those of prefetch groups; of each kind the closest source first,
+ * pages that are resident nowhere last. The second leg of a set follows the first leg. Stores the number of
+ * sets in *count. UVMP_ERR_ARGUMENT: NULL (copy may be with capacity 0), processors not valid.
+ * UVMP_ERR_RANGE: `to` or grouping. UVMP_ERR_SPACE: capacity is too small; *count is then the number needed,
+ * and no set is stored. UVMP_PLAN_COPIES_MAX, and 4 sets per processor, always suffice. O(processors * words
+ * + processors^2); grouping=run-to-fault: + runs; most_pages: + transfers. */
 UVMP_API enum uvmp_status uvmp_plan_copies(const struct uvmp_processors *processors,
 					   const struct uvmp_copy_facts *facts, struct uvmp_copy *copy,
 					   uint32_t capacity, uint32_t *count);
@@ -69,7 +81,7 @@ enum uvmp_plan_order {
 /* Name as in the policy string ("serial", "overlapped", "unobtrusive"); NULL outside the enumeration. */
 UVMP_API const char *uvmp_plan_name(enum uvmp_plan_order order);
 
-/* A step of a merged plan: copy `index` of one of the two lists may start once step `after` has ended. */
+/* A step of a merged plan: transfer `index` of one of the two lists may start once step `after` has ended. */
 struct uvmp_plan_step {
 	uint32_t index;
 	uint32_t after; /* an earlier step; UVMP_PLAN_AT_ONCE: none */
@@ -77,11 +89,12 @@ struct uvmp_plan_step {
 };
 #define UVMP_PLAN_AT_ONCE 0xffffffffu
 
-/* Merges `in` incoming copies and `out` copies of the next victim into one order. SERIAL: all outgoing
- * copies, then all incoming copies, each after the previous one. OVERLAPPED: alternating, an incoming copy
- * first; each copy waits only for the previous copy of its direction, as with one copy engine per direction.
- * `step` has space for in + out steps. UVMP_ERR_ARGUMENT: NULL (allowed if in + out is 0). UVMP_ERR_RANGE:
- * order, or in or out above UVMP_PLAN_COPIES_MAX. UVMP_ERR_SPACE: capacity < in + out. */
+/* Merges `in` incoming transfers and `out` transfers of the next victim into one order, for hosts that
+ * perform transfers one after the other. SERIAL: all outgoing transfers, then all incoming ones, each after
+ * the previous one. OVERLAPPED: alternating, an incoming transfer first; each transfer waits only for the
+ * previous transfer of its direction, as with one copy engine per direction. `step` has space for in + out
+ * steps. UVMP_ERR_ARGUMENT: NULL (allowed if in + out is 0). UVMP_ERR_RANGE: order, or in or out above
+ * UVMP_PLAN_TRANSFERS_MAX. UVMP_ERR_SPACE: capacity < in + out. */
 UVMP_API enum uvmp_status uvmp_plan_merge(enum uvmp_plan_order order, uint32_t in, uint32_t out,
 					  struct uvmp_plan_step *step, uint32_t capacity);
 

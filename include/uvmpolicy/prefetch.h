@@ -218,11 +218,11 @@ UVMP_API enum uvmp_status uvmp_prefetch_left(enum uvmp_prefetcher prefetcher, vo
 /* The subtree of a page of hint->pages: the tree node for which the prefetcher chose the page. density, and
  * next, pattern and safe where they decide as density, choose nodes of big pages; tbn the largest nodes that
  * it filled, and faulting basic blocks; sl faulting basic blocks. Chosen subtrees are disjoint.
- * hint->subtrees has the bit of the first page of each, and the bit of the page behind its last one. So a
- * subtree lies between the last bit at or before the page and the next bit. The region is empty if the
- * prefetcher chose no subtrees; its end can lie behind the end of the block (tbn, sl). `page` < 512. O(words
- * of a mask). */
-UVMP_API struct uvmp_region uvmp_prefetch_subtree(const struct uvmp_prefetch_hint *hint, uint32_t page);
+ * `subtrees` is hint->subtrees, or uvmp_action.subtrees (service.h): it has the bit of the first page of each
+ * subtree, and the bit of the page behind its last one. So a subtree lies between the last bit at or before
+ * the page and the next bit. The region is empty if the prefetcher chose no subtrees; its end can lie behind
+ * the end of the block (hint of tbn, sl). `page` < 512. O(words of a mask). */
+UVMP_API struct uvmp_region uvmp_prefetch_subtree(const uvmp_mask *subtrees, uint32_t page);
 
 /* The contracts of density and tbn follow. Those of all other prefetchers are in the comments above their
  * descriptors, in libuvmpolicy/prefetch/prefetch_NAME.c. */

@@ -10,10 +10,12 @@
  *   for (;;) {
  *           ... uvmp_service_fault(service, gpu, &fault) for what the hardware has reported ...
  *           do {
+ *                   const struct uvmp_action *action;
+ *
  *                   status = uvmp_service_next(service, now_ns, &action);
  *                   if (status == UVMP_OK) {
  *                           ... perform it; the text for the decision log: uvmp_action_print ...
- *                           uvmp_service_complete(service, action.id, UVMP_OK);
+ *                           uvmp_service_complete(service, action->id, UVMP_OK);
  *                   } else if (status == UVMP_ERR_ARENA) {
  *                           ... allocate another segment, aligned to 16, as large as all before together ...
  *                           uvmp_service_grow(service, more, more_bytes);
@@ -366,19 +368,21 @@ enum uvmp_action_kind {
 			       * resident pages count against the memory, so that frames of incomplete units
 			       * may lie beyond memory_bytes; with complete units no frame does. A host that
 			       * needs no offsets completes ALLOCATE and FREE with UVMP_OK */
-	UVMP_ACTION_POPULATE,  /* `pages` on `to` begin as zeros; `faulted_pages` as for COPY */
-	UVMP_ACTION_COPY,      /* one run, from `from` to `to`; its last `faulted_pages` pages faulted */
-	UVMP_ACTION_UNMAP,     /* `pages` from the page tables of `to` */
-	UVMP_ACTION_MAP,       /* `pages`, resident on `from`, into the page tables of `to`, with `right`;
+	UVMP_ACTION_POPULATE,  /* `pages` on `to` begin as zeros, in transfers as COPY */
+	UVMP_ACTION_COPY,   /* `pages` from `from` to `to`, in transfers: the runs of `pages`, cut before each
+			        * page of `cuts` (uvmp_action_next_transfer). `faulted_pages` of the pages faulted
+			        * (uvmp_action_faulted) */
+	UVMP_ACTION_UNMAP,  /* `pages` from the page tables of `to` */
+	UVMP_ACTION_MAP,    /* `pages`, resident on `from`, into the page tables of `to`, with `right`;
 			        * replaces earlier mappings */
-	UVMP_ACTION_REVOKE,    /* `to` keeps only `right` on `pages` */
-	UVMP_ACTION_EVICT,     /* `pages` of the block will be evicted from GPU `from`; copies follow. A root
+	UVMP_ACTION_REVOKE, /* `to` keeps only `right` on `pages` */
+	UVMP_ACTION_EVICT,  /* `pages` of the block will be evicted from GPU `from`; copies follow. A root
 			        * with several blocks takes several EVICTs, and so do the regions that
 			        * evict=tbne chooses together; `part` numbers them, from 0. EVICT itself frees
 			        * no memory: if a copy fails, the block keeps its chunk, without another
 			        * ALLOCATE. Memory changes its owner by a FREE, or by the next ALLOCATE that
 			        * covers the offset */
-	UVMP_ACTION_DISCARD,   /* `pages` on `from` have lost their contents and are not copied */
+	UVMP_ACTION_DISCARD, /* `pages` on `from` have lost their contents and are not copied */
 	UVMP_ACTION_FREE,   /* the range of `pages` is freed: `bytes` bytes at `offset` of GPU `from` are free
 			        * again. A unit whose last page was evicted or migrated releases its frame
 			        * without FREE; the next ALLOCATE that covers the offset reuses it */
@@ -431,10 +435,12 @@ enum uvmp_victim {
 	UVMP_VICTIM_ORDER /* of a page-wise order */
 };
 
-#define UVMP_ACTION_SUBTREES 2u
-
 /* Packed record: one action. Fields that the kind does not name are 0 (processors: UVMP_PROC_NONE, sets:
- * empty). A union gives each kind its own name for a field. The first name is the key of the decision log. */
+ * empty). A union gives each kind its own name for a field. The first name is the key of the decision log.
+ *
+ * One action covers all pages of one block with the same kind, cause, source and destination. An exception
+ * are transfers that end before the faulted page of their group (grouping run-to-fault): they are an action
+ * of their own, with faulted_pages 0. */
 struct uvmp_action {
 	uint64_t id;	  /* 1, 2, 3, ...; the host completes each */
 	uint64_t after;	  /* the action may start once action `after` has ended; 0: immediately */
@@ -469,7 +475,7 @@ struct uvmp_action {
 		uint32_t detail;
 		uint32_t merged_faults; /* BATCH: faults left after merging */
 		uint32_t bytes;		/* ALLOCATE, FREE; EVICT: of `pages` */
-		uint32_t faulted_pages; /* POPULATE, COPY: at the end of the run */
+		uint32_t faulted_pages; /* POPULATE, COPY: see uvmp_action_faulted */
 		uint32_t tag;		/* CLEAR */
 		uint32_t extra_blocks;	/* LIMIT: thread blocks of each SM */
 		uint32_t verdict;	/* PATTERN: enum uvmp_pattern_verdict */
@@ -486,16 +492,28 @@ struct uvmp_action {
 	uint32_t page_bytes;
 	uint32_t faulted;   /* cause PREFETCH: pages of the block that faulted in the same batch */
 	uint32_t present;   /* cause PREFETCH: pages that were resident on `to` before */
-	uint32_t throttles; /* cause PIN: earlier throttlings of the page */
-	/* cause PREFETCH: the subtree that the prefetcher chose for the first page of the run, and, if the
-	 * last page has a different subtree, that one (uvmp_prefetch_subtree; pages of the block); otherwise
-	 * empty */
-	struct uvmp_region subtree[UVMP_ACTION_SUBTREES];
-	struct uvmp_region run; /* COPY, POPULATE: the run; else the bounding region of `pages` */
-	uvmp_mask pages;	/* of the block */
+	uint32_t throttles; /* cause PIN: earlier throttlings of the first pinned page */
+	uvmp_mask pages;    /* of the block */
+	uvmp_mask cuts;	    /* COPY, POPULATE: pages that begin a transfer although the page before them is in
+			     * `pages`, too */
+	uvmp_mask subtrees; /* cause PREFETCH: bounds of the subtrees that the prefetcher chose, see
+			     * uvmp_prefetch_subtree; empty: the prefetcher chose no subtrees */
 };
 
-/* Decides the next action. now_ns is the host's time and should not decrease.
+/* COPY, POPULATE: the first transfer at or after page `from`, cut at `from`; (0,0) if there is none. Walk all
+ * transfers with
+ *   for (t = uvmp_action_next_transfer(a, 0); t.end; t = uvmp_action_next_transfer(a, t.end))
+ * Transfers ascend by page. Each has at least one page. O(words). */
+UVMP_API struct uvmp_region uvmp_action_next_transfer(const struct uvmp_action *action, uint32_t from);
+/* The number of transfers, 0..512. O(words). */
+UVMP_API uint32_t uvmp_action_transfers(const struct uvmp_action *action);
+/* How many pages at the end of a transfer faulted; the pages before them arrive with them. All pages of the
+ * action faulted, or the last page of each transfer, or none. O(words). */
+UVMP_API uint32_t uvmp_action_faulted(const struct uvmp_action *action, struct uvmp_region transfer);
+
+/* Decides the next action. now_ns is the host's time and should not decrease. *action points into the
+ * engine. The action is valid until the first call of uvmp_service_next after its completion; the completion
+ * of a failed action may change `cuts`.
  *
  * UVMP_ERR_RETRY: no action now. If uvmp_service_pending() > 0, the host must complete some actions first.
  * Otherwise the engine is idle until an event or uvmp_service_wakeup_ns. UVMP_ERR_ARENA: the arena may be too
@@ -507,7 +525,7 @@ struct uvmp_action {
  * takes O(units of the GPU) if evict=sl64k or tbne skips basic blocks, and with a reserve. evict=lfu2m with
  * quirks and a reserve takes up to O(blocks) for each skipped block. */
 UVMP_API enum uvmp_status uvmp_service_next(struct uvmp_service *service, uint64_t now_ns,
-					    struct uvmp_action *action);
+					    const struct uvmp_action **action);
 
 /* Reports that action `id` has ended with `status` (0, or negative: it failed).
  *
@@ -522,6 +540,12 @@ UVMP_API enum uvmp_status uvmp_service_next(struct uvmp_service *service, uint64
  * Returns UVMP_ERR_STATE if no such action is outstanding: never handed out, or completed already. */
 UVMP_API enum uvmp_status uvmp_service_complete(struct uvmp_service *service, uint64_t id,
 						enum uvmp_status status);
+/* The same. `done` (may be NULL: none) tells which pages a COPY or POPULATE that failed has moved all the
+ * same: they count as arrived. Without effect on other kinds, and on an action that has not failed. The host
+ * continues with the other transfers of the action, or ends the action; the engine does not repeat
+ * transfers. */
+UVMP_API enum uvmp_status uvmp_service_complete_pages(struct uvmp_service *service, uint64_t id,
+						      enum uvmp_status status, const uvmp_mask *done);
 
 /* Number of outstanding actions. At UVMP_SERVICE_PENDING_MAX, uvmp_service_next returns UVMP_ERR_RETRY. */
 #define UVMP_SERVICE_PENDING_MAX 2048u
@@ -571,14 +595,14 @@ UVMP_API enum uvmp_status uvmp_service_count(const struct uvmp_service *service,
  *   right: r, rw, rwa; only MAP and REVOKE     mode (right): all, write; only CANCEL, and always
  *   victim: free, unused, discarded, used, order; only EVICT, and always
  *   for (for_address)  batch  count  detail  offset  update (is_update)  until (until_ns)
- *   faulted  present  throttles  subtree  ticket  status
+ *   faulted  present  throttles  cuts  subtrees  ticket  status
  * t is always printed. Any other field is left out if it is 0, UVMP_PROC_NONE or empty. Numbers are decimal
  * without leading zeros, but block, for and offset are hexadecimal (0x7f0000000000), and status has a minus
- * sign. pages are maximal runs FIRST-LAST, or PAGE, in ascending order;
- * subtree is one such run, or two with a comma between them. `run` is not printed: it is the
- * bounding region of pages. UVMP_ERR_SPACE: capacity; UVMP_ACTION_TEXT_MAX always suffices. UVMP_ERR_RANGE:
- * kind, cause, victim, right, processors, a positive status, or a right or victim of a kind without one. */
-#define UVMP_ACTION_TEXT_MAX 3072u
+ * sign. pages, cuts and subtrees are maximal runs FIRST-LAST, or PAGE, in ascending order; cuts and
+ * subtrees: only COPY and POPULATE. UVMP_ERR_SPACE: capacity; UVMP_ACTION_TEXT_MAX always suffices.
+ * UVMP_ERR_RANGE: kind, cause, victim, right, processors, a positive status, a right, victim, cut or subtree
+ * of a kind without one, or a cut that is not inside a run of pages. */
+#define UVMP_ACTION_TEXT_MAX 4096u
 UVMP_API enum uvmp_status uvmp_action_print(const struct uvmp_action *action, char *text, size_t capacity);
 
 /* Prints the completion of action `id`, which an earlier line names, for hosts that log completions. time_ns

@@ -5,7 +5,7 @@
 #include "uvmpolicy/base.h"
 
 /* A rare way of a function that is called often: out of line, the common way saves no registers for it. */
-#define UVMPI_NOINLINE __attribute__((noinline))
+#define UVMPI_NOINLINE __attribute__((__noinline__))
 
 static inline uint32_t minimum(uint32_t a, uint32_t b)
 {

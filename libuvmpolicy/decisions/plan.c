@@ -1,15 +1,12 @@
-/* From the pages that must arrive on one processor to their transfers.
+/* From the pages that must arrive on one processor to their transfers, as sets.
  *
- * Pages that are already resident are excluded. For each other page, the source is the closest processor that
- * holds it: the holders are a list, closest first, and the first holder with the page is the source. Every
- * run of pages is cut into groups, by the rule of uvmp_prefetch_groups (which would need an array of groups
- * too large for the stack; a property test shows that both rules are equal), and every group into transfers
- * of one source, one chunk and the largest size. The walk is made for the fault groups and then for the
- * prefetch groups. If there may be more transfers than the caller's array holds, one more walk counts them
- * first. */
-#include "uvmpolicy/plan.h"
+ * Pages that are already resident are excluded. The others are pages of fault groups or of prefetch groups
+ * (uvmp_prefetch_groups; a property test shows that the groups are equal). For each kind the holders follow, closest
+ * first: a holder is the source of its pages that no closer holder has. Pages without a holder are left at the end.
+ * Transfers are the runs of such a set, cut at the chunk boundaries, where a group begins inside a run, and at the
+ * largest size. */
+#include "plan_internal.h"
 
-#include "../base/bits_internal.h"
 #include "../base/processor_internal.h"
 
 #define BIT(processor) ((uint64_t)1 << (processor))
@@ -19,7 +16,8 @@ struct job {
 	const struct uvmp_processors *processors;
 	const struct uvmp_copy_facts *facts;
 	uvmp_mask absent;
-	uvmp_mask faulted;
+	uvmp_mask kind[2];		/* absent pages of fault groups, and of prefetch groups */
+	uvmp_mask cuts;			/* chunk boundaries, and pages that begin a group */
 	uint8_t holder[UVMP_PROCS_MAX]; /* of absent pages, closest first */
 	uint32_t holders;
 };
@@ -30,12 +28,78 @@ struct output {
 	uint32_t count; /* counts on when there is no room */
 };
 
+/* -- transfers of a set -- */
+
+struct uvmp_region uvmp_next_transfer(const uvmp_mask *pages, const uvmp_mask *cuts, uint32_t from)
+{
+	struct uvmp_region transfer = uvmpi_mask_next_run(pages, from);
+
+	if (transfer.end != 0)
+		transfer.end = minimum(transfer.end, uvmpi_mask_next_set(cuts, transfer.first + 1u));
+	return transfer;
+}
+
+/* A transfer begins at each page of the set that is cut, or whose page before is not in the set. */
+uint32_t uvmp_count_transfers(const uvmp_mask *pages, const uvmp_mask *cuts)
+{
+	uvmp_mask first;
+	uint64_t before = 0;
+
+	UVMPI_EACH_WORD(i) {
+		uint64_t word = pages->word[i];
+
+		first.word[i] = word & (~(word << 1 | before >> 63) | cuts->word[i]);
+		before = word;
+	}
+	return uvmpi_mask_weight(&first);
+}
+
+/* -- kinds and groups -- */
+
+/* The pages of each run up to its last faulted page are of fault groups. A group begins behind each faulted page. */
+static void group_to_faults(struct job *job, const uvmp_mask *faulted)
+{
+	uint64_t before = 0;
+
+	uvmpi_mask_zero(&job->kind[UVMP_GROUP_FAULT]);
+	for (struct uvmp_region run = uvmpi_mask_next_run(&job->absent, 0); run.end != 0;
+	     run = uvmpi_mask_next_run(&job->absent, run.end)) {
+		uvmp_mask found;
+
+		uvmpi_mask_region_and(&found, faulted, run);
+		uvmpi_mask_region_set(&job->kind[UVMP_GROUP_FAULT],
+		                      (struct uvmp_region){run.first, uvmpi_mask_bounds(&found).end});
+	}
+	UVMPI_EACH_WORD(i) {
+		job->cuts.word[i] |= faulted->word[i] << 1 | before >> 63;
+		before = faulted->word[i];
+	}
+}
+
+/* Groups of one cause hold faulted pages only, or none; single pages are groups of their own. */
+static void split_kinds(struct job *job)
+{
+	static const uvmp_mask none;
+	const uvmp_mask *faulted = job->facts->faulted != NULL ? job->facts->faulted : &none;
+
+	job->cuts = job->facts->cuts != NULL ? *job->facts->cuts : none;
+	if (job->facts->grouping == UVMP_GROUPING_RUN_TO_FAULT)
+		group_to_faults(job, faulted);
+	else
+		uvmpi_mask_and(&job->kind[UVMP_GROUP_FAULT], &job->absent, faulted);
+	uvmpi_mask_andnot(&job->kind[UVMP_GROUP_PREFETCH], &job->absent, &job->kind[UVMP_GROUP_FAULT]);
+	if (job->facts->grouping == UVMP_GROUPING_SINGLE)
+		job->cuts = job->absent;
+}
+
+/* -- sources -- */
+
 static uint64_t holders_of(const struct job *job)
 {
 	uint64_t holders = 0;
 
 	for (uint32_t p = 0; p < job->processors->count; p++)
-		if (uvmp_mask_intersects(&job->absent, &job->facts->resident[p]))
+		if (uvmpi_mask_intersects(&job->absent, &job->facts->resident[p]))
 			holders |= BIT(p);
 	return holders;
 }
@@ -55,46 +119,6 @@ static void order_holders(struct job *job)
 	}
 }
 
-/* The source of the page; UVMP_PROC_NONE: it is resident nowhere. *end becomes the first page behind it for which
- * that may be another. */
-static uint8_t source_of(const struct job *job, uint32_t page, uint32_t *end)
-{
-	*end = UVMP_MASK_BITS;
-	for (uint32_t i = 0; i < job->holders; i++) {
-		const uvmp_mask *resident = &job->facts->resident[job->holder[i]];
-
-		if (uvmp_mask_test(resident, page)) {
-			*end = minimum(*end, uvmp_mask_next_clear(resident, page));
-			return job->holder[i];
-		}
-		*end = minimum(*end, uvmp_mask_next_set(resident, page));
-	}
-	return UVMP_PROC_NONE;
-}
-
-/* Where the group ends that starts the run. */
-static uint32_t group_end(const struct job *job, struct uvmp_region run)
-{
-	if (job->facts->grouping == UVMP_GROUPING_SINGLE)
-		return run.first + 1u;
-	if (job->facts->grouping == UVMP_GROUPING_RUN_TO_FAULT)
-		return minimum(run.end, uvmp_mask_next_set(&job->faulted, run.first) + 1u);
-	if (uvmp_mask_test(&job->faulted, run.first))
-		return minimum(run.end, uvmp_mask_next_clear(&job->faulted, run.first));
-	return minimum(run.end, uvmp_mask_next_set(&job->faulted, run.first));
-}
-
-/* Where the piece ends that starts the group and has one source up to `end`. */
-static uint32_t piece_end(const struct job *job, struct uvmp_region group, uint32_t end)
-{
-	uint32_t most = job->facts->most_pages;
-
-	end = minimum(end, group.end);
-	if (job->facts->cuts != NULL)
-		end = minimum(end, uvmp_mask_next_set(job->facts->cuts, group.first + 1u));
-	return most == 0 ? end : group.first + minimum(end - group.first, most);
-}
-
 /* Two GPUs of which neither reaches the other's memory meet at the CPU. */
 static bool is_over_cpu(const struct uvmp_processors *processors, uint32_t from, uint32_t to)
 {
@@ -103,73 +127,98 @@ static bool is_over_cpu(const struct uvmp_processors *processors, uint32_t from,
 	return ((processors->can_access[to] >> from | processors->can_access[from] >> to) & 1u) == 0;
 }
 
-static void put(struct output *output, struct uvmp_copy copy)
+/* -- sets -- */
+
+/* Keeps the cuts inside runs of the pages, and adds those of the largest transfer. */
+static void cut(const struct job *job, struct uvmp_copy *copy)
+{
+	uint32_t most = job->facts->most_pages;
+	struct uvmp_region transfer;
+
+	uvmpi_cuts_inside(&copy->cuts, &copy->pages, &job->cuts);
+	if (most == 0)
+		return;
+	for (transfer = uvmp_next_transfer(&copy->pages, &copy->cuts, 0); transfer.end != 0;
+	     transfer = uvmp_next_transfer(&copy->pages, &copy->cuts, transfer.end)) {
+		if (uvmp_region_pages(transfer) <= most)
+			continue;
+		transfer.end = transfer.first + most;
+		uvmp_mask_set(&copy->cuts, transfer.end);
+	}
+}
+
+static void put(struct output *output, const struct uvmp_copy *copy)
 {
 	if (output->count < output->capacity)
-		output->copy[output->count] = copy;
+		output->copy[output->count] = *copy;
 	output->count++;
 }
 
-static void put_piece(const struct job *job, struct uvmp_region pages, uint8_t from,
-                      enum uvmp_group_kind kind, struct output *output)
+static void put_source(const struct job *job, const uvmp_mask *pages, uint8_t from,
+                       enum uvmp_group_kind kind, struct output *output)
 {
 	struct uvmp_copy copy = {
-	        .pages = pages,
+	        .pages = *pages,
 	        .from = from,
 	        .to = (uint8_t)job->facts->to,
 	        .kind = (uint8_t)kind,
 	};
 
-	if (is_over_cpu(job->processors, copy.from, copy.to)) {
-		struct uvmp_copy leg = copy;
-
-		leg.to = UVMP_CPU;
-		leg.is_staged = true;
-		put(output, leg);
+	cut(job, &copy);
+	if (is_over_cpu(job->processors, from, copy.to)) {
+		copy.to = UVMP_CPU;
+		copy.is_staged = true;
+		put(output, &copy);
 		copy.from = UVMP_CPU;
+		copy.to = (uint8_t)job->facts->to;
+		copy.is_staged = false;
 	}
-	put(output, copy);
+	put(output, &copy);
 }
 
-static void put_group(const struct job *job, struct uvmp_region group, enum uvmp_group_kind kind,
-                      struct output *output)
+static void put_kind(const struct job *job, enum uvmp_group_kind kind, struct output *output)
 {
-	while (group.first < group.end) {
-		uint32_t end;
-		uint8_t from = source_of(job, group.first, &end);
-		struct uvmp_region piece = {group.first, piece_end(job, group, end)};
+	uvmp_mask rest = job->kind[kind], pages;
 
-		put_piece(job, piece, from, kind, output);
-		group.first = piece.end;
+	for (uint32_t i = 0; i < job->holders; i++) {
+		const uvmp_mask *resident = &job->facts->resident[job->holder[i]];
+
+		if (!uvmpi_mask_and_any(&pages, &rest, resident))
+			continue;
+		uvmpi_mask_andnot(&rest, &rest, resident);
+		put_source(job, &pages, job->holder[i], kind, output);
 	}
+	if (!uvmpi_mask_is_empty(&rest))
+		put_source(job, &rest, UVMP_PROC_NONE, kind, output);
 }
 
-static void put_groups(const struct job *job, enum uvmp_group_kind wanted, struct output *output)
-{
-	struct uvmp_region run;
-
-	for (run = uvmp_mask_next_run(&job->absent, 0); run.end != 0;
-	     run = uvmp_mask_next_run(&job->absent, run.end)) {
-		enum uvmp_group_kind kind;
-
-		run.end = group_end(job, run);
-		/* In all groupings a group with a faulted page ends in one. */
-		kind = uvmp_mask_test(&job->faulted, run.end - 1u) ? UVMP_GROUP_FAULT : UVMP_GROUP_PREFETCH;
-		if (kind == wanted)
-			put_group(job, run, kind, output);
-	}
-}
-
-/* Stores as many transfers as there is room for; returns the number of all. */
+/* Stores as many sets as there is room for; returns the number of all. */
 static uint32_t plan(const struct job *job, struct uvmp_copy *copy, uint32_t capacity)
 {
 	struct output output = {copy, capacity, 0};
 
-	if (uvmp_mask_intersects(&job->absent, &job->faulted))
-		put_groups(job, UVMP_GROUP_FAULT, &output);
-	if (!uvmp_mask_is_subset(&job->absent, &job->faulted))
-		put_groups(job, UVMP_GROUP_PREFETCH, &output);
+	put_kind(job, UVMP_GROUP_FAULT, &output);
+	put_kind(job, UVMP_GROUP_PREFETCH, &output);
 	return output.count;
+}
+
+static void start(struct job *job, const struct uvmp_processors *processors,
+                  const struct uvmp_copy_facts *facts)
+{
+	job->processors = processors;
+	job->facts = facts;
+	uvmpi_mask_andnot(&job->absent, facts->pages, &facts->resident[facts->to]);
+	split_kinds(job);
+	order_holders(job);
+}
+
+uint32_t uvmpi_plan_copies(const struct uvmp_processors *processors, const struct uvmp_copy_facts *facts,
+                           struct uvmp_copy *copy)
+{
+	struct job job;
+
+	start(&job, processors, facts);
+	return plan(&job, copy, UVMP_PLAN_COPIES_MAX);
 }
 
 enum uvmp_status uvmp_plan_copies(const struct uvmp_processors *processors,
@@ -184,19 +233,11 @@ enum uvmp_status uvmp_plan_copies(const struct uvmp_processors *processors,
 		return UVMP_ERR_ARGUMENT;
 	if (facts->to >= processors->count || facts->grouping > UVMP_GROUPING_SINGLE)
 		return UVMP_ERR_RANGE;
-	job.processors = processors;
-	job.facts = facts;
-	uvmp_mask_andnot(&job.absent, facts->pages, &facts->resident[facts->to]);
-	uvmp_mask_zero(&job.faulted);
-	if (facts->faulted != NULL)
-		uvmp_mask_copy(&job.faulted, facts->faulted);
-	order_holders(&job);
-	if (capacity < 2u * UVMP_MASK_BITS) { /* a page alone, staged, takes two */
-		*count = plan(&job, NULL, 0);
-		if (*count > capacity)
-			return UVMP_ERR_SPACE;
-	}
-	*count = plan(&job, copy, capacity);
+	start(&job, processors, facts);
+	*count = plan(&job, NULL, 0);
+	if (*count > capacity)
+		return UVMP_ERR_SPACE;
+	(void)plan(&job, copy, capacity);
 	return UVMP_OK;
 }
 
@@ -216,15 +257,15 @@ const char *uvmp_plan_name(enum uvmp_plan_order order)
 
 /* One direction of a plan. */
 struct direction {
-	uint32_t copies;
-	uint32_t next; /* copy that is not in the plan yet */
-	uint32_t last; /* step of the copy before it; UVMP_PLAN_AT_ONCE: there is none */
+	uint32_t transfers;
+	uint32_t next; /* transfer that is not in the plan yet */
+	uint32_t last; /* step of the transfer before it; UVMP_PLAN_AT_ONCE: there is none */
 };
 
-/* The next copy of one direction, if any is left, becomes step `at`. Returns the number of the next step. */
+/* The next transfer of one direction, if any is left, becomes step `at`. Returns the number of the next step. */
 static uint32_t take(struct direction *direction, bool is_out, struct uvmp_plan_step *step, uint32_t at)
 {
-	if (direction->next == direction->copies)
+	if (direction->next == direction->transfers)
 		return at;
 	step[at].index = direction->next++;
 	step[at].after = direction->last;
@@ -241,7 +282,7 @@ enum uvmp_status uvmp_plan_merge(enum uvmp_plan_order order, uint32_t in, uint32
 
 	if (step == NULL && (in | out) != 0)
 		return UVMP_ERR_ARGUMENT;
-	if (!is_order(order) || in > UVMP_PLAN_COPIES_MAX || out > UVMP_PLAN_COPIES_MAX)
+	if (!is_order(order) || in > UVMP_PLAN_TRANSFERS_MAX || out > UVMP_PLAN_TRANSFERS_MAX)
 		return UVMP_ERR_RANGE;
 	if (capacity < in + out)
 		return UVMP_ERR_SPACE;

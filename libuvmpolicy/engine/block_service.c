@@ -13,6 +13,7 @@
  * were.
  */
 #include "../base/bits_internal.h"
+#include "../decisions/plan_internal.h"
 #include "block_service_internal.h"
 #include "controllers_internal.h"
 #include "departing_internal.h"
@@ -74,9 +75,8 @@ void uvmpi_block_collect(struct uvmp_service *s, struct job *job)
 			uvmpi_memory_unback(s, a->to, job->block, &a->pages);
 		if (a->kind != UVMP_ACTION_COPY && a->kind != UVMP_ACTION_POPULATE)
 			continue;
-		if (status != UVMP_OK)
-			uvmpi_mask_or(&job->failed, &job->failed, &a->pages);
-		else if (a->kind == UVMP_ACTION_COPY && a->to == job->to)
+		action_add_failed(s, i, &job->failed);
+		if (a->kind == UVMP_ACTION_COPY && a->to == job->to)
 			add_arrived(job, a);
 	}
 }
@@ -158,7 +158,7 @@ static void plan_copies(struct uvmp_service *s, const struct job *job, const uvm
 			uvmpi_memory_cuts(s, b, at->proc, &cuts);
 	}
 	uvmpi_block_residents(s, b);
-	uvmp_plan_copies(&s->processors, &facts, s->in + s->ins, UVMP_PLAN_COPIES_MAX - s->ins, &s->ins);
+	s->ins = uvmpi_plan_copies(&s->processors, &facts, s->in);
 }
 
 static bool can_make_room_ahead(const struct job *job)

@@ -1,5 +1,6 @@
-/* The copies of one plan become actions: pages that arrive for the block being serviced, and pages that an eviction
- * sends away. */
+/* The sets of transfers of one plan become actions: pages that arrive for the block being serviced, and pages that an
+ * eviction sends away. */
+#include "../decisions/plan_internal.h"
 #include "arena_internal.h"
 #include "block_service_internal.h"
 #include "job_internal.h"
@@ -9,71 +10,134 @@ static struct uvmp_action *queue_copy(struct uvmp_service *s, const struct uvmp_
 				      enum uvmp_cause cause)
 {
 	bool is_zero = copy->from == UVMP_PROC_NONE;
-	struct uvmp_action *a;
-	uvmp_mask pages;
+	struct uvmp_action *a = uvmpi_queue(s, is_zero ? UVMP_ACTION_POPULATE : UVMP_ACTION_COPY, cause,
+					    block, &copy->pages);
 
-	uvmp_mask_zero(&pages);
-	uvmp_mask_region_set(&pages, copy->pages);
-	a = uvmpi_queue(s, is_zero ? UVMP_ACTION_POPULATE : UVMP_ACTION_COPY, cause, block, &pages);
 	a->from = copy->from;
 	a->to = copy->to;
+	a->cuts = copy->cuts;
 	return a;
 }
 
-static struct uvmp_region subtree_at(const struct uvmp_service *s, const struct job *job, uint32_t page)
-{
-	struct uvmp_region block = {0, block_at(s, job->block)->pages};
-
-	return uvmp_region_intersect(uvmp_prefetch_subtree(&job->hint, page), block);
-}
-
-/* Only a job with one destination prefetches, so the hint is for job->to (a->to can be a stop on the way). A chosen
- * subtree holds a page that faulted, or arrives in part. So a run of prefetched pages begins in one subtree and can end
- * in the next one. */
+/* Where chosen subtrees begin and end inside the block. Only a job with one destination prefetches, so the hint is for
+ * job->to (a->to can be a stop on the way). */
 static void name_subtrees(const struct uvmp_service *s, const struct job *job, struct uvmp_action *a)
 {
-	uint32_t last = a->run.end - 1u;
+	uint32_t pages = block_at(s, job->block)->pages;
 
-	a->subtree[0] = subtree_at(s, job, a->run.first);
-	if (last >= a->subtree[0].end)
-		a->subtree[1] = subtree_at(s, job, last);
+	uvmpi_mask_region_and(&a->subtrees, &job->hint.subtrees, (struct uvmp_region){0, pages});
+	if (!uvmpi_mask_is_empty(&a->subtrees))
+		uvmp_mask_set(&a->subtrees, pages);
 }
 
-static void queue_incoming(struct uvmp_service *s, const struct uvmp_copy *copy, const struct job *job)
+static void queue_prefetched(struct uvmp_service *s, const struct uvmp_copy *copy, const struct job *job)
 {
-	bool is_prefetched = copy->kind == UVMP_GROUP_PREFETCH;
-	struct uvmp_action *a = queue_copy(s, copy, job->block,
-					   is_prefetched ? UVMP_CAUSE_PREFETCH : (enum uvmp_cause)job->cause);
+	struct uvmp_action *a = queue_copy(s, copy, job->block, UVMP_CAUSE_PREFETCH);
 
-	a->detail = uvmp_mask_region_weight(&job->faulted, copy->pages);
-	if (a->cause == UVMP_CAUSE_PREFETCH) {
-		a->faulted = uvmp_mask_weight(&job->faulted);
-		a->present = job->present;
-		name_subtrees(s, job, a);
-	} else if (uvmp_mask_intersects(&a->pages, &job->pinned)) {
-		a->cause = UVMP_CAUSE_PIN;
-		a->throttles = job_throttles(job, &a->pages);
-	}
+	a->faulted = uvmpi_mask_weight(&job->faulted);
+	a->present = job->present;
+	name_subtrees(s, job, a);
 }
 
+/* Splits a set by its transfers: `with` gets those with a marked page (is_last: with a marked last page), `without` the
+ * others. */
+static void split(const struct uvmp_copy *copy, const uvmp_mask *marked, bool is_last, struct uvmp_copy *with,
+		  struct uvmp_copy *without)
+{
+	struct uvmp_region transfer;
+
+	*with = *without = *copy;
+	uvmpi_mask_zero(&with->pages);
+	for (transfer = uvmp_next_transfer(&copy->pages, &copy->cuts, 0); transfer.end != 0;
+	     transfer = uvmp_next_transfer(&copy->pages, &copy->cuts, transfer.end)) {
+		struct uvmp_region decisive = {is_last ? transfer.end - 1u : transfer.first, transfer.end};
+
+		if (uvmpi_mask_region_any(marked, decisive))
+			uvmpi_mask_region_set(&with->pages, transfer);
+	}
+	uvmpi_mask_andnot(&without->pages, &copy->pages, &with->pages);
+	uvmpi_cuts_inside(&with->cuts, &with->pages, &copy->cuts);
+	uvmpi_cuts_inside(&without->cuts, &without->pages, &copy->cuts);
+}
+
+static struct uvmp_action *queue_caused(struct uvmp_service *s, const struct uvmp_copy *copy,
+					const struct job *job, enum uvmp_cause cause)
+{
+	struct uvmp_action *a = queue_copy(s, copy, job->block, cause);
+	uvmp_mask faulted;
+
+	uvmpi_mask_and(&faulted, &copy->pages, &job->faulted);
+	a->detail = uvmpi_mask_weight(&faulted);
+	return a;
+}
+
+/* A transfer with a pinned page has the cause PIN. */
+static void queue_pins_apart(struct uvmp_service *s, const struct uvmp_copy *copy, const struct job *job)
+{
+	struct uvmp_copy pinned, others;
+
+	if (!uvmpi_mask_intersects(&copy->pages, &job->pinned)) {
+		queue_caused(s, copy, job, (enum uvmp_cause)job->cause);
+		return;
+	}
+	split(copy, &job->pinned, false, &pinned, &others);
+	queue_caused(s, &pinned, job, UVMP_CAUSE_PIN)->throttles = job_throttles(job, &pinned.pages);
+	if (!uvmpi_mask_is_empty(&others.pages))
+		queue_caused(s, &others, job, (enum uvmp_cause)job->cause);
+}
+
+/* Transfers that end before the faulted page of their group are an action of their own, so that the number of faulted
+ * pages tells which pages faulted (uvmp_action_faulted). */
+static void queue_demanded(struct uvmp_service *s, const struct uvmp_copy *copy, const struct job *job)
+{
+	struct uvmp_copy to_fault, others;
+
+	if (uvmpi_mask_is_subset(&copy->pages, &job->faulted)) {
+		queue_pins_apart(s, copy, job);
+		return;
+	}
+	split(copy, &job->faulted, true, &to_fault, &others);
+	if (!uvmpi_mask_is_empty(&to_fault.pages))
+		queue_pins_apart(s, &to_fault, job);
+	if (!uvmpi_mask_is_empty(&others.pages))
+		queue_pins_apart(s, &others, job);
+}
+
+static void queue_incoming(struct uvmp_service *s, const struct job *job)
+{
+	for (uint32_t i = 0; i < s->ins; i++) {
+		if (s->in[i].kind == UVMP_GROUP_PREFETCH)
+			queue_prefetched(s, &s->in[i], job);
+		else
+			queue_demanded(s, &s->in[i], job);
+	}
+	s->ins = 0;
+}
+
+static void queue_outgoing(struct uvmp_service *s, struct outgoing outgoing)
+{
+	for (uint32_t i = 0; i < s->outs; i++)
+		queue_copy(s, &s->out[i], outgoing.block, UVMP_CAUSE_EVICTION)->for_address =
+			outgoing.for_address;
+	s->outs = 0;
+}
+
+/* Each action waits for the action before it, and so the first copy for the unmapping. Side by side, the first outgoing
+ * copy waits for what the first incoming copy waits for. */
 void uvmpi_queue_copies(struct uvmp_service *s, const struct job *job, struct outgoing outgoing)
 {
-	uint32_t count = s->ins + s->outs, first;
+	uint32_t in, out;
 
-	uvmp_plan_merge(s->policy.plan, s->ins, s->outs, s->plan, 2u * UVMP_PLAN_COPIES_MAX);
-	first = s->is_drained ? 0 : s->actions;
-	for (uint32_t i = 0; i < count; i++) {
-		const struct uvmp_plan_step *step = &s->plan[i];
-
-		if (step->is_out)
-			queue_copy(s, &s->out[step->index], outgoing.block, UVMP_CAUSE_EVICTION)
-				->for_address = outgoing.for_address;
-		else
-			queue_incoming(s, &s->in[step->index], job);
-		if (i > 0) /* the first ones wait for the unmapping before them */
-			s->action[first + i].after = step->after == UVMP_PLAN_AT_ONCE
-							     ? s->action[first].after
-							     : s->action[first + step->after].id;
+	if (s->policy.plan == UVMP_PLAN_SERIAL) {
+		queue_outgoing(s, outgoing);
+		queue_incoming(s, job);
+		return;
 	}
-	s->ins = s->outs = 0;
+	uvmpi_queue_begin_group(s);
+	in = s->actions;
+	queue_incoming(s, job);
+	out = s->actions;
+	queue_outgoing(s, outgoing);
+	if (out < s->actions)
+		s->action[out].after = s->action[in].after;
 }

@@ -5,6 +5,7 @@
  * copies. If all pages have arrived, the block loses the memory, MAP lets other processors reach the pages, and NEXT
  * continues. If a copy has failed, its pages stay, the victim becomes the newest of its queue, and the eviction fails.
  */
+#include "../decisions/plan_internal.h"
 #include "block_service_internal.h"
 #include "departing_internal.h"
 #include "eviction_internal.h"
@@ -84,7 +85,7 @@ static void plan_copies(struct uvmp_service *s, struct eviction *e)
 	uvmpi_mask_zero(&cuts);
 	uvmpi_memory_cuts(s, b, e->gpu, &cuts);
 	uvmpi_block_residents(s, b);
-	(void)uvmp_plan_copies(&s->processors, &facts, s->out, UVMP_PLAN_COPIES_MAX, &s->outs);
+	s->outs = uvmpi_plan_copies(&s->processors, &facts, s->out);
 }
 
 /* The eviction has failed. */
@@ -150,7 +151,7 @@ static enum uvmp_status failed_pages(const struct uvmp_service *s, uvmp_mask *fa
 		if (a->kind != UVMP_ACTION_COPY || a->cause != UVMP_CAUSE_EVICTION ||
 		    action_result(s, i) == UVMP_OK)
 			continue;
-		uvmpi_mask_or(failed, failed, &a->pages);
+		action_add_failed(s, i, failed);
 		status = action_result(s, i);
 	}
 	return status;

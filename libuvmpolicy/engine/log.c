@@ -8,6 +8,7 @@
  * joined), so that printing brings back every text that was accepted.
  */
 #include "../base/text_internal.h"
+#include "../decisions/plan_internal.h"
 #include "uvmpolicy/fault.h"
 #include "uvmpolicy/mask.h"
 #include "uvmpolicy/service.h"
@@ -35,14 +36,15 @@ enum field {
 	FAULTED,
 	PRESENT,
 	THROTTLES,
-	SUBTREE,
+	CUTS,
+	SUBTREES,
 	TICKET,
 	STATUS,
 	FIELDS
 };
 
 /* What stands behind the `=`. From KINDS on: a word. */
-enum format { DECIMAL, HEXADECIMAL, NEGATIVE, MASK, REGIONS, KINDS, CAUSES, RIGHTS, MODES, VICTIMS };
+enum format { DECIMAL, HEXADECIMAL, NEGATIVE, MASK, KINDS, CAUSES, RIGHTS, MODES, VICTIMS };
 
 struct row {
 	char key[12];
@@ -57,7 +59,6 @@ struct row {
 #define EVERY_KIND (KIND(COUNT) - 1u)
 #define DECISIONS  (EVERY_KIND & ~KIND(COMPLETE))
 /* Key, format, greatest value: of every decision, left out if 0. */
-#define REGIONS_MAX (((uint64_t)1 << 40) - 1u)
 #define ROW(key, format, max)                                                                                \
 	{                                                                                                    \
 		key, format, max, 0, DECISIONS, false                                                        \
@@ -90,7 +91,8 @@ static const struct row table[FIELDS] = {
 	[FAULTED] = ROW("faulted", DECIMAL, UINT32_MAX),
 	[PRESENT] = ROW("present", DECIMAL, UINT32_MAX),
 	[THROTTLES] = ROW("throttles", DECIMAL, UINT32_MAX),
-	[SUBTREE] = {"subtree", REGIONS, REGIONS_MAX, 0, KIND(POPULATE) | KIND(COPY), false},
+	[CUTS] = {"cuts", MASK, UVMP_MASK_BITS, 0, KIND(POPULATE) | KIND(COPY), false},
+	[SUBTREES] = {"subtrees", MASK, UVMP_MASK_BITS, 0, KIND(POPULATE) | KIND(COPY), false},
 	[TICKET] = ROW("ticket", DECIMAL, UINT64_MAX),
 	[STATUS] = {"status", NEGATIVE, 128, 0, EVERY_KIND, false},
 };
@@ -133,40 +135,21 @@ static const char *word_of(enum format format, uint64_t number)
 
 /* -- the action as numbers -- */
 
-/* Four numbers of 10 bits: first and end of the first region, first and end of the second one. */
-static uint64_t pack(const struct uvmp_region region[UVMP_ACTION_SUBTREES])
+/* Does each cut lie inside a run of the pages? */
+static bool is_cutting(const uvmp_mask *pages, const uvmp_mask *cuts)
 {
-	return (uint64_t)region[0].first | (uint64_t)region[0].end << 10 | (uint64_t)region[1].first << 20 |
-	       (uint64_t)region[1].end << 30;
+	uvmp_mask inside;
+
+	uvmpi_cuts_inside(&inside, pages, cuts);
+	return uvmpi_mask_equal(&inside, cuts);
 }
 
-static struct uvmp_region unpack(uint64_t packed, uint32_t i)
+/* The set of a field with the format MASK. */
+static const uvmp_mask *mask_of(const struct uvmp_action *action, uint32_t field)
 {
-	uint32_t both = (uint32_t)(packed >> 20u * i);
-
-	return (struct uvmp_region){both & 1023u, both >> 10 & 1023u};
-}
-
-static bool is_subtree(struct uvmp_region region, uint32_t least)
-{
-	return region.first >= least && region.first < region.end && region.end <= UVMP_MASK_BITS;
-}
-
-static bool is_nothing(struct uvmp_region region)
-{
-	return region.first == 0 && region.end == 0;
-}
-
-/* Regions that are not ascending and of the block become too large to be printed. */
-static uint64_t load_subtrees(const struct uvmp_region region[UVMP_ACTION_SUBTREES])
-{
-	bool is_valid = is_nothing(region[1]);
-
-	if (is_valid && is_nothing(region[0]))
-		return 0;
-	if (!is_valid)
-		is_valid = is_subtree(region[1], region[0].end);
-	return is_valid && is_subtree(region[0], 0) ? pack(region) : UINT64_MAX;
+	if (field == PAGES)
+		return &action->pages;
+	return field == CUTS ? &action->cuts : &action->subtrees;
 }
 
 static void load(const struct uvmp_action *action, uint64_t value[FIELDS])
@@ -195,13 +178,16 @@ static void load(const struct uvmp_action *action, uint64_t value[FIELDS])
 	value[FAULTED] = action->faulted;
 	value[PRESENT] = action->present;
 	value[THROTTLES] = action->throttles;
-	value[SUBTREE] = load_subtrees(action->subtree);
+	/* A set with other cuts becomes too large to be printed. */
+	value[CUTS] = is_cutting(&action->pages, &action->cuts) ? uvmp_mask_weight(&action->cuts)
+								: UINT64_MAX;
+	value[SUBTREES] = uvmp_mask_weight(&action->subtrees);
 	value[TICKET] = action->ticket;
 	/* Without its sign: one above 0, which is no error, becomes too large to be printed. */
 	value[STATUS] = (uint64_t)0 - (uint64_t)(int64_t)action->status;
 }
 
-/* All but id, kind and pages. */
+/* All but id, kind and sets. */
 static void store(const uint64_t value[FIELDS], struct uvmp_action *action)
 {
 	action->time_ns = value[TIME];
@@ -224,8 +210,6 @@ static void store(const uint64_t value[FIELDS], struct uvmp_action *action)
 	action->faulted = (uint32_t)value[FAULTED];
 	action->present = (uint32_t)value[PRESENT];
 	action->throttles = (uint32_t)value[THROTTLES];
-	action->subtree[0] = unpack(value[SUBTREE], 0);
-	action->subtree[1] = unpack(value[SUBTREE], 1);
 	action->ticket = value[TICKET];
 	action->status = (int8_t) - (int32_t)value[STATUS];
 }
@@ -258,21 +242,10 @@ static void put_pages(struct text *text, const uvmp_mask *pages)
 	}
 }
 
-static void put_regions(struct text *text, uint64_t packed)
-{
-	put_run(text, unpack(packed, 0));
-	if (packed >> 20 != 0) {
-		put_char(text, ',');
-		put_run(text, unpack(packed, 1));
-	}
-}
-
-static void put_value(struct text *text, enum format format, uint64_t value, const uvmp_mask *pages)
+static void put_value(struct text *text, enum format format, uint64_t value, const uvmp_mask *mask)
 {
 	if (format == MASK) {
-		put_pages(text, pages);
-	} else if (format == REGIONS) {
-		put_regions(text, value);
+		put_pages(text, mask);
 	} else if (format >= KINDS) {
 		put_text(text, word_of(format, value));
 	} else {
@@ -292,7 +265,7 @@ static void put_action(struct text *text, const struct uvmp_action *action, cons
 		put_char(text, ' ');
 		put_text(text, table[f].key);
 		put_char(text, '=');
-		put_value(text, table[f].format, value[f], &action->pages);
+		put_value(text, table[f].format, value[f], mask_of(action, f));
 	}
 }
 
@@ -346,7 +319,7 @@ struct reader {
 
 struct fields {
 	uint64_t value[FIELDS];
-	uvmp_mask pages;
+	uvmp_mask pages, cuts, subtrees;
 };
 
 static enum uvmp_status fail_at(struct reader *reader, size_t at, enum uvmp_status status)
@@ -466,28 +439,26 @@ static enum uvmp_status take_pages(struct reader *reader, uvmp_mask *pages, uint
 	return UVMP_OK;
 }
 
-/* One region, or two in ascending order. */
-static enum uvmp_status take_regions(struct reader *reader, uint64_t *packed)
-{
-	struct uvmp_region region[UVMP_ACTION_SUBTREES] = {{0, 0}};
-	enum uvmp_status status = take_run(reader, 0, &region[0]);
-
-	if (status == UVMP_OK && take_char(reader, ','))
-		status = take_run(reader, region[0].end, &region[1]);
-	*packed = pack(region);
-	return status;
-}
-
-static enum uvmp_status take_value(struct reader *reader, const struct row *row, uvmp_mask *pages,
-				   uint64_t *value)
+static enum uvmp_status take_mask(struct reader *reader, uint32_t field, struct fields *fields)
 {
 	size_t start = reader->at;
 	enum uvmp_status status;
 
-	if (row->format == MASK)
-		return take_pages(reader, pages, value);
-	if (row->format == REGIONS)
-		return take_regions(reader, value);
+	if (field == PAGES)
+		return take_pages(reader, &fields->pages, &fields->value[PAGES]);
+	if (field == SUBTREES)
+		return take_pages(reader, &fields->subtrees, &fields->value[SUBTREES]);
+	status = take_pages(reader, &fields->cuts, &fields->value[CUTS]);
+	if (status == UVMP_OK && !is_cutting(&fields->pages, &fields->cuts))
+		return fail_at(reader, start, UVMP_ERR_SYNTAX);
+	return status;
+}
+
+static enum uvmp_status take_value(struct reader *reader, const struct row *row, uint64_t *value)
+{
+	size_t start = reader->at;
+	enum uvmp_status status;
+
 	if (row->format >= KINDS)
 		status = take_word(reader, row->format, row->max, value);
 	else if (row->format == HEXADECIMAL && !take_text(reader, "0", 'x'))
@@ -538,7 +509,8 @@ static enum uvmp_status take_fields(struct reader *reader, uint32_t kind, struct
 				return UVMP_ERR_SYNTAX;
 			continue;
 		}
-		status = take_value(reader, &table[f], &fields->pages, &fields->value[f]);
+		status = table[f].format == MASK ? take_mask(reader, f, fields)
+						 : take_value(reader, &table[f], &fields->value[f]);
 		if (status != UVMP_OK)
 			return status;
 	}
@@ -561,7 +533,7 @@ enum uvmp_status uvmp_action_parse(const char *text, size_t length, struct uvmp_
 				   size_t *offset)
 {
 	struct reader reader = {text, length, 0};
-	struct fields fields = {.pages = {{0}}};
+	struct fields fields = {.value = {0}};
 	uint64_t id = 0, kind = 0;
 	enum uvmp_status status = UVMP_ERR_ARGUMENT;
 
@@ -576,6 +548,7 @@ enum uvmp_status uvmp_action_parse(const char *text, size_t length, struct uvmp_
 	action->kind = (uint8_t)kind;
 	store(fields.value, action);
 	action->pages = fields.pages;
-	action->run = uvmp_mask_bounds(&fields.pages);
+	action->cuts = fields.cuts;
+	action->subtrees = fields.subtrees;
 	return UVMP_OK;
 }

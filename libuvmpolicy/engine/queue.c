@@ -44,10 +44,8 @@ struct uvmp_action *uvmpi_queue(struct uvmp_service *s, enum uvmp_action_kind ki
 		a->address = b->start;
 		a->page_bytes = s->page_bytes;
 	}
-	if (pages) {
+	if (pages)
 		a->pages = *pages;
-		a->run = uvmp_mask_bounds(pages);
-	}
 	return a;
 }
 

@@ -2,6 +2,7 @@
 #ifndef UVMPOLICY_QUEUE_INTERNAL_H
 #define UVMPOLICY_QUEUE_INTERNAL_H
 
+#include "../base/mask_internal.h"
 #include "service_internal.h"
 
 /* Is this an engine? Of the public functions that hosts call most. */
@@ -13,6 +14,17 @@ static inline bool service_is_valid(const struct uvmp_service *s)
 static inline enum uvmp_status action_result(const struct uvmp_service *s, uint32_t i)
 {
 	return (enum uvmp_status)(1 - (int)s->done[i]);
+}
+
+/* Adds the pages that COPY or POPULATE number i has not moved. */
+static inline void action_add_failed(const struct uvmp_service *s, uint32_t i, uvmp_mask *failed)
+{
+	const struct uvmp_action *a = &s->action[i];
+
+	if (action_result(s, i) == UVMP_OK)
+		return;
+	UVMPI_EACH_WORD(w)
+		failed->word[w] |= a->pages.word[w] & ~a->cuts.word[w];
 }
 
 /* Forgets the results of the group before, if all its actions are completed. */

@@ -164,14 +164,14 @@ static bool needs_arena(const struct uvmp_service *s)
 	return uvmpi_fault_is_active(s) || uvmpi_counter_is_active(s) || uvmpi_hot_is_active(s);
 }
 
-enum uvmp_status uvmp_service_next(struct uvmp_service *s, uint64_t now_ns, struct uvmp_action *action)
+enum uvmp_status uvmp_service_next(struct uvmp_service *s, uint64_t now_ns, const struct uvmp_action **action)
 {
 	if (!service_is_valid(s) || !action)
 		return UVMP_ERR_ARGUMENT;
 	s->now_ns = now_ns;
 	for (;;) {
 		if (s->handed < s->actions) {
-			*action = s->action[s->handed++];
+			*action = &s->action[s->handed++];
 			return UVMP_OK;
 		}
 		if (s->completed < s->actions)
@@ -196,7 +196,17 @@ static uint8_t result(const struct uvmp_action *a, enum uvmp_status status)
 	return (uint8_t)(1 - (status > -128 ? status : -128));
 }
 
-enum uvmp_status uvmp_service_complete(struct uvmp_service *s, uint64_t id, enum uvmp_status status)
+/* Notes the pages that a failed COPY or POPULATE has moved all the same, for action_add_failed. */
+static void note_moved(struct uvmp_action *a, const uvmp_mask *done)
+{
+	if (done != NULL)
+		uvmp_mask_and(&a->cuts, &a->pages, done);
+	else
+		uvmp_mask_zero(&a->cuts);
+}
+
+enum uvmp_status uvmp_service_complete_pages(struct uvmp_service *s, uint64_t id, enum uvmp_status status,
+					     const uvmp_mask *done)
 {
 	uint64_t index;
 
@@ -207,7 +217,14 @@ enum uvmp_status uvmp_service_complete(struct uvmp_service *s, uint64_t id, enum
 		return UVMP_ERR_STATE;
 	s->done[index] = result(&s->action[index], status);
 	s->completed++;
+	if (action_result(s, (uint32_t)index) != UVMP_OK)
+		note_moved(&s->action[index], done);
 	return UVMP_OK;
+}
+
+enum uvmp_status uvmp_service_complete(struct uvmp_service *s, uint64_t id, enum uvmp_status status)
+{
+	return uvmp_service_complete_pages(s, id, status, NULL);
 }
 
 uint32_t uvmp_service_pending(const struct uvmp_service *s)

@@ -2,6 +2,7 @@
  *
  *   arena.c            memory: segments, slabs, handles
  *   queue.c            actions that are decided and not completed yet
+ *   transfers.c        the transfers of an action
  *   cold.c             rarely needed state of a block
  *   prefetch_states.c  private states of the prefetchers
  *   space.c            address spaces, channels, ranges, blocks, residency of a block on a processor
@@ -503,16 +504,17 @@ struct uvmp_service {
 
 	struct uvmp_action *action; /* [UVMP_SERVICE_PENDING_MAX] */
 	uint32_t actions, handed, completed;
-	uint8_t *done; /* per action: 0: outstanding; 1: it went well; 1 + n: it failed with status -n */
+	/* per action: 0: outstanding; 1: it went well; 1 + n: it failed with status -n. Of a COPY or POPULATE that failed, `cuts`
+	 * are now the pages that it has moved all the same */
+	uint8_t *done;
 	uint64_t base_id; /* id of action[0] */
 	bool is_drained;  /* all completed; the results can be read until the next uvmpi_queue */
 	uint32_t batch;	  /* for uvmp_action.batch */
 	uint64_t now_ns;
 
 	uvmp_mask *holders; /* [processors]; scratch: resident masks of one block, see uvmpi_block_residents */
-	struct uvmp_copy *in, *out; /* [UVMP_PLAN_COPIES_MAX] each */
+	struct uvmp_copy *in, *out; /* [4 * processors], [processors]: an eviction has one kind and no stop on the way */
 	uint32_t ins, outs;
-	struct uvmp_plan_step *plan; /* [2 * UVMP_PLAN_COPIES_MAX] */
 	uint32_t *note_order;
 	struct uvmp_note *notes; /* batch of access counters */
 	uint32_t notes_waiting;	 /* in the rings of all GPUs */

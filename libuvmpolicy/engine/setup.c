@@ -98,7 +98,6 @@ struct parts {
 	struct uvmp_action *action;
 	uint8_t *done;
 	struct uvmp_copy *in, *out;
-	struct uvmp_plan_step *plan;
 	uint32_t *note_order;
 	struct uvmp_note *notes;
 	struct pinned *pinned;
@@ -133,9 +132,8 @@ static void lay_out(struct layout *l, const struct uvmp_service_params *params, 
 	p->request = part(l, params->requests, sizeof(struct request));
 	p->action = part(l, UVMP_SERVICE_PENDING_MAX, sizeof(struct uvmp_action));
 	p->done = part(l, UVMP_SERVICE_PENDING_MAX, 1);
-	p->in = part(l, UVMP_PLAN_COPIES_MAX, sizeof(struct uvmp_copy));
-	p->out = part(l, UVMP_PLAN_COPIES_MAX, sizeof(struct uvmp_copy));
-	p->plan = part(l, 2u * UVMP_PLAN_COPIES_MAX, sizeof(struct uvmp_plan_step));
+	p->in = part(l, 4u * params->processors->count, sizeof(struct uvmp_copy));
+	p->out = part(l, params->processors->count, sizeof(struct uvmp_copy));
 	p->note_order = part(l, p->most_notes, sizeof(uint32_t));
 	p->notes = part(l, p->most_notes, sizeof(struct uvmp_note));
 	p->pinned = part(l, PINNED_MAX, sizeof(struct pinned));
@@ -270,7 +268,6 @@ static void init_parts(struct uvmp_service *s, const struct uvmp_service_params 
 	s->done = p->done;
 	s->in = p->in;
 	s->out = p->out;
-	s->plan = p->plan;
 	s->note_order = p->note_order;
 	s->notes = p->notes;
 	s->pinned = p->pinned;

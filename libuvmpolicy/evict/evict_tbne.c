@@ -11,7 +11,7 @@
 #include "grouped_internal.h"
 
 /* Empties the full leaves below a node over `leaves` blocks from `first` on that are evictable. Returns them as a set. */
-static __attribute__((noinline)) uint32_t drop(struct uvmp_tree *tree, uint32_t first, uint32_t leaves, uint32_t evictable)
+static __attribute__((__noinline__)) uint32_t drop(struct uvmp_tree *tree, uint32_t first, uint32_t leaves, uint32_t evictable)
 {
 	uint32_t *leaf = uvmpi_tree_leaf(tree, 0), dropped = 0;
 

@@ -212,7 +212,7 @@ static enum uvmp_status check_rest(const struct prefetcher *prefetcher, const st
 	return check_traits(&prefetcher->traits, facts, state);
 }
 
-static __attribute__((noinline)) enum uvmp_status
+static __attribute__((__noinline__)) enum uvmp_status
 check_rest_and_decide(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts,
 		      struct uvmp_prefetch_state *state, struct uvmp_prefetch_hint *hint)
 {
@@ -224,19 +224,19 @@ check_rest_and_decide(const struct uvmp_prefetch_params *params, const struct uv
 
 /* -- decisions -- */
 
-struct uvmp_region uvmp_prefetch_subtree(const struct uvmp_prefetch_hint *hint, uint32_t page)
+struct uvmp_region uvmp_prefetch_subtree(const uvmp_mask *subtrees, uint32_t page)
 {
 	uint32_t i = page / 64u;
-	uint64_t word = hint->subtrees.word[i] & ~(uint64_t)0 >> (63u - page % 64u);
+	uint64_t word = subtrees->word[i] & ~(uint64_t)0 >> (63u - page % 64u);
 	struct uvmp_region subtree = {0, 0};
 
 	while (word == 0 && i > 0)
-		word = hint->subtrees.word[--i];
+		word = subtrees->word[--i];
 	if (word != 0) {
 		for (uint32_t shift = 1; shift < 64u; shift *= 2u)
 			word |= word >> shift; /* smear the highest bit down */
 		subtree.first = i * 64u + popcount(word) - 1u;
-		subtree.end = uvmpi_mask_next_set(&hint->subtrees, page + 1u);
+		subtree.end = uvmpi_mask_next_set(subtrees, page + 1u);
 	}
 	return subtree;
 }

@@ -29,7 +29,7 @@ static void merge(uint64_t *cuts, uint32_t first, uint32_t end)
 
 /* Takes the empty leaves below a node over `leaves` blocks from `first` on. A leaf behind the end of the block has nothing
  * to fetch and stays empty; without quirks the leaf at the end counts only the pages that it has. */
-static __attribute__((noinline)) void fill(struct pass *pass, uint32_t first, uint32_t leaves)
+static __attribute__((__noinline__)) void fill(struct pass *pass, uint32_t first, uint32_t leaves)
 {
 	uint32_t *leaf = uvmpi_tree_leaf(pass->tree, 0), taken = 0;
 

@@ -30,11 +30,11 @@ static void fault_on(uint64_t page)
 
 static void serve(void)
 {
-	struct uvmp_action action;
+	const struct uvmp_action *action;
 
 	now_ns += 100000;
 	while (uvmp_service_next(service, now_ns, &action) == UVMP_OK)
-		uvmp_service_complete(service, action.id, UVMP_OK);
+		uvmp_service_complete(service, action->id, UVMP_OK);
 }
 
 /* The same, under a name of its own for callgrind to count in. */

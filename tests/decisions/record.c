@@ -64,18 +64,26 @@ static bool takes_time(const struct recorder *r, const struct uvmp_action *actio
 	return r->is_chunked || (action->kind != UVMP_ACTION_ALLOCATE && action->kind != UVMP_ACTION_FREE);
 }
 
+/* Every transfer of a copy takes as long as another action. */
+static uint64_t duration_ns(const struct recorder *r, const struct uvmp_action *action)
+{
+	if (action->kind == UVMP_ACTION_COPY || action->kind == UVMP_ACTION_POPULATE)
+		return 300u * uvmp_action_transfers(action);
+	return takes_time(r, action) ? 300u : 0;
+}
+
 static void drain(struct recorder *r)
 {
 	static char text[UVMP_ACTION_TEXT_MAX];
-	struct uvmp_action action;
+	const struct uvmp_action *action;
 
 	for (uint32_t i = 0; i < DRAINS_MAX; i++) {
 		if (uvmp_service_next(r->service, r->now_ns, &action) != UVMP_OK)
 			return;
-		if (uvmp_action_print(&action, text, sizeof(text)) == UVMP_OK)
+		if (uvmp_action_print(action, text, sizeof(text)) == UVMP_OK)
 			puts(text);
-		(void)uvmp_service_complete(r->service, action.id, UVMP_OK);
-		r->now_ns += takes_time(r, &action) ? 300 : 0;
+		r->now_ns += duration_ns(r, action);
+		(void)uvmp_service_complete(r->service, action->id, UVMP_OK);
 	}
 	puts("the engine does not come to an end");
 	exit(1);

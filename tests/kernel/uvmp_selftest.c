@@ -56,7 +56,7 @@ struct selftest {
 	struct uvmp_note note;
 	uint64_t random, hash, actions, now_ns;
 	uint64_t outstanding[UVMP_SERVICE_PENDING_MAX];
-	struct uvmp_action action;
+	const struct uvmp_action *action;
 	char text[UVMP_ACTION_TEXT_MAX];
 };
 
@@ -89,10 +89,10 @@ static bool run(struct selftest *test)
 		breathe();
 		for (count = 0; uvmp_service_next(test->service, test->now_ns, &test->action) == UVMP_OK;
 		     count++) {
-			if (uvmp_action_print(&test->action, test->text, sizeof(test->text)) != UVMP_OK)
+			if (uvmp_action_print(test->action, test->text, sizeof(test->text)) != UVMP_OK)
 				return false;
 			add_to_hash(test);
-			test->outstanding[count] = test->action.id;
+			test->outstanding[count] = test->action->id;
 		}
 		test->actions += count;
 		for (uint32_t i = 0; i < count; i++)

@@ -136,7 +136,7 @@ static bool same_pages(const uvmp_mask *mask, const bool pages[512])
 static bool same_subtrees(const struct uvmp_prefetch_hint *hint, const struct naive_density *naive)
 {
 	for (uint32_t p = 0; p < 512; p++) {
-		struct uvmp_region subtree = uvmp_prefetch_subtree(hint, p);
+		struct uvmp_region subtree = uvmp_prefetch_subtree(&hint->subtrees, p);
 
 		if (naive->pages[p] &&
 		    (subtree.first != naive->subtree[p].first || subtree.end != naive->subtree[p].end))

@@ -84,8 +84,8 @@ static bool can_map(const struct uvmp_processors *processors, uint32_t who, uint
 }
 
 /* One transfer or two. */
-static uint32_t write_legs(const struct uvmp_processors *processors, uint32_t to, struct uvmp_copy whole,
-                           struct uvmp_copy *copy)
+static uint32_t write_legs(const struct uvmp_processors *processors, uint32_t to, struct naive_transfer whole,
+                           struct naive_transfer *copy)
 {
 	uint32_t from = whole.from;
 
@@ -100,8 +100,81 @@ static uint32_t write_legs(const struct uvmp_processors *processors, uint32_t to
 	return 2;
 }
 
+/* How many sources of absent pages are closer? No source is the last. */
+static uint32_t rank_of(const struct uvmp_processors *processors, uint32_t to, const struct page page[PAGES],
+                        uint32_t source)
+{
+	uint64_t sources = 0;
+	uint32_t rank = 0, next;
+
+	for (uint32_t p = 0; p < PAGES; p++)
+		if (page[p].is_absent && page[p].source != UVMP_PROC_NONE)
+			sources |= (uint64_t)1 << page[p].source;
+	while ((next = naive_closest(processors, to, sources)) != source) {
+		sources &= ~((uint64_t)1 << next);
+		rank++;
+	}
+	return rank;
+}
+
+void naive_plan_add(const struct uvmp_region *transfer, uvmp_mask *pages, uvmp_mask *cuts)
+{
+	for (uint32_t p = transfer->first; p < transfer->end; p++)
+		uvmp_mask_set(pages, p);
+	if (transfer->first > 0 && uvmp_mask_test(pages, transfer->first - 1))
+		uvmp_mask_set(cuts, transfer->first);
+	if (uvmp_mask_test(pages, transfer->end))
+		uvmp_mask_set(cuts, transfer->end);
+}
+
+/* Faulted ones first, then by page, first legs first. */
+static bool precedes(const struct naive_transfer *a, const struct naive_transfer *b)
+{
+	if (a->kind != b->kind)
+		return a->kind < b->kind;
+	if (a->pages.first != b->pages.first)
+		return a->pages.first < b->pages.first;
+	return a->is_staged && !b->is_staged;
+}
+
+/* Do pages and cuts follow from the transfers, as many as are counted? */
+static bool is_canonical(const struct uvmp_copy *copy, uint32_t transfers, const uvmp_mask *pages, const uvmp_mask *cuts)
+{
+	return transfers > 0 && transfers == uvmp_count_transfers(&copy->pages, &copy->cuts) &&
+	       memcmp(pages, &copy->pages, sizeof(*pages)) == 0 && memcmp(cuts, &copy->cuts, sizeof(*cuts)) == 0;
+}
+
+int naive_plan_list(const struct uvmp_copy *copy, uint32_t count,
+                    struct naive_transfer transfer[UVMP_PLAN_TRANSFERS_MAX])
+{
+	int transfers = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		uvmp_mask pages = {{0}}, cuts = {{0}};
+		int before = transfers;
+
+		for (struct uvmp_region t = uvmp_next_transfer(&copy[i].pages, &copy[i].cuts, 0); t.end != 0;
+		     t = uvmp_next_transfer(&copy[i].pages, &copy[i].cuts, t.end)) {
+			struct naive_transfer one = {.pages = t,
+			                             .from = copy[i].from,
+			                             .to = copy[i].to,
+			                             .kind = copy[i].kind,
+			                             .is_staged = copy[i].is_staged};
+			int at = transfers++;
+
+			naive_plan_add(&t, &pages, &cuts);
+			for (; at > 0 && precedes(&one, &transfer[at - 1]); at--)
+				transfer[at] = transfer[at - 1];
+			transfer[at] = one;
+		}
+		if (!is_canonical(&copy[i], (uint32_t)(transfers - before), &pages, &cuts))
+			return -(int)i - 1;
+	}
+	return transfers;
+}
+
 uint32_t naive_plan_copies(const struct uvmp_processors *processors, const struct uvmp_copy_facts *facts,
-                           struct uvmp_copy copy[UVMP_PLAN_COPIES_MAX])
+                           struct naive_transfer copy[UVMP_PLAN_TRANSFERS_MAX])
 {
 	struct page page[PAGES];
 	uint32_t count = 0;
@@ -110,7 +183,7 @@ uint32_t naive_plan_copies(const struct uvmp_processors *processors, const struc
 	number(facts, page);
 	for (uint8_t kind = UVMP_GROUP_FAULT; kind <= UVMP_GROUP_PREFETCH; kind++) {
 		for (uint32_t p = 0; p < PAGES; p++) {
-			struct uvmp_copy whole;
+			struct naive_transfer whole;
 
 			if (!page[p].is_absent || (p > 0 && page[p].transfer == page[p - 1].transfer) ||
 			    kind_of(page, page[p].group) != kind)
@@ -121,6 +194,8 @@ uint32_t naive_plan_copies(const struct uvmp_processors *processors, const struc
 			whole.from = (uint8_t)page[p].source;
 			whole.to = (uint8_t)facts->to;
 			whole.kind = kind;
+			whole.source = whole.from;
+			whole.rank = rank_of(processors, facts->to, page, whole.source);
 			count += write_legs(processors, facts->to, whole, copy + count);
 		}
 	}

@@ -117,6 +117,7 @@ struct naive_service {
 	bool is_full; /* some memory has been */
 	struct uvmp_action *group;
 	enum uvmp_status *status;
+	uvmp_mask *moved;
 	uint32_t actions, performed; /* of this group; of the one before, which can still be read */
 	struct space space[NAIVE_SPACES];
 	struct range range[NAIVE_RANGES];
@@ -215,8 +216,13 @@ static struct uvmp_action *emit_pages(struct naive_service *n, enum uvmp_action_
 	action->address = b->start;
 	action->page_bytes = n->page_bytes;
 	pack(pages, &action->pages);
-	action->run = bounds(pages);
 	return action;
+}
+
+/* A page of a copy that has failed. */
+static bool has_failed_to_move(const struct naive_service *n, uint32_t k, uint32_t i)
+{
+	return uvmp_mask_test(&n->group[k].pages, i) && !uvmp_mask_test(&n->moved[k], i);
 }
 
 /* The group is complete. The first status that is none of success. */
@@ -229,7 +235,8 @@ static enum uvmp_status perform(struct naive_service *n)
 	if (actions == 0)
 		return UVMP_OK;
 	memset(n->status, 0, actions * sizeof(*n->status));
-	n->host_group(n->host, n->group, actions, n->status);
+	memset(n->moved, 0, actions * sizeof(*n->moved));
+	n->host_group(n->host, n->group, actions, n->status, n->moved);
 	n->actions = 0;
 	n->performed = actions;
 	for (uint32_t i = 0; i < actions; i++)
@@ -803,7 +810,7 @@ struct eviction {
 	uvmp_addr for_address;
 	struct block *block;
 	bool held[PAGES], leaving[PAGES], lost[PAGES], copied[PAGES];
-	struct uvmp_copy out[UVMP_PLAN_COPIES_MAX];
+	struct naive_transfer out[UVMP_PLAN_TRANSFERS_MAX];
 	uint32_t outs;
 };
 
@@ -904,8 +911,9 @@ static enum uvmp_status end_leaving(struct naive_service *n, struct eviction *e)
 		if (n->group[k].kind == UVMP_ACTION_COPY && n->group[k].cause == UVMP_CAUSE_EVICTION &&
 		    n->status[k] != UVMP_OK) {
 			status = n->status[k];
-			for (uint32_t i = n->group[k].run.first; i < n->group[k].run.end; i++)
-				e->leaving[i] = false;
+			for (uint32_t i = 0; i < PAGES; i++)
+				if (has_failed_to_move(n, k, i))
+					e->leaving[i] = false;
 		}
 	for (uint32_t i = 0; i < b->pages; i++)
 		if (e->leaving[i] && e->copied[i])
@@ -1341,30 +1349,53 @@ static uint32_t throttles_of(const struct step *s, const bool *pages)
 	return 0;
 }
 
-static void label_copy(const struct naive_service *n, const struct step *s, const struct uvmp_copy *copy, const bool *pages,
-                       struct uvmp_action *action)
+/* Does a pinned page come with the transfer? */
+static bool is_pinning(const struct step *s, const struct naive_transfer *t)
 {
-	if (copy->kind == UVMP_GROUP_FAULT) {
-		for (uint32_t i = copy->pages.first; i < copy->pages.end; i++)
-			if (s->pinned[i])
-				action->cause = UVMP_CAUSE_PIN;
+	for (uint32_t i = t->pages.first; i < t->pages.end; i++)
+		if (s->pinned[i])
+			return true;
+	return false;
+}
+
+/* Where the subtrees of the block begin, and end, that the prefetcher chose. */
+static void name_subtrees(const struct naive_service *n, const struct block *b, uvmp_mask *subtrees)
+{
+	bool is_any = false;
+
+	for (uint32_t i = 0; i < b->pages && n->is_hint; i++) {
+		if (n->subtree[i].end == 0)
+			continue;
+		is_any = true;
+		uvmp_mask_set(subtrees, n->subtree[i].first);
+		if (n->subtree[i].end < b->pages)
+			uvmp_mask_set(subtrees, n->subtree[i].end);
+	}
+	if (is_any)
+		uvmp_mask_set(subtrees, b->pages);
+}
+
+static void label_copy(const struct naive_service *n, const struct step *s, uint8_t kind, struct uvmp_action *action)
+{
+	bool pages[PAGES];
+
+	if (kind == UVMP_GROUP_FAULT) {
+		action->detail = 0;
+		for (uint32_t i = 0; i < PAGES; i++) {
+			pages[i] = uvmp_mask_test(&action->pages, i);
+			action->detail += pages[i];
+		}
 		if (action->cause == UVMP_CAUSE_PIN)
 			action->throttles = throttles_of(s, pages);
-		action->detail = copy->pages.end - copy->pages.first;
 		return;
 	}
-	action->cause = UVMP_CAUSE_PREFETCH;
 	action->faulted = s->faults;
 	action->present = s->present;
-	if (!n->is_hint)
-		return;
-	action->subtree[0] = n->subtree[copy->pages.first];
-	if (n->subtree[copy->pages.end - 1].first != action->subtree[0].first)
-		action->subtree[1] = n->subtree[copy->pages.end - 1];
+	name_subtrees(n, s->block, &action->subtrees);
 }
 
 /* Transfers of the arriving pages. */
-static uint32_t plan_in(struct naive_service *n, struct step *s, uint32_t dst, struct uvmp_copy *copy)
+static uint32_t plan_in(struct naive_service *n, struct step *s, uint32_t dst, struct naive_transfer *copy)
 {
 	static uvmp_mask resident[NAIVE_PROCS];
 	struct block *b = s->block;
@@ -1400,44 +1431,85 @@ static uint32_t plan_in(struct naive_service *n, struct step *s, uint32_t dst, s
 	return copies;
 }
 
-static struct uvmp_action *emit_copy(struct naive_service *n, enum uvmp_cause cause, struct block *b,
-                                     const struct uvmp_copy *copy, bool *run)
+/* What the transfers of one action have in common, and the order of the actions. */
+static uint64_t key_of(const struct step *s, const struct naive_transfer *t)
 {
-	struct uvmp_action *action;
+	bool is_pin = s != NULL && t->kind == UVMP_GROUP_FAULT && is_pinning(s, t);
+	bool is_second = t->from != t->source;
 
-	memset(run, 0, PAGES * sizeof(*run));
-	for (uint32_t i = copy->pages.first; i < copy->pages.end; i++)
-		run[i] = true;
-	action = emit_pages(n, copy->from == NONE ? UVMP_ACTION_POPULATE : UVMP_ACTION_COPY, cause, b, run);
-	action->from = copy->from;
-	action->to = copy->to;
+	return (uint64_t)t->kind << 32 | t->rank << 8 | (uint64_t)is_second << 1 | !is_pin;
+}
+
+/* All transfers with a key become one action. */
+static struct uvmp_action *emit_copy(struct naive_service *n, const struct step *s, struct block *b,
+                                     const struct naive_transfer *t, uint32_t count, uint64_t key)
+{
+	struct uvmp_action *action = NULL;
+	bool none[PAGES] = {false};
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (key_of(s, &t[i]) != key)
+			continue;
+		if (action == NULL) {
+			action = emit_pages(n, t[i].from == NONE ? UVMP_ACTION_POPULATE : UVMP_ACTION_COPY,
+			                    UVMP_CAUSE_EVICTION, b, none);
+			action->from = t[i].from;
+			action->to = t[i].to;
+			if (s != NULL && t[i].kind == UVMP_GROUP_FAULT)
+				action->cause = (uint8_t)(is_pinning(s, &t[i]) ? UVMP_CAUSE_PIN : s->cause);
+			else if (s != NULL)
+				action->cause = UVMP_CAUSE_PREFETCH;
+		}
+		naive_plan_add(&t[i].pages, &action->pages, &action->cuts);
+	}
 	return action;
 }
 
-/* Incoming pages of the block service (NULL: none) and evicted pages (NULL: none), in the order of the plan. */
-static void emit_copies(struct naive_service *n, const struct step *s, const struct uvmp_copy *in,
+/* All actions of one direction (s: incoming), each after the one before it. */
+static void emit_direction(struct naive_service *n, const struct step *s, const struct eviction *e,
+                           const struct naive_transfer *t, uint32_t count)
+{
+	bool is_first = true;
+	uint64_t done = 0;
+
+	for (;;) {
+		struct uvmp_action *action;
+		uint64_t key = UINT64_MAX;
+
+		for (uint32_t i = 0; i < count; i++) {
+			uint64_t at = key_of(s, &t[i]);
+
+			if ((is_first || at > done) && at < key)
+				key = at;
+		}
+		if (key == UINT64_MAX)
+			return;
+		action = emit_copy(n, s, s != NULL ? s->block : e->block, t, count, key);
+		if (s != NULL)
+			label_copy(n, s, (uint8_t)(key >> 32), action);
+		else
+			action->for_address = e->for_address;
+		is_first = false;
+		done = key;
+	}
+}
+
+/* Incoming pages of the block service (NULL: none) and evicted pages (NULL: none). Side by side, the first outgoing copy waits
+ * for what the first incoming copy waits for. */
+static void emit_copies(struct naive_service *n, const struct step *s, const struct naive_transfer *in,
                         uint32_t ins, const struct eviction *e)
 {
-	static struct uvmp_plan_step plan[2u * UVMP_PLAN_COPIES_MAX];
-	uint32_t outs = e == NULL || e->block == NULL ? 0 : e->outs, first = n->actions;
-	bool run[PAGES];
+	uint32_t outs = e == NULL || e->block == NULL ? 0 : e->outs, first = n->actions, out;
 
-	naive_plan_merge(n->policy.plan, ins, outs, plan);
-	for (uint32_t k = 0; k < ins + outs; k++) {
-		struct uvmp_action *action;
-
-		if (plan[k].is_out) {
-			action = emit_copy(n, UVMP_CAUSE_EVICTION, e->block, &e->out[plan[k].index], run);
-			action->for_address = e->for_address;
-		} else {
-			action = emit_copy(n, s->cause, s->block, &in[plan[k].index], run);
-			label_copy(n, s, &in[plan[k].index], run, action);
-		}
-		if (k > 0 && plan[k].after == UVMP_PLAN_AT_ONCE)
-			action->after = n->group[first].after;
-		else if (k > 0)
-			action->after = n->group[first + plan[k].after].id;
-	}
+	if (n->policy.plan == UVMP_PLAN_SERIAL && outs != 0)
+		emit_direction(n, NULL, e, e->out, outs);
+	if (ins != 0)
+		emit_direction(n, s, NULL, in, ins);
+	out = n->actions;
+	if (n->policy.plan == UVMP_PLAN_SERIAL || outs == 0)
+		return;
+	emit_direction(n, NULL, e, e->out, outs);
+	n->group[out].after = n->group[first].after;
 }
 
 /* The next victim; NULL: none. */
@@ -1814,7 +1886,7 @@ static void map_all(struct naive_service *n, struct step *s, uint32_t dst)
 
 static enum uvmp_status serve_destination(struct naive_service *n, struct step *s, uint32_t dst)
 {
-	static struct uvmp_copy in[UVMP_PLAN_COPIES_MAX];
+	static struct naive_transfer in[UVMP_PLAN_TRANSFERS_MAX];
 	bool has_failed[PAGES] = {false};
 	struct block *b = s->block;
 	enum uvmp_status status = allocate(n, s, dst);
@@ -1842,8 +1914,9 @@ static enum uvmp_status serve_destination(struct naive_service *n, struct step *
 		if (status == UVMP_OK)
 			status = n->status[k];
 		if (n->group[k].kind == UVMP_ACTION_COPY || n->group[k].kind == UVMP_ACTION_POPULATE)
-			for (uint32_t i = n->group[k].run.first; i < n->group[k].run.end; i++)
-				has_failed[i] = true, s->arrived[i] = false;
+			for (uint32_t i = 0; i < PAGES; i++)
+				if (has_failed_to_move(n, k, i))
+					has_failed[i] = true, s->arrived[i] = false;
 	}
 	if (ahead != NULL)
 		end_ahead(n, ahead);
@@ -1927,7 +2000,7 @@ static void throttle(struct naive_service *n, struct block *b, uint32_t p, uint3
 	struct uvmp_action *action;
 
 	for (uint32_t k = 0; k < n->actions; k++) /* of this walk: each page once */
-		if (n->group[k].run.first == i)
+		if (uvmp_mask_test(&n->group[k].pages, i))
 			return;
 	page[i] = true;
 	action = emit_pages(n, UVMP_ACTION_THROTTLE, UVMP_CAUSE_THRASHING, b, page);
@@ -3253,6 +3326,7 @@ struct naive_service *naive_service_new(const struct uvmp_service_params *params
 	n->host = host;
 	n->group = calloc(8192, sizeof(*n->group));
 	n->status = calloc(8192, sizeof(*n->status));
+	n->moved = calloc(8192, sizeof(*n->moved));
 	n->fetch = calloc(1, sizeof(*n->fetch));
 	for (uint32_t i = 0; i < NAIVE_BLOCKS; i++)
 		n->block[i] = calloc(1, sizeof(*n->block[i]));
@@ -3290,6 +3364,7 @@ void naive_service_free(struct naive_service *n)
 		free(n->block[i]);
 	free(n->fetch);
 	free(n->status);
+	free(n->moved);
 	free(n->group);
 	free(n);
 }

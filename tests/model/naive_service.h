@@ -20,10 +20,10 @@
 #define NAIVE_REQUESTS	    16u
 #define NAIVE_SERVICE_PAGES 512u
 
-/* Performs a group of actions; status[i] is how action[i] ended. Events may be reported meanwhile, and the
- * time may be changed. */
+/* Performs a group of actions; status[i] is how action[i] ended, and moved[i], empty at first, the pages that a failed COPY or
+ * POPULATE has moved all the same. Events may be reported meanwhile, and the time may be changed. */
 typedef void naive_service_group(void *host, const struct uvmp_action *action, uint32_t count,
-				 enum uvmp_status *status);
+				 enum uvmp_status *status, uvmp_mask *moved);
 
 struct naive_service;
 struct naive_service *naive_service_new(const struct uvmp_service_params *params, naive_service_group *group,

@@ -692,8 +692,9 @@ static bool is_same_action(const struct uvmp_action *a, const struct uvmp_action
 	       a->ticket == b->ticket && a->offset == b->offset && a->until_ns == b->until_ns &&
 	       a->space == b->space && a->address == b->address && a->for_address == b->for_address &&
 	       a->page_bytes == b->page_bytes && a->faulted == b->faulted && a->present == b->present &&
-	       a->throttles == b->throttles && a->run.first == b->run.first && a->run.end == b->run.end &&
-	       memcmp(a->subtree, b->subtree, sizeof(a->subtree)) == 0 &&
+	       a->throttles == b->throttles &&
+	       memcmp(&a->cuts, &b->cuts, sizeof(a->cuts)) == 0 &&
+	       memcmp(&a->subtrees, &b->subtrees, sizeof(a->subtrees)) == 0 &&
 	       memcmp(&a->pages, &b->pages, sizeof(a->pages)) == 0;
 }
 
@@ -832,7 +833,7 @@ static void bound(struct service_case *c, const struct uvmp_action *action, uint
 
 static void take_actions(struct service_case *c, const struct uvmp_action *action, uint32_t count)
 {
-	struct uvmp_action engine;
+	const struct uvmp_action *engine = NULL;
 
 	for (uint32_t i = 0; i <= count && !c->has_failed; i++) {
 		enum uvmp_status status = uvmp_service_next(c->engine, c->now, &engine);
@@ -840,18 +841,18 @@ static void take_actions(struct service_case *c, const struct uvmp_action *actio
 		if (status == UVMP_OK && c->trace != NULL) {
 			char text[UVMP_ACTION_TEXT_MAX] = "unprintable";
 
-			(void)uvmp_action_print(&engine, text, sizeof(text));
+			(void)uvmp_action_print(engine, text, sizeof(text));
 			fprintf(c->trace, "%s\n", text);
 		}
 		if (i == count ? status != UVMP_ERR_RETRY : status != UVMP_OK)
-			differ(c, status == UVMP_OK ? &engine : NULL, i == count ? NULL : &action[i]);
-		else if (i < count && !is_same_action(&engine, &action[i]))
-			differ(c, &engine, &action[i]);
+			differ(c, status == UVMP_OK ? engine : NULL, i == count ? NULL : &action[i]);
+		else if (i < count && !is_same_action(engine, &action[i]))
+			differ(c, engine, &action[i]);
 		if (i < count && status == UVMP_OK) {
 			c->stats->actions++;
-			c->stats->action[engine.kind][engine.cause]++;
-			if (engine.kind == UVMP_ACTION_REPLAY)
-				c->last_replay[engine.to] = ++c->sequence;
+			c->stats->action[engine->kind][engine->cause]++;
+			if (engine->kind == UVMP_ACTION_REPLAY)
+				c->last_replay[engine->to] = ++c->sequence;
 		}
 	}
 	if (!c->has_failed && uvmp_service_pending(c->engine) != count)
@@ -869,8 +870,20 @@ static enum uvmp_status draw_status(struct service_case *c, const struct uvmp_ac
 	return draw(c, 2) == 0 ? UVMP_ERR_NO_MEMORY : UVMP_ERR_UNSUPPORTED;
 }
 
+/* Some of the pages of a copy that failed have moved all the same. NULL: none. */
+static const uvmp_mask *draw_moved(struct service_case *c, const struct uvmp_action *action, uvmp_mask *moved)
+{
+	bool is_copy = action->kind == UVMP_ACTION_COPY || action->kind == UVMP_ACTION_POPULATE;
+
+	if (!is_copy || draw(c, 2) == 0)
+		return NULL;
+	for (uint32_t i = draw(c, 8); i < UVMP_MASK_BITS; i += 1 + draw(c, 3))
+		uvmp_mask_set(moved, i);
+	return moved;
+}
+
 static void complete(struct service_case *c, const struct uvmp_action *action, uint32_t count,
-                     enum uvmp_status *status)
+                     enum uvmp_status *status, uvmp_mask *moved)
 {
 	uint32_t *left = malloc(count * sizeof(*left));
 
@@ -883,7 +896,10 @@ static void complete(struct service_case *c, const struct uvmp_action *action, u
 		status[i] = draw_status(c, &action[i]);
 		if (status[i] != UVMP_OK && c->trace != NULL)
 			fprintf(c->trace, "# %" PRIu64 " fails with %d\n", action[i].id, (int)status[i]);
-		if (uvmp_service_complete(c->engine, action[i].id, status[i]) != UVMP_OK)
+		if (uvmp_service_complete_pages(c->engine, action[i].id, status[i],
+		                                status[i] == UVMP_OK ? NULL
+		                                                     : draw_moved(c, &action[i], &moved[i])) !=
+		    UVMP_OK)
 			fail(c, "complete");
 		if (draw(c, c->flight) == 0 && c->stats->events < c->limit)
 			do_event(c);
@@ -892,7 +908,8 @@ static void complete(struct service_case *c, const struct uvmp_action *action, u
 	free(left);
 }
 
-static void perform(void *host, const struct uvmp_action *action, uint32_t count, enum uvmp_status *status)
+static void perform(void *host, const struct uvmp_action *action, uint32_t count, enum uvmp_status *status,
+                    uvmp_mask *moved)
 {
 	struct service_case *c = host;
 
@@ -901,7 +918,7 @@ static void perform(void *host, const struct uvmp_action *action, uint32_t count
 	c->nested++;
 	bound(c, action, count);
 	take_actions(c, action, count);
-	complete(c, action, count, status);
+	complete(c, action, count, status, moved);
 	c->now += draw(c, 4) == 0 ? draw(c, 20000) : draw(c, 100);
 	naive_service_set_time(c->model, c->now);
 	c->nested--;
@@ -968,11 +985,11 @@ static void check_rest(struct service_case *c)
 
 static void work(struct service_case *c)
 {
-	struct uvmp_action action;
+	const struct uvmp_action *action;
 
 	naive_service_run(c->model);
 	if (!c->has_failed && uvmp_service_next(c->engine, c->now, &action) == UVMP_OK)
-		differ(c, &action, NULL);
+		differ(c, action, NULL);
 	for (uint32_t i = 0; i < RANGES; i++)
 		c->range[i].is_touched = true;
 	if (!c->has_failed)

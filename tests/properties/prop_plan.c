@@ -20,7 +20,8 @@
 
 #define CASES 5000
 
-static struct uvmp_copy copy[UVMP_PLAN_COPIES_MAX], other[UVMP_PLAN_COPIES_MAX];
+static struct uvmp_copy set[UVMP_PLAN_COPIES_MAX], other_set[UVMP_PLAN_COPIES_MAX];
+static struct naive_transfer copy[UVMP_PLAN_TRANSFERS_MAX], other[UVMP_PLAN_TRANSFERS_MAX];
 
 static bool can_map(const struct plan_case *c, uint32_t who, uint32_t whose)
 {
@@ -43,7 +44,7 @@ static void absent_pages(const struct plan_case *c, uvmp_mask *absent)
 }
 
 /* The transfer that brings the pages to the destination: of one source, `from`. */
-static void check_piece(const struct plan_case *c, const struct uvmp_copy *last, uint32_t from,
+static void check_piece(const struct plan_case *c, const struct naive_transfer *last, uint32_t from,
                         uvmp_mask *arrived)
 {
 	uint32_t most = c->facts.most_pages;
@@ -62,7 +63,7 @@ static void check_piece(const struct plan_case *c, const struct uvmp_copy *last,
 }
 
 /* Returns the number of transfers, 1 or 2, that begin at `first`. */
-static uint32_t check_legs(const struct plan_case *c, const struct uvmp_copy *first, uint32_t left,
+static uint32_t check_legs(const struct plan_case *c, const struct naive_transfer *first, uint32_t left,
                            uvmp_mask *arrived)
 {
 	uint32_t to = c->facts.to, from = first->from;
@@ -84,7 +85,7 @@ static uint32_t check_legs(const struct plan_case *c, const struct uvmp_copy *fi
 	return 2;
 }
 
-static void check_order(const struct uvmp_copy *before, const struct uvmp_copy *now)
+static void check_order(const struct naive_transfer *before, const struct naive_transfer *now)
 {
 	assert_true(before->kind <= now->kind);
 	if (before->kind == now->kind)
@@ -141,7 +142,7 @@ static void check_invariants(const struct plan_case *c, uint32_t count)
 	check_groups(c, count);
 }
 
-static void assert_same(const struct uvmp_copy *a, const struct uvmp_copy *b)
+static void assert_same(const struct naive_transfer *a, const struct naive_transfer *b)
 {
 	assert_int_equal(a->pages.first, b->pages.first);
 	assert_int_equal(a->pages.end, b->pages.end);
@@ -151,39 +152,59 @@ static void assert_same(const struct uvmp_copy *a, const struct uvmp_copy *b)
 	assert_int_equal(a->is_staged, b->is_staged);
 }
 
-static void check_space(const struct plan_case *c, uint32_t count)
+static void check_space(const struct plan_case *c, uint32_t sets)
 {
 	uint32_t needed = 0;
 
-	memset(other, 0x55, sizeof(other));
-	assert_int_equal(uvmp_plan_copies(&c->processors, &c->facts, other, count - 1, &needed),
+	memset(other_set, 0x55, sizeof(other_set));
+	assert_int_equal(uvmp_plan_copies(&c->processors, &c->facts, other_set, sets - 1, &needed),
 	                 UVMP_ERR_SPACE);
-	assert_int_equal(needed, count);
+	assert_int_equal(needed, sets);
 	for (uint32_t i = 0; i < UVMP_PLAN_COPIES_MAX; i++)
-		assert_int_equal(other[i].pages.first, 0x55555555);
-	assert_int_equal(uvmp_plan_copies(&c->processors, &c->facts, other, count, &needed), UVMP_OK);
-	assert_int_equal(needed, count);
-	for (uint32_t i = 0; i < count; i++)
-		assert_same(&other[i], &copy[i]);
-	if (count < UVMP_PLAN_COPIES_MAX)
-		assert_int_equal(other[count].pages.first, 0x55555555);
+		assert_int_equal(other_set[i].from, 0x55);
+	assert_int_equal(uvmp_plan_copies(&c->processors, &c->facts, other_set, sets, &needed), UVMP_OK);
+	assert_int_equal(needed, sets);
+	assert_memory_equal(other_set, set, sets * sizeof(*set));
+	if (sets < UVMP_PLAN_COPIES_MAX)
+		assert_int_equal(other_set[sets].from, 0x55);
+}
+
+/* No two sets have the same kind, source and destination, and each follows the sets of closer sources. `copy` is the model's
+ * list. */
+static void check_sets(uint32_t sets, uint32_t transfers)
+{
+	uint64_t before = 0;
+
+	for (uint32_t i = 0; i < sets; i++) {
+		uint32_t first = uvmp_mask_next_set(&set[i].pages, 0), at = 0;
+		uint64_t key;
+
+		while (at < transfers && (copy[at].pages.first != first || copy[at].kind != set[i].kind ||
+		                          copy[at].is_staged != set[i].is_staged))
+			at++;
+		assert_true(at < transfers);
+		key = 1 + (((uint64_t)set[i].kind << 32 | copy[at].rank) << 1 | (copy[at].from != copy[at].source));
+		assert_true(key > before);
+		before = key;
+	}
 }
 
 static void check_copies(struct residency_source *source)
 {
 	struct plan_case c;
-	uint32_t count, expected;
+	uint32_t sets, expected;
 
 	plan_case_draw(source, &c);
-	assert_int_equal(uvmp_plan_copies(&c.processors, &c.facts, copy, UVMP_PLAN_COPIES_MAX, &count),
-	                 UVMP_OK);
-	expected = naive_plan_copies(&c.processors, &c.facts, other);
-	assert_int_equal(count, expected);
-	for (uint32_t i = 0; i < count; i++)
-		assert_same(&copy[i], &other[i]);
-	check_invariants(&c, count);
-	if (count > 0)
-		check_space(&c, count);
+	assert_int_equal(uvmp_plan_copies(&c.processors, &c.facts, set, UVMP_PLAN_COPIES_MAX, &sets), UVMP_OK);
+	assert_true(sets <= 4 * c.processors.count);
+	expected = naive_plan_copies(&c.processors, &c.facts, copy);
+	assert_int_equal(naive_plan_list(set, sets, other), expected);
+	for (uint32_t i = 0; i < expected; i++)
+		assert_same(&other[i], &copy[i]);
+	check_invariants(&c, expected);
+	check_sets(sets, expected);
+	if (sets > 0)
+		check_space(&c, sets);
 }
 
 static void check_step(enum uvmp_plan_order order, const struct uvmp_plan_step *step, uint32_t at)
@@ -204,7 +225,7 @@ static void check_step(enum uvmp_plan_order order, const struct uvmp_plan_step *
 
 static void check_merge(struct residency_source *source)
 {
-	static struct uvmp_plan_step step[2 * UVMP_PLAN_COPIES_MAX], naive[2 * UVMP_PLAN_COPIES_MAX];
+	static struct uvmp_plan_step step[2 * UVMP_PLAN_TRANSFERS_MAX], naive[2 * UVMP_PLAN_TRANSFERS_MAX];
 	enum uvmp_plan_order order = (enum uvmp_plan_order)residency_draw(source, 3);
 	uint32_t in = residency_draw(source, 20), out = residency_draw(source, 20);
 	uint32_t next[2] = {0, 0};

@@ -47,17 +47,18 @@ static void pick_pages(uint64_t *random, struct uvmp_action *action)
 		uvmp_mask_region_set(&action->pages,
 		                     (struct uvmp_region){first, first + 1 + (uint32_t)below(random, 20)});
 	}
-	action->run = uvmp_mask_bounds(&action->pages);
 }
 
-/* None, one or two. */
-static void pick_subtrees(uint64_t *random, struct uvmp_region subtree[2])
+/* Any bounds of subtrees, and cuts inside runs of the pages. */
+static void pick_bounds(uint64_t *random, struct uvmp_action *action)
 {
-	uint32_t end = 0;
+	for (uint64_t i = below(random, 2) == 0 ? 0 : below(random, 60); i > 0; i--)
+		uvmp_mask_set(&action->subtrees, (uint32_t)below(random, 512));
+	for (uint64_t i = below(random, 2) == 0 ? 0 : below(random, 200); i > 0; i--) {
+		uint32_t page = 1 + (uint32_t)below(random, 511);
 
-	for (uint64_t i = 0, count = below(random, 3); i < count && end < 512; i++) {
-		subtree[i].first = end + (uint32_t)below(random, 512 - end);
-		subtree[i].end = end = subtree[i].first + 1 + (uint32_t)below(random, 512 - subtree[i].first);
+		if (uvmp_mask_test(&action->pages, page) && uvmp_mask_test(&action->pages, page - 1))
+			uvmp_mask_set(&action->cuts, page);
 	}
 }
 
@@ -97,9 +98,9 @@ static struct uvmp_action random_action(uint64_t *random)
 	a.faulted = (uint32_t)pick(random, UINT32_MAX);
 	a.present = (uint32_t)pick(random, UINT32_MAX);
 	a.throttles = (uint32_t)pick(random, UINT32_MAX);
-	if (a.kind == UVMP_ACTION_COPY || a.kind == UVMP_ACTION_POPULATE)
-		pick_subtrees(random, a.subtree);
 	pick_pages(random, &a);
+	if (a.kind == UVMP_ACTION_COPY || a.kind == UVMP_ACTION_POPULATE)
+		pick_bounds(random, &a);
 	return a;
 }
 
@@ -125,9 +126,9 @@ static void append_address(char text[TEXT_MAX], const char *key, uint64_t number
 		append(text, " %s=0x%" PRIx64, key, number);
 }
 
-static void append_pages(char text[TEXT_MAX], const uvmp_mask *pages)
+static void append_mask(char text[TEXT_MAX], const char *key, const uvmp_mask *pages)
 {
-	const char *before = " pages=";
+	bool is_first = true;
 
 	for (uint32_t page = 0; page < 512; page++) {
 		uint32_t last = page;
@@ -136,10 +137,12 @@ static void append_pages(char text[TEXT_MAX], const uvmp_mask *pages)
 			continue;
 		while (uvmp_mask_test(pages, last + 1))
 			last++;
-		append(text, "%s%u", before, (unsigned)page);
+		if (is_first)
+			append(text, " %s=", key);
+		append(text, "%s%u", is_first ? "" : ",", (unsigned)page);
 		if (last > page)
 			append(text, "-%u", (unsigned)last);
-		before = ",";
+		is_first = false;
 		page = last;
 	}
 }
@@ -157,7 +160,7 @@ static void naive_print(const struct uvmp_action *a, char text[TEXT_MAX])
 		append(text, " cause=%s", uvmp_cause_name((enum uvmp_cause)a->cause));
 	append_number(text, "space", a->space);
 	append_address(text, "block", a->address);
-	append_pages(text, &a->pages);
+	append_mask(text, "pages", &a->pages);
 	append_number(text, "page_bytes", a->page_bytes);
 	if (a->from != UVMP_PROC_NONE)
 		append(text, " from=%u", a->from);
@@ -179,11 +182,8 @@ static void naive_print(const struct uvmp_action *a, char text[TEXT_MAX])
 	append_number(text, "faulted", a->faulted);
 	append_number(text, "present", a->present);
 	append_number(text, "throttles", a->throttles);
-	for (uint32_t i = 0; i < 2 && a->subtree[i].end != 0; i++) {
-		append(text, "%s%u", i == 0 ? " subtree=" : ",", (unsigned)a->subtree[i].first);
-		if (a->subtree[i].end > a->subtree[i].first + 1)
-			append(text, "-%u", (unsigned)a->subtree[i].end - 1);
-	}
+	append_mask(text, "cuts", &a->cuts);
+	append_mask(text, "subtrees", &a->subtrees);
 	append_number(text, "ticket", a->ticket);
 	if (a->status != 0)
 		append(text, " status=%d", a->status);
@@ -198,8 +198,8 @@ static bool same(const struct uvmp_action *a, const struct uvmp_action *b)
 	       a->ticket == b->ticket && a->offset == b->offset && a->until_ns == b->until_ns &&
 	       a->space == b->space && a->address == b->address && a->for_address == b->for_address &&
 	       a->page_bytes == b->page_bytes && a->faulted == b->faulted && a->present == b->present &&
-	       a->throttles == b->throttles && a->run.first == b->run.first && a->run.end == b->run.end &&
-	       memcmp(a->subtree, b->subtree, sizeof(a->subtree)) == 0 &&
+	       a->throttles == b->throttles && uvmp_mask_equal(&a->cuts, &b->cuts) &&
+	       uvmp_mask_equal(&a->subtrees, &b->subtrees) &&
 	       uvmp_mask_equal(&a->pages, &b->pages);
 }
 

@@ -4,7 +4,8 @@
  *             in `hidden` (time, after, page size; a test can hide others or none)
  *   mirror    who has which page mapped with which right, from MAP, UNMAP and REVOKE alone; compared with
  *             uvmp_service_page by engine_agrees
- *   failures  a script: the next, or the n-th, action of a kind ends with a status
+ *   failures  a script: the next, or the n-th, action of a kind ends with a status; of COPY and POPULATE: the n-th
+ *             transfer, the others of its action are moved
  *   hook      called with each action before it is completed, to let things happen in mid-flight
  *   waiting   with is_replaying: faults that were reported and not satisfied (no access waits for prefetches); a
  *             REPLAY reports them again, a CANCEL takes them away
@@ -89,7 +90,8 @@ struct engine {
 	uint32_t ranges;
 	struct engine_waiting *waiting;
 	uint32_t waitings;
-	uint32_t count[UVMP_ACTION_COUNT]; /* actions of each kind, and */
+	uint32_t count[UVMP_ACTION_COUNT]; /* actions of each kind, */
+	uint32_t transfers[UVMP_ACTION_COUNT]; /* transfers of COPY and of POPULATE, and */
 	struct uvmp_action last;	   /* the last one, since engine_forget */
 	enum uvmp_status status;	   /* of the last DONE */
 	enum uvmp_status next;		   /* of the last uvmp_service_next */
@@ -365,6 +367,7 @@ static inline void engine_forget(struct engine *e)
 	e->length = 0;
 	e->text[0] = '\0';
 	memset(e->count, 0, sizeof(e->count));
+	memset(e->transfers, 0, sizeof(e->transfers));
 	memset(&e->last, 0, sizeof(e->last));
 }
 
@@ -409,6 +412,23 @@ static inline enum uvmp_status engine_outcome(struct engine *e, const struct uvm
 	return UVMP_OK;
 }
 
+/* The transfers of a copy, each with an outcome of its own: the pages that are moved, and the first failure. */
+static inline enum uvmp_status engine_move(struct engine *e, const struct uvmp_action *a, uvmp_mask *moved)
+{
+	enum uvmp_status first = UVMP_OK;
+
+	for (struct uvmp_region t = uvmp_action_next_transfer(a, 0); t.end != 0;
+	     t = uvmp_action_next_transfer(a, t.end)) {
+		enum uvmp_status status = engine_outcome(e, a);
+
+		if (status == UVMP_OK)
+			uvmp_mask_region_set(moved, t);
+		else if (first == UVMP_OK)
+			first = status;
+	}
+	return first;
+}
+
 /* Lets actions of this kind fail, from anybody to anybody. */
 static inline void engine_fail(struct engine *e, enum uvmp_action_kind kind, uint32_t skip, uint32_t count,
                                enum uvmp_status status)
@@ -425,11 +445,15 @@ static inline void engine_fail(struct engine *e, enum uvmp_action_kind kind, uin
 /* One action is taken and written down, not completed; false: there is none. */
 static inline bool engine_take(struct engine *e, struct uvmp_action *a)
 {
-	e->next = uvmp_service_next(e->service, e->now_ns, a);
+	const struct uvmp_action *next;
+
+	e->next = uvmp_service_next(e->service, e->now_ns, &next);
 	if (e->next != UVMP_OK)
 		return false;
+	*a = *next;
 	engine_write(e, a);
 	e->count[a->kind]++;
+	e->transfers[a->kind] += uvmp_action_transfers(a);
 	e->last = *a;
 	if (a->kind == UVMP_ACTION_DONE)
 		e->status = (enum uvmp_status)a->status;
@@ -439,7 +463,10 @@ static inline bool engine_take(struct engine *e, struct uvmp_action *a)
 /* The action is performed and completed. */
 static inline void engine_end(struct engine *e, const struct uvmp_action *a)
 {
-	enum uvmp_status status = engine_outcome(e, a);
+	uvmp_mask moved = {{0}};
+	enum uvmp_status status = a->kind == UVMP_ACTION_COPY || a->kind == UVMP_ACTION_POPULATE
+	                                  ? engine_move(e, a, &moved)
+	                                  : engine_outcome(e, a);
 
 	engine_perform(e, a);
 	if (e->hook)
@@ -448,7 +475,7 @@ static inline void engine_end(struct engine *e, const struct uvmp_action *a)
 		engine_cancel(e, a);
 	if (e->is_replaying && a->kind == UVMP_ACTION_REPLAY)
 		engine_replay(e, a->to);
-	assert_int_equal(uvmp_service_complete(e->service, a->id, status), UVMP_OK);
+	assert_int_equal(uvmp_service_complete_pages(e->service, a->id, status, &moved), UVMP_OK);
 	if (e->is_checking && !uvmp_service_check(e->service)) {
 		fprintf(stderr, "engine not consistent after:\n%s", e->text);
 		fail();

@@ -181,15 +181,15 @@ static void change_rights(struct world *w)
 
 static void run_engine(struct world *w)
 {
-	struct uvmp_action action;
+	const struct uvmp_action *action;
 
 	if (uvmp_service_next(w->service, 1, &action) != UVMP_OK)
 		return;
-	if (action.kind == UVMP_ACTION_BATCH || action.kind == UVMP_ACTION_FLUSH)
-		w->faults -= action.count;
-	if (action.kind == UVMP_ACTION_REPLAY)
+	if (action->kind == UVMP_ACTION_BATCH || action->kind == UVMP_ACTION_FLUSH)
+		w->faults -= action->count;
+	if (action->kind == UVMP_ACTION_REPLAY)
 		replay(w);
-	uvmp_service_complete(w->service, action.id, UVMP_OK);
+	uvmp_service_complete(w->service, action->id, UVMP_OK);
 	naive_report(w);
 	agents_report(&w->agents, w->service);
 }

@@ -222,9 +222,9 @@ static void test_upgrade(void **unused)
 	start_log();
 	add_faulted(0, 1, "3", 1);
 	add_faulted(0, 1, "20-21", 2);
-	add_fetched(0, 1, "0-2", " faulted=3 subtree=0-15");
-	add_fetched(0, 1, "4-19", " faulted=3 subtree=0-15,16-31");
-	add_fetched(0, 1, "22-31", " faulted=3 subtree=16-31");
+	add_fetched(0, 1, "0-2", " faulted=3 subtrees=0,16");
+	add_fetched(0, 1, "4-19", " faulted=3 subtrees=0,16,32");
+	add_fetched(0, 1, "22-31", " faulted=3 subtrees=16,32");
 	/* In the order of the log, although the reason of 0-2 is known only when all is read. */
 	check_bytes(made.text, AT, 4096 * 4,
 	            "t=0.000 ms  batch 1  demand: page 3 of block " BLOCK
@@ -245,26 +245,25 @@ static void test_steps(void **unused)
 	start_log();
 	add_faulted(0, 1, "3", 1);
 	end_step();
-	add_fetched(0, 1, "0-2", " faulted=1 present=1 subtree=0-15"); /* page 3 faulted again */
-	add_fetched(0, 1, "4-15", " faulted=1 present=1 subtree=0-15");
+	add_fetched(0, 1, "0-2", " faulted=1 present=1 subtrees=0,16"); /* page 3 faulted again */
+	add_fetched(0, 1, "4-15", " faulted=1 present=1 subtrees=0,16");
 	check_reasons(1, 1, OWN);
 	/* A part of a big page, then the rest. */
 	start_log();
 	add_faulted(0, 1, "3", 1);
 	end_step();
-	add_fetched(0, 1, "0-1", " faulted=1 present=1 subtree=0-15");
+	add_fetched(0, 1, "0-1", " faulted=1 present=1 subtrees=0,16");
 	end_step();
-	add_fetched(0, 1, "2,4-15", " faulted=1 present=3 subtree=0-15");
+	add_fetched(0, 1, "2,4-15", " faulted=1 present=3 subtrees=0,16");
 	check_reasons(1, 1, OWN);
 	check_reasons(2, 1, OWN);
 	/* What faulted is not named, or too much of it is. */
 	start_log();
-	add_fetched(0, 1, "0-15", " faulted=3 subtree=0-15");
+	add_fetched(0, 1, "0-15", " faulted=3 subtrees=0,16");
 	check_reasons(1, 1, COUNTS("3", "faulted=3, present=0"));
 	start_log();
-	add_faulted(0, 1, "3-7", 4);
-	add_fetched(0, 1, "0-2", " faulted=3 subtree=0-15");
-	add_fetched(0, 1, "8-15", " faulted=3 subtree=0-15");
+	add_faulted(0, 1, "3-6", 4);
+	add_fetched(0, 1, "0-2,7-15", " faulted=3 subtrees=0,16");
 	check_reasons(1, 1, COUNTS("3", "faulted=3, present=0"));
 }
 
@@ -277,17 +276,17 @@ static void test_subtrees(void **unused)
 	add_faulted(0, 1, "0", 1);
 	add_faulted(0, 1, "16-17", 2);
 	add_faulted(0, 1, "40", 1);
-	add_fetched(0, 1, "1-15", " faulted=4 subtree=0-63");
-	add_fetched(0, 1, "18-39", " faulted=4 subtree=0-63");
-	add_fetched(0, 1, "41-63", " faulted=4 subtree=0-63");
+	add_fetched(0, 1, "1-15", " faulted=4 subtrees=0,64");
+	add_fetched(0, 1, "18-39", " faulted=4 subtrees=0,64");
+	add_fetched(0, 1, "41-63", " faulted=4 subtrees=0,64");
 	add_other("map", "demand", "0-63", " from=1 to=1 right=rwa batch=1");
 	add_faulted(0, 1, "64", 1);
 	add_faulted(0, 1, "80", 1);
-	add_fetched(0, 1, "65-79", " faulted=2 present=64 subtree=0-127");
-	add_fetched(0, 1, "81-127", " faulted=2 present=64 subtree=0-127");
+	add_fetched(0, 1, "65-79", " faulted=2 present=64 subtrees=0,128");
+	add_fetched(0, 1, "81-127", " faulted=2 present=64 subtrees=0,128");
 	end_step();
 	add_faulted(0, 1, "128-271", 144);
-	add_fetched(0, 1, "272-511", " faulted=144 present=128 subtree=0-511");
+	add_fetched(0, 1, "272-511", " faulted=144 present=128 subtrees=0");
 	check_reasons(1, 1, SUBTREE("3 of the 4", "its", "256 KiB at " BLOCK));
 	check_reasons(63, 1, SUBTREE("3 of the 4", "its", "256 KiB at " BLOCK));
 	check_reasons(100, 28, SUBTREE("6 of the 8", "their", "512 KiB at " BLOCK));
@@ -297,14 +296,14 @@ static void test_subtrees(void **unused)
 	add_whole();
 	add_faulted(0, 1, "5", 1);
 	add_faulted(0, 1, "256-399", 144);
-	add_fetched(0, 1, "400-511", " faulted=145 subtree=256-511");
+	add_fetched(0, 1, "400-511", " faulted=145 subtrees=256");
 	check_reasons(511, 1, SUBTREE("9 of the 16", "its", "1 MiB at 0x7f0000100000"));
 	/* A low threshold. */
 	start_log();
 	add_whole();
 	add("populate", "demand", "0-3", " to=1 batch=1 detail=4");
 	made.is_step = true;
-	add("populate", "prefetch", "4-511", " to=1 batch=1 faulted=4 subtree=0-511");
+	add("populate", "prefetch", "4-511", " to=1 batch=1 faulted=4 subtrees=0");
 	check_reasons(511, 1,
 	              "because 1 of the 32 big pages of its subtree (2 MiB at " BLOCK
 	              ") had faulted or was resident\n");
@@ -327,10 +326,10 @@ static void test_two_subtrees(void **unused)
 	add_faulted(0, 1, "0", 1);
 	add_faulted(0, 1, "16", 1);
 	add_faulted(0, 1, "32", 1);
-	add_fetched(0, 1, "33-79", " faulted=6 subtree=0-63,64-95");
+	add_fetched(0, 1, "33-79", " faulted=6 subtrees=0,64,96");
 	add_faulted(0, 1, "80", 1);
 	add_faulted(0, 1, "96-97", 2);
-	add_fetched(0, 1, "98-111", " faulted=6 subtree=96-111");
+	add_fetched(0, 1, "98-111", " faulted=6 subtrees=96,112");
 	check_reasons(63, 1, SUBTREE("3 of the 4", "its", "256 KiB at " BLOCK));
 	check_reasons(64, 1,
 	              "because 1 of the 2 big pages of its subtree (128 KiB at 0x7f0000040000) had faulted or "
@@ -343,7 +342,7 @@ static void test_two_subtrees(void **unused)
 	check_reasons(100, 1, OWN);
 	start_log();
 	add_faulted(0, 1, "0", 1);
-	add_fetched(0, 1, "1-30", " faulted=2 subtree=0-15,16-31");
+	add_fetched(0, 1, "1-30", " faulted=2 subtrees=0,16,32");
 	add_faulted(0, 1, "31", 1);
 	check_reasons(15, 2, "with the 64 KiB big pages that faulted\n");
 	check_reasons(14, 2, OWN);
@@ -357,27 +356,27 @@ static void test_small_blocks(void **unused)
 	start_log(); /* 40 pages, two and a half big pages */
 	add_faulted(0, 1, "0", 1);
 	add_faulted(0, 1, "16", 1);
-	add_fetched(0, 1, "1-15", " faulted=2 subtree=0-39");
-	add_fetched(0, 1, "17-39", " faulted=2 subtree=0-39");
+	add_fetched(0, 1, "1-15", " faulted=2 subtrees=0,40");
+	add_fetched(0, 1, "17-39", " faulted=2 subtrees=0,40");
 	check_reasons(39, 1, SUBTREE("2 of the 3", "its", "160 KiB at " BLOCK));
 	start_log();
 	add_faulted(0, 1, "0-15", 16);
 	add_faulted(0, 1, "48-79", 32);
-	add_fetched(0, 1, "16-47", " faulted=48 subtree=0-79");
+	add_fetched(0, 1, "16-47", " faulted=48 subtrees=0,80");
 	check_reasons(20, 1, SUBTREE("3 of the 5", "its", "320 KiB at " BLOCK));
 	start_log(); /* behind the subtree there is more */
 	add_faulted(0, 1, "0-15", 16);
 	add_faulted(0, 1, "32-79", 48);
-	add_fetched(0, 1, "16-31", " faulted=64 subtree=0-63");
+	add_fetched(0, 1, "16-31", " faulted=64 subtrees=0,64");
 	check_reasons(20, 1, SUBTREE("3 of the 4", "its", "256 KiB at " BLOCK));
 	start_log();
 	add_faulted(0, 1, "0-15", 16);
 	add_faulted(0, 1, "32-111", 80);
-	add_fetched(0, 1, "16-31", " faulted=96 subtree=0-111");
+	add_fetched(0, 1, "16-31", " faulted=96 subtrees=0,112");
 	check_reasons(20, 1, SUBTREE("6 of the 7", "its", "448 KiB at " BLOCK));
 	start_log(); /* less than a big page */
 	add_faulted(0, 1, "0", 1);
-	add_fetched(0, 1, "1-6", " faulted=1 subtree=0-6");
+	add_fetched(0, 1, "1-6", " faulted=1 subtrees=0,7");
 	check_reasons(6, 1, OWN);
 }
 
@@ -391,10 +390,10 @@ static void test_padding(void **unused)
 	add_faulted(0, 1, "7", 1);
 	add_faulted(0, 1, "11", 1);
 	add_faulted(0, 1, "27", 1);
-	add_fetched(0, 1, "5-6", " faulted=3 subtree=0-58");
-	add_fetched(0, 1, "8-10", " faulted=3 subtree=0-58");
-	add_fetched(0, 1, "12-26", " faulted=3 subtree=0-58");
-	add_fetched(0, 1, "28-58", " faulted=3 subtree=0-58");
+	add_fetched(0, 1, "5-6", " faulted=3 subtrees=0,59");
+	add_fetched(0, 1, "8-10", " faulted=3 subtrees=0,59");
+	add_fetched(0, 1, "12-26", " faulted=3 subtrees=0,59");
+	add_fetched(0, 1, "28-58", " faulted=3 subtrees=0,59");
 	check_reasons(5 + 58, 1, SUBTREE("3 of the 4", "its", "236 KiB at 0x7f0000005000"));
 	check_reasons(5 + 9, 1, SUBTREE("3 of the 4", "its", "236 KiB at 0x7f0000005000"));
 }
@@ -405,7 +404,7 @@ static void start_evicted(void)
 	start_log();
 	add_whole();
 	add_faulted(0, 1, "0-271", 272);
-	add_fetched(0, 1, "272-511", " faulted=272 subtree=0-511");
+	add_fetched(0, 1, "272-511", " faulted=272 subtrees=0");
 	add_eviction("0-511");
 	end_step();
 }
@@ -415,13 +414,13 @@ static void test_after_eviction(void **unused)
 	(void)unused;
 	start_evicted(); /* no page is resident */
 	add_faulted(0, 1, "500", 1);
-	add_fetched(0, 1, "496-499", " faulted=1 subtree=496-511");
-	add_fetched(0, 1, "501-511", " faulted=1 subtree=496-511");
+	add_fetched(0, 1, "496-499", " faulted=1 subtrees=496");
+	add_fetched(0, 1, "501-511", " faulted=1 subtrees=496");
 	check_reasons(510, 1, SUBTREE("17 of the 32", "its", "2 MiB at " BLOCK) OWN);
 	start_evicted(); /* the log says otherwise: a copy failed */
 	add_faulted(0, 1, "500", 1);
-	add_fetched(0, 1, "496-499", " faulted=1 present=9 subtree=496-511");
-	add_fetched(0, 1, "501-511", " faulted=1 present=9 subtree=496-511");
+	add_fetched(0, 1, "496-499", " faulted=1 present=9 subtrees=496");
+	add_fetched(0, 1, "501-511", " faulted=1 present=9 subtrees=496");
 	check_reasons(510, 1,
 	              SUBTREE("17 of the 32", "its", "2 MiB at " BLOCK) COUNTS("10", "faulted=1, present=9"));
 	start_evicted(); /* the range is freed, and there is a new one */
@@ -429,7 +428,7 @@ static void test_after_eviction(void **unused)
 	add_other("unmap", "free", "0-63", " to=1");
 	add_other("free", "free", "0-511", " from=1 detail=2097152");
 	add_faulted(0, 1, "64", 1);
-	add_fetched(0, 1, "65-79", " faulted=1 subtree=64-79");
+	add_fetched(0, 1, "65-79", " faulted=1 subtrees=64,80");
 	check_reasons(70, 1, OWN);
 }
 
@@ -443,7 +442,7 @@ static void test_freed_part(void **unused)
 	end_step();
 	add_other("unmap", "free", "48-63", " to=1");
 	add_faulted(0, 1, "16", 1);
-	add_fetched(0, 1, "17-47", " faulted=1 present=16 subtree=0-47");
+	add_fetched(0, 1, "17-47", " faulted=1 present=16 subtrees=0,48");
 	check_reasons(40, 1, SUBTREE("2 of the 3", "its", "192 KiB at " BLOCK));
 	start_log(); /* out of the middle */
 	add_whole();
@@ -451,7 +450,7 @@ static void test_freed_part(void **unused)
 	end_step();
 	add_other("unmap", "free", "16-31", " to=1");
 	add_faulted(0, 1, "64", 1);
-	add_fetched(0, 1, "65-79", " faulted=1 present=32 subtree=64-79");
+	add_fetched(0, 1, "65-79", " faulted=1 present=32 subtrees=64,80");
 	check_reasons(70, 1, OWN);
 	start_log(); /* one of two gives back its memory */
 	add_whole();
@@ -459,7 +458,7 @@ static void test_freed_part(void **unused)
 	end_step();
 	add_other("free", "free", "0-511", " from=2 detail=2097152");
 	add_faulted(0, 1, "32", 1);
-	add_fetched(0, 1, "33-63", " faulted=1 present=32 subtree=0-63");
+	add_fetched(0, 1, "33-63", " faulted=1 present=32 subtrees=0,64");
 	check_reasons(60, 1, SUBTREE("3 of the 4", "its", "256 KiB at " BLOCK));
 }
 
@@ -473,16 +472,16 @@ static void test_to_the_cpu(void **unused)
 	add_faulted(0, 1, "0-63", 64);
 	end_step();
 	add_faulted(1, 0, "5", 1);
-	add_fetched(1, 0, "0-4", " faulted=1 present=448 subtree=0-511");
-	add_fetched(1, 0, "6-63", " faulted=1 present=448 subtree=0-511");
+	add_fetched(1, 0, "0-4", " faulted=1 present=448 subtrees=0");
+	add_fetched(1, 0, "6-63", " faulted=1 present=448 subtrees=0");
 	check_reasons(60, 1, SUBTREE("29 of the 32", "its", "2 MiB at " BLOCK));
 	start_log(); /* it has nothing of a range that began as zeros on the GPU */
 	add_whole();
 	add_other("populate", "demand", "0-511", " to=1 batch=1 detail=512");
 	end_step();
 	add_faulted(1, 0, "5", 1);
-	add_fetched(1, 0, "0-4", " faulted=1 subtree=0-15");
-	add_fetched(1, 0, "6-15", " faulted=1 subtree=0-15");
+	add_fetched(1, 0, "0-4", " faulted=1 subtrees=0,16");
+	add_fetched(1, 0, "6-15", " faulted=1 subtrees=0,16");
 	check_reasons(10, 1, OWN);
 }
 
@@ -496,8 +495,8 @@ static void test_pagewise(void **unused)
 	add_eviction("44");
 	end_step();
 	add_faulted(0, 1, "48", 1);
-	add_fetched(0, 1, "44", " faulted=1 present=46 subtree=32-63"); /* page 3 is in the other half */
-	add_fetched(0, 1, "49-63", " faulted=1 present=46 subtree=32-63");
+	add_fetched(0, 1, "44", " faulted=1 present=46 subtrees=32,64"); /* page 3 is in the other half */
+	add_fetched(0, 1, "49-63", " faulted=1 present=46 subtrees=32,64");
 	check_reasons(60, 1, OWN);
 	check_reasons(44, 1, SUBTREE("2 of the 2", "its", "128 KiB at 0x7f0000020000"));
 }
@@ -514,10 +513,10 @@ static void test_two_gpus(void **unused)
 	add_other("map", "demand", "0-31", " from=2 to=2 right=rwa batch=1");
 	add_other("unmap", "demand", "32-63", " to=1 batch=1");
 	add_faulted(1, 2, "32", 1);
-	add_fetched(1, 2, "33-63", " faulted=1 present=32 subtree=0-63");
+	add_fetched(1, 2, "33-63", " faulted=1 present=32 subtrees=0,64");
 	end_step();
 	add_faulted(2, 1, "0", 1);
-	add_fetched(2, 1, "1-15", " faulted=1 subtree=0-15");
+	add_fetched(2, 1, "1-15", " faulted=1 subtrees=0,16");
 	check_reasons(60, 1, SUBTREE("3 of the 4", "its", "256 KiB at " BLOCK));
 	check_reasons(10, 1, OWN);
 	/* Over the CPU, where the pages do not stay: of that leg nothing is known. */
@@ -525,8 +524,8 @@ static void test_two_gpus(void **unused)
 	add_other("unmap", "demand", "16-31", " to=2 batch=1");
 	add_faulted(2, 0, "16", 1);
 	add_faulted(0, 1, "16", 1);
-	add_fetched(2, 0, "17-31", " faulted=1 present=16 subtree=16-31");
-	add_fetched(0, 1, "17-31", " faulted=1 present=16 subtree=16-31");
+	add_fetched(2, 0, "17-31", " faulted=1 present=16 subtrees=16,32");
+	add_fetched(0, 1, "17-31", " faulted=1 present=16 subtrees=16,32");
 	check_reasons(20, 1, COUNTS("17", "faulted=1, present=16") OWN);
 }
 
@@ -541,15 +540,15 @@ static void test_duplicates(void **unused)
 	add_faulted(1, 2, "0-47", 48); /* GPU 1 keeps them and maps them yet */
 	add_other("map", "demand", "0-47", " from=2 to=2 right=r batch=1");
 	add_faulted(0, 1, "48", 1);
-	add_fetched(0, 1, "49-63", " faulted=1 present=48 subtree=48-63");
+	add_fetched(0, 1, "49-63", " faulted=1 present=48 subtrees=48,64");
 	add_other("map", "demand", "48-63", " from=1 to=2 right=r batch=1"); /* remote */
 	check_reasons(60, 1, OWN);
 	/* An eviction takes the copies of GPU 2 too. */
 	add_eviction("0-63");
 	end_step();
 	add_faulted(0, 2, "3", 1);
-	add_fetched(0, 2, "0-2", " faulted=1 subtree=0-15");
-	add_fetched(0, 2, "4-15", " faulted=1 subtree=0-15");
+	add_fetched(0, 2, "0-2", " faulted=1 subtrees=0,16");
+	add_fetched(0, 2, "4-15", " faulted=1 subtrees=0,16");
 	check_reasons(10, 1, OWN);
 	/* Without a mapping a copy is taken for moved; then the log says that it is still there. */
 	start_log();
@@ -559,7 +558,7 @@ static void test_duplicates(void **unused)
 	add_faulted(1, 2, "0-47", 48);
 	end_step();
 	add_faulted(0, 1, "48", 1);
-	add_fetched(0, 1, "49-63", " faulted=1 present=48 subtree=48-63");
+	add_fetched(0, 1, "49-63", " faulted=1 present=48 subtrees=48,64");
 	check_reasons(60, 1, COUNTS("49", "faulted=1, present=48"));
 }
 
@@ -570,14 +569,14 @@ static void test_late_log(void **unused)
 	made.is_step = true;
 	made.id = 99;
 	add_faulted(0, 1, "48", 1);
-	add_fetched(0, 1, "40-47", " faulted=1 present=40 subtree=0-63");
-	add_fetched(0, 1, "49-63", " faulted=1 present=40 subtree=0-63");
+	add_fetched(0, 1, "40-47", " faulted=1 present=40 subtrees=0,64");
+	add_fetched(0, 1, "49-63", " faulted=1 present=40 subtrees=0,64");
 	check_reasons(60, 1, COUNTS("41", "faulted=1, present=40"));
 	start_log(); /* unless something shows it */
 	add_other("map", "demand", "0-39", " from=1 to=2 right=r batch=1");
 	add_faulted(0, 1, "48", 1);
-	add_fetched(0, 1, "40-47", " faulted=1 present=40 subtree=0-63");
-	add_fetched(0, 1, "49-63", " faulted=1 present=40 subtree=0-63");
+	add_fetched(0, 1, "40-47", " faulted=1 present=40 subtrees=0,64");
+	add_fetched(0, 1, "49-63", " faulted=1 present=40 subtrees=0,64");
 	check_reasons(60, 1, OWN);
 	check_reasons(44, 1, SUBTREE("4 of the 4", "its", "256 KiB at " BLOCK));
 }
@@ -610,8 +609,8 @@ static void test_big_page_is_page(void **unused)
 	add_other("allocate", "demand", "0-31", " to=1 batch=1 detail=2097152");
 	add_faulted(0, 1, "0-9", 10);
 	add_faulted(0, 1, "20-26", 7);
-	add_fetched(0, 1, "10-19", " faulted=17 subtree=0-31");
-	add_fetched(0, 1, "27-31", " faulted=17 subtree=0-31");
+	add_fetched(0, 1, "10-19", " faulted=17 subtrees=0,32");
+	add_fetched(0, 1, "27-31", " faulted=17 subtrees=0,32");
 	check_reasons(511, 1, SUBTREE("17 of the 32", "its", "2 MiB at " BLOCK));
 	/* Pages of such sizes make no big pages. */
 	for (unsigned i = 0; i < 3; i++) {
@@ -620,7 +619,7 @@ static void test_big_page_is_page(void **unused)
 		start_log();
 		made.page_bytes = odd[i];
 		add_faulted(0, 1, "0", 1);
-		add_fetched(0, 1, "1-511", " faulted=2 subtree=0-511");
+		add_fetched(0, 1, "1-511", " faulted=2 subtrees=0");
 		check_reasons(0, 512, COUNTS("2", "faulted=2, present=0"));
 	}
 }
@@ -637,8 +636,8 @@ static void test_overlapped(void **unused)
 	made.block = "0x7f0000200000";
 	add_copy("eviction", 1, 0, "0-511", "");
 	made.block = BLOCK;
-	add_fetched(0, 1, "0-2", " faulted=1 subtree=0-15");
-	add_fetched(0, 1, "4-15", " faulted=1 subtree=0-15");
+	add_fetched(0, 1, "0-2", " faulted=1 subtrees=0,16");
+	add_fetched(0, 1, "4-15", " faulted=1 subtrees=0,16");
 	check_reasons(1, 1, OWN);
 	check_bytes(made.text, AT + 0xf000, 4096 * 500,
 	            "t=0.000 ms  batch 1  evicted as the oldest of USED to make room: pages 0-2 of block "
@@ -799,9 +798,9 @@ static void test_ranges(void **unused)
 	check_bytes(
 	        log, AT + 0x3fff, 0x2000,
 	        "t=0.000 ms  demand: pages 3-5 of block " BLOCK
-	        " were not resident on GPU 1; migrated from the CPU with 5 pages around them\n"
+	        " were not resident on GPU 1; migrated from the CPU with 4 pages around them\n"
 	        "t=0.000 ms  new: pages 3-4 of block " BLOCK
-	        " arrive as zeros on GPU 1 with 1 page around them, on demand\n"
+	        " arrive as zeros on GPU 1, on demand\n"
 	        "t=0.000 ms  discarded: 2 pages of 3-5 of block " BLOCK
 	        " on GPU 1 have no valid contents and are not copied, because of a preferred location, "
 	        "accessed-by or read duplication\n"
@@ -965,13 +964,13 @@ static void test_story_before_error(void **unused)
 	assert_string_equal(told, "t=0.000 ms  unmapped: page 0 of block 0x0 from GPU 1\n");
 	/* Also what waited for the rest of its step. */
 	assert_false(explain("1 copy t=0 cause=demand pages=0 from=0 to=1 detail=1\n"
-	                     "2 copy t=0 after=1 cause=prefetch pages=1-15 from=0 to=1 faulted=1 subtree=0-15\nx\n",
+	                     "2 copy t=0 after=1 cause=prefetch pages=1-15 from=0 to=1 faulted=1 subtrees=0,16\nx\n",
 	                     query));
 	assert_string_equal(told,
 	                    "t=0.000 ms  demand: page 0 of block 0x0 was not resident on GPU 1; migrated from the CPU\n");
 	query.first = query.last = 4096;
 	assert_false(explain("1 copy t=0 cause=demand pages=0 from=0 to=1 detail=1\n"
-	                     "2 copy t=0 after=1 cause=prefetch pages=1-15 from=0 to=1 faulted=1 subtree=0-15\nx\n",
+	                     "2 copy t=0 after=1 cause=prefetch pages=1-15 from=0 to=1 faulted=1 subtrees=0,16\nx\n",
 	                     query));
 	assert_string_equal(told,
 	                    "t=0.000 ms  prefetch: page 1 of block 0x0 migrated to GPU 1 from the CPU with 14 "

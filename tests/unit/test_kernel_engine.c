@@ -223,7 +223,7 @@ static void test_log_is_the_engines(void **state)
 {
 	void *memory, *other_memory;
 	struct uvmp_service *service;
-	struct uvmp_action action;
+	const struct uvmp_action *action;
 	char *driven;
 	size_t driven_length;
 
@@ -247,8 +247,8 @@ static void test_log_is_the_engines(void **state)
 		assert_int_equal(uvmp_service_fault(service, 1, &fault), UVMP_OK);
 	}
 	while (uvmp_service_next(service, 100000, &action) == UVMP_OK) {
-		note(&action);
-		assert_int_equal(uvmp_service_complete(service, action.id, UVMP_OK), UVMP_OK);
+		note(action);
+		assert_int_equal(uvmp_service_complete(service, action->id, UVMP_OK), UVMP_OK);
 	}
 	assert_true(length > 10000); /* a lot was decided: evictions too */
 	assert_non_null(strstr(text, " evict "));

@@ -8,10 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/naive_plan.h"
 #include "support/page_text.h"
 #include "uvmpolicy/plan.h"
 
 static struct uvmp_copy copy[UVMP_PLAN_COPIES_MAX];
+static struct naive_transfer transfer[UVMP_PLAN_TRANSFERS_MAX];
 
 /* The CPU and GPUs 1..4. Every GPU can map system memory, 1 and 2 each other's; 1 and 2 and 1 and 4 have a
  * fast link; the CPU can map no GPU's memory. */
@@ -34,18 +36,21 @@ struct move {
 
 /* Transfers as text: F or P (fault, prefetch), first page + number of pages, source > destination; "z" if no
  * processor holds the pages, "~" behind a first leg: "F0+4:0>1 P4+12:z>1". */
-static void write_copies(uint32_t count, char *text, size_t size)
+static void write_copies(uint32_t sets, char *text, size_t size)
 {
+	int count = naive_plan_list(copy, sets, transfer);
 	size_t at = 0;
 
+	assert_true(count >= 0);
+
 	text[0] = '\0';
-	for (uint32_t i = 0; i < count && at < size; i++) {
-		char from = copy[i].from == UVMP_PROC_NONE ? 'z' : (char)('0' + copy[i].from);
+	for (int i = 0; i < count && at < size; i++) {
+		char from = transfer[i].from == UVMP_PROC_NONE ? 'z' : (char)('0' + transfer[i].from);
 
 		at += (size_t)snprintf(text + at, size - at, "%s%c%u+%u:%c>%u%s", i == 0 ? "" : " ",
-		                       "FP"[copy[i].kind], copy[i].pages.first,
-		                       uvmp_region_pages(copy[i].pages), from, copy[i].to,
-		                       copy[i].is_staged ? "~" : "");
+		                       "FP"[transfer[i].kind], transfer[i].pages.first,
+		                       uvmp_region_pages(transfer[i].pages), from, transfer[i].to,
+		                       transfer[i].is_staged ? "~" : "");
 	}
 }
 
@@ -204,10 +209,10 @@ static void test_cuts_and_sizes(void **state)
 	assert_copies((struct move){1, "0-3,8-11", NULL, 0, {"0-511"}, "4-8", 0}, "P0+4:0>1 P8+4:0>1");
 }
 
-/* As many transfers as there can be; one less is too little and stores nothing. */
+/* Transfers of 512 single pages over the CPU are two sets; one less is too little and stores nothing. */
 static void test_space(void **state)
 {
-	uvmp_mask pages = page_text("0-511"), resident[5];
+	uvmp_mask pages = page_text("0-511"), cuts = page_text("1-511"), resident[5];
 	struct uvmp_copy_facts facts = {
 	        .to = 3, .pages = &pages, .resident = resident, .grouping = UVMP_GROUPING_SINGLE};
 	static struct uvmp_copy kept[UVMP_PLAN_COPIES_MAX];
@@ -218,20 +223,77 @@ static void test_space(void **state)
 	resident[2] = pages;
 	memset(copy, 0x55, sizeof(copy));
 	memcpy(kept, copy, sizeof(copy));
-	assert_int_equal(uvmp_plan_copies(&five, &facts, copy, UVMP_PLAN_COPIES_MAX - 1, &count),
-	                 UVMP_ERR_SPACE);
-	assert_int_equal(count, UVMP_PLAN_COPIES_MAX);
+	assert_int_equal(uvmp_plan_copies(&five, &facts, copy, 1, &count), UVMP_ERR_SPACE);
+	assert_int_equal(count, 2);
 	assert_memory_equal(copy, kept, sizeof(copy));
 	count = 99;
 	assert_int_equal(uvmp_plan_copies(&five, &facts, NULL, 0, &count), UVMP_ERR_SPACE);
-	assert_int_equal(count, UVMP_PLAN_COPIES_MAX);
-	assert_int_equal(uvmp_plan_copies(&five, &facts, copy, UVMP_PLAN_COPIES_MAX, &count), UVMP_OK);
-	assert_int_equal(count, UVMP_PLAN_COPIES_MAX);
-	assert_int_equal(copy[1022].pages.first, 511);
-	assert_true(copy[1022].is_staged && !copy[1023].is_staged);
+	assert_int_equal(count, 2);
+	assert_int_equal(uvmp_plan_copies(&five, &facts, copy, 2, &count), UVMP_OK);
+	assert_int_equal(count, 2);
+	assert_memory_equal(&copy[2], &kept[2], sizeof(copy[2]));
+	assert_true(copy[0].is_staged && !copy[1].is_staged);
+	for (int i = 0; i < 2; i++) {
+		assert_memory_equal(&copy[i].pages, &pages, sizeof(pages));
+		assert_memory_equal(&copy[i].cuts, &cuts, sizeof(cuts));
+		assert_int_equal(uvmp_count_transfers(&copy[i].pages, &copy[i].cuts), 512);
+	}
 	uvmp_mask_zero(&pages);
 	assert_int_equal(uvmp_plan_copies(&five, &facts, NULL, 0, &count), UVMP_OK);
 	assert_int_equal(count, 0);
+}
+
+/* The closest source first, pages that are resident nowhere last; fault groups before prefetch groups; the legs of
+ * a set side by side. */
+static void test_sets(void **state)
+{
+	uvmp_mask pages = page_text("0-9"), faulted = page_text("0-9"), resident[5];
+	struct uvmp_copy_facts facts = {.to = 2, .pages = &pages, .faulted = &faulted, .resident = resident};
+	static const uint8_t from[] = {1, 0, 3, 0, UVMP_PROC_NONE}, to[] = {2, 2, 0, 2, 2};
+	uint32_t count = 0;
+
+	(void)state;
+	memset(resident, 0, sizeof(resident));
+	resident[0] = page_text("0,4-5");
+	resident[1] = page_text("2-3,8");
+	resident[3] = page_text("6-7");
+	assert_int_equal(uvmp_plan_copies(&five, &facts, copy, UVMP_PLAN_COPIES_MAX, &count), UVMP_OK);
+	assert_int_equal(count, 5);
+	for (uint32_t i = 0; i < count; i++) {
+		assert_int_equal(copy[i].from, from[i]);
+		assert_int_equal(copy[i].to, to[i]);
+		assert_int_equal(copy[i].kind, UVMP_GROUP_FAULT);
+	}
+	faulted = page_text("9");
+	assert_int_equal(uvmp_plan_copies(&five, &facts, copy, UVMP_PLAN_COPIES_MAX, &count), UVMP_OK);
+	assert_int_equal(count, 6);
+	assert_int_equal(copy[0].kind, UVMP_GROUP_FAULT);
+	assert_int_equal(copy[5].kind, UVMP_GROUP_PREFETCH);
+	assert_int_equal(copy[5].from, UVMP_PROC_NONE);
+}
+
+/* A walk over transfers, from any page. */
+static void test_transfers(void **state)
+{
+	uvmp_mask pages = page_text("0-3,63-65,510-511"), cuts = page_text("0,2,64,500");
+	static const struct uvmp_region expected[] = {{0, 2}, {2, 4}, {63, 64}, {64, 66}, {510, 512}};
+	struct uvmp_region t = {0, 0};
+
+	(void)state;
+	assert_int_equal(uvmp_count_transfers(&pages, &cuts), 5);
+	for (uint32_t i = 0; i < 5; i++) {
+		t = uvmp_next_transfer(&pages, &cuts, t.end);
+		assert_int_equal(t.first, expected[i].first);
+		assert_int_equal(t.end, expected[i].end);
+	}
+	t = uvmp_next_transfer(&pages, &cuts, t.end);
+	assert_int_equal(t.end, 0);
+	t = uvmp_next_transfer(&pages, &cuts, 1); /* cut there */
+	assert_int_equal(t.first, 1);
+	assert_int_equal(t.end, 2);
+	uvmp_mask_zero(&pages);
+	assert_int_equal(uvmp_count_transfers(&pages, &cuts), 0);
+	assert_int_equal(uvmp_next_transfer(&pages, &cuts, 0).end, 0);
 }
 
 static void test_copies_errors(void **state)
@@ -300,8 +362,8 @@ static void test_merge(void **state)
 
 static void test_merge_errors(void **state)
 {
-	static struct uvmp_plan_step step[2 * UVMP_PLAN_COPIES_MAX];
-	const uint32_t most = UVMP_PLAN_COPIES_MAX;
+	static struct uvmp_plan_step step[2 * UVMP_PLAN_TRANSFERS_MAX];
+	const uint32_t most = UVMP_PLAN_TRANSFERS_MAX;
 	const enum uvmp_plan_order wide = UVMP_PLAN_OVERLAPPED;
 
 	(void)state;
@@ -338,6 +400,7 @@ int main(void)
 	        cmocka_unit_test(test_by_cause),     cmocka_unit_test(test_single),
 	        cmocka_unit_test(test_sources),      cmocka_unit_test(test_staged),
 	        cmocka_unit_test(test_confidential), cmocka_unit_test(test_cuts_and_sizes),
+	        cmocka_unit_test(test_sets),         cmocka_unit_test(test_transfers),
 	        cmocka_unit_test(test_space),        cmocka_unit_test(test_copies_errors),
 	        cmocka_unit_test(test_merge),        cmocka_unit_test(test_merge_errors),
 	        cmocka_unit_test(test_names),

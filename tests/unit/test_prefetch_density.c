@@ -229,7 +229,7 @@ static void test_thrashing(void **state)
 
 static void assert_subtree(uint32_t page, uint32_t first, uint32_t end)
 {
-	struct uvmp_region subtree = uvmp_prefetch_subtree(&hint, page);
+	struct uvmp_region subtree = uvmp_prefetch_subtree(&hint.subtrees, page);
 
 	assert_int_equal(subtree.first, first);
 	assert_int_equal(subtree.end, end);

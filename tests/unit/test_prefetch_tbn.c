@@ -31,7 +31,7 @@ static void assert_transfers(const struct prefetch_case *c, const char *expected
 
 static void assert_subtree(const struct prefetch_case *c, uint32_t page, uint32_t first, uint32_t end)
 {
-	struct uvmp_region subtree = uvmp_prefetch_subtree(&c->hint, page);
+	struct uvmp_region subtree = uvmp_prefetch_subtree(&c->hint.subtrees, page);
 
 	assert_int_equal(subtree.first, first);
 	assert_int_equal(subtree.end, end);

@@ -392,7 +392,7 @@ static void test_touch(void **state)
 
 static void test_next(void **state)
 {
-	struct uvmp_action a;
+	const struct uvmp_action *a;
 
 	(void)state;
 	start("prefetch=none", 1, 4);
@@ -407,22 +407,27 @@ static void test_next(void **state)
 	stop();
 }
 
-/* A group of three copies: completed in any order, never twice, and no further action before all are
+/* A group of three, an UNMAP, a COPY and a POPULATE: completed in any order, never twice, and no further action before all are
  * completed. */
 static void test_complete(void **state)
 {
-	struct uvmp_action a[3], other;
+	const struct uvmp_action *other;
+	struct uvmp_action a[3];
+	static const uint8_t kinds[] = {UVMP_ACTION_UNMAP, UVMP_ACTION_COPY, UVMP_ACTION_POPULATE};
 
 	(void)state;
 	start("prefetch=none", 1, 4);
 	engine_range(&e, SPACE, BASE, MIB2, UVMP_PROC_NONE);
+	assert_int_equal(uvmp_service_cpu_fault(e.service, SPACE, BASE, UVMP_ACCESS_WRITE, 1, NULL), UVMP_OK);
+	assert_int_equal(engine_run(&e), UVMP_OK);
 	for (uint32_t i = 0; i < 3; i++)
 		engine_fault(&e, 1, SPACE, BASE + 2 * i * PAGE, UVMP_ACCESS_READ);
 	while (e.last.kind != UVMP_ACTION_ALLOCATE)
 		assert_true(engine_step(&e));
 	for (uint32_t i = 0; i < 3; i++) {
 		assert_true(engine_take(&e, &a[i]));
-		assert_int_equal(a[i].kind, UVMP_ACTION_POPULATE);
+		assert_int_equal(a[i].kind, kinds[i]);
+		engine_perform(&e, &a[i]);
 		assert_int_equal(a[i].id, e.last.id);
 		assert_int_equal(a[i].after, i == 0 ? 0 : a[i - 1].id);
 		assert_int_equal(a[i].time_ns, e.now_ns);

@@ -218,8 +218,7 @@ static void test_pieces(void **state)
 	                 "allocate cause=counter block=0x40000000 pages=0-511 to=1 batch=1 detail=2097152\n"
 	                 "unmap cause=counter block=0x40000000 pages=0-15,32-63 to=1 batch=1\n"
 	                 "unmap cause=counter block=0x40000000 pages=0-15,32-63 to=0 batch=1\n"
-	                 "copy cause=counter block=0x40000000 pages=0-15 from=0 to=1 batch=1 detail=16\n"
-	                 "copy cause=counter block=0x40000000 pages=32-63 from=0 to=1 batch=1 detail=32\n"
+	                 "copy cause=counter block=0x40000000 pages=0-15,32-63 from=0 to=1 batch=1 detail=48\n"
 	                 "map cause=counter block=0x40000000 pages=0-15,32-63 from=1 to=1 right=rwa batch=1\n"
 	                 "clear cause=counter to=1 batch=1 detail=7 offset=0x1\n"));
 	assert_int_equal(page_of(BASE).resident, 2);

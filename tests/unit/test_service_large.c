@@ -105,8 +105,7 @@ static void faults(void **state)
 	run("batch to=1 count=4 detail=3\n"
 	    "allocate cause=demand block=0x40000000 pages=0-31 page_bytes=65536 to=1 detail=2097152\n"
 	    "unmap cause=demand block=0x40000000 pages=5,31 page_bytes=65536 to=0\n"
-	    "copy cause=demand block=0x40000000 pages=5 page_bytes=65536 from=0 to=1 detail=1\n"
-	    "copy cause=demand block=0x40000000 pages=31 page_bytes=65536 from=0 to=1 detail=1\n"
+	    "copy cause=demand block=0x40000000 pages=5,31 page_bytes=65536 from=0 to=1 detail=2\n"
 	    "map cause=demand block=0x40000000 pages=5,31 page_bytes=65536 from=1 to=1 right=rwa\n"
 	    "allocate cause=demand block=0x40200000 pages=0-31 page_bytes=65536 to=1 detail=2097152 "
 	    "offset=0x200000\n"
@@ -139,14 +138,7 @@ static void prefetches(void **state)
 	run("batch to=1 count=8 detail=8\n"
 	    "allocate cause=demand block=0x40000000 pages=0-31 to=1 detail=2097152\n"
 	    "unmap cause=demand block=0x40000000 pages=0,2,4,6,8,10,12,14 to=0\n"
-	    "copy cause=demand block=0x40000000 pages=0 from=0 to=1 detail=1\n"
-	    "copy cause=demand block=0x40000000 pages=2 from=0 to=1 detail=1\n"
-	    "copy cause=demand block=0x40000000 pages=4 from=0 to=1 detail=1\n"
-	    "copy cause=demand block=0x40000000 pages=6 from=0 to=1 detail=1\n"
-	    "copy cause=demand block=0x40000000 pages=8 from=0 to=1 detail=1\n"
-	    "copy cause=demand block=0x40000000 pages=10 from=0 to=1 detail=1\n"
-	    "copy cause=demand block=0x40000000 pages=12 from=0 to=1 detail=1\n"
-	    "copy cause=demand block=0x40000000 pages=14 from=0 to=1 detail=1\n"
+	    "copy cause=demand block=0x40000000 pages=0,2,4,6,8,10,12,14 from=0 to=1 detail=8\n"
 	    "map cause=demand block=0x40000000 pages=0,2,4,6,8,10,12,14 from=1 to=1 right=rwa\n"
 	    "flush to=1\n"
 	    "replay to=1\n"
@@ -156,13 +148,8 @@ static void prefetches(void **state)
 	run("batch to=1 count=1 detail=1\n"
 	    "unmap cause=demand block=0x40000000 pages=1,3,5,7,9,11,13,15 to=0\n"
 	    "copy cause=demand block=0x40000000 pages=1 from=0 to=1 detail=1\n"
-	    "copy cause=prefetch block=0x40000000 pages=3 from=0 to=1 faulted=1 present=8 subtree=0-15\n"
-	    "copy cause=prefetch block=0x40000000 pages=5 from=0 to=1 faulted=1 present=8 subtree=0-15\n"
-	    "copy cause=prefetch block=0x40000000 pages=7 from=0 to=1 faulted=1 present=8 subtree=0-15\n"
-	    "copy cause=prefetch block=0x40000000 pages=9 from=0 to=1 faulted=1 present=8 subtree=0-15\n"
-	    "copy cause=prefetch block=0x40000000 pages=11 from=0 to=1 faulted=1 present=8 subtree=0-15\n"
-	    "copy cause=prefetch block=0x40000000 pages=13 from=0 to=1 faulted=1 present=8 subtree=0-15\n"
-	    "copy cause=prefetch block=0x40000000 pages=15 from=0 to=1 faulted=1 present=8 subtree=0-15\n"
+	    "copy cause=prefetch block=0x40000000 pages=3,5,7,9,11,13,15 from=0 to=1 faulted=1 present=8 "
+	    "subtrees=0,16,32\n"
 	    "map cause=demand block=0x40000000 pages=1,3,5,7,9,11,13,15 from=1 to=1 right=rwa\n"
 	    "flush to=1\n"
 	    "replay to=1\n"
@@ -291,8 +278,7 @@ static void bounds(void **state)
 	    "allocate cause=demand block=0x40850000 pages=0 to=1 detail=65536\n"
 	    "allocate cause=demand block=0x40850000 pages=26 to=1 detail=65536 offset=0x10000\n"
 	    "unmap cause=demand block=0x40850000 pages=0,26 to=0\n"
-	    "copy cause=demand block=0x40850000 pages=0 from=0 to=1 detail=1\n"
-	    "copy cause=demand block=0x40850000 pages=26 from=0 to=1 detail=1\n"
+	    "copy cause=demand block=0x40850000 pages=0,26 from=0 to=1 detail=2\n"
 	    "map cause=demand block=0x40850000 pages=0,26 from=1 to=1 right=rwa\n"
 	    "allocate cause=demand block=0x40a00000 pages=2 to=1 detail=65536 offset=0x20000\n"
 	    "unmap cause=demand block=0x40a00000 pages=2 to=0\n"
@@ -328,7 +314,7 @@ static void log_reads_back(void **state)
 			assert_int_equal(back.address, 0x7f0000000000u);
 		}
 	}
-	assert_int_equal(e.count[UVMP_ACTION_COPY], 3);
+	assert_int_equal(e.transfers[UVMP_ACTION_COPY], 3);
 }
 
 int main(void)

@@ -56,13 +56,16 @@ static void many_throttled(void **state)
 
 static struct uvmp_action finish(enum uvmp_action_kind failing)
 {
-	struct uvmp_action a = {.id = 0};
+	struct uvmp_action last = {.id = 0};
+	const struct uvmp_action *a;
 
-	while (uvmp_service_next(e.service, e.now_ns, &a) == UVMP_OK)
+	while (uvmp_service_next(e.service, e.now_ns, &a) == UVMP_OK) {
+		last = *a;
 		assert_int_equal(
-		        uvmp_service_complete(e.service, a.id, a.kind == failing ? UVMP_ERR_STATE : UVMP_OK),
+		        uvmp_service_complete(e.service, a->id, a->kind == failing ? UVMP_ERR_STATE : UVMP_OK),
 		        UVMP_OK);
-	return a;
+	}
+	return last;
 }
 
 static void migrate(uvmp_addr base, uint64_t bytes, uint32_t processor)
@@ -94,7 +97,7 @@ static void start_largest(void)
 static void many_mappings(void **state)
 {
 	const uvmp_addr block = BASE + MIB2, first = block - PAGE;
-	struct uvmp_action a;
+	const struct uvmp_action *a;
 	uint32_t maps = 0;
 
 	(void)state;
@@ -127,8 +130,8 @@ static void many_mappings(void **state)
 	migrate(BASE + 4 * MIB2, PAGE, 1);
 	while (uvmp_service_next(e.service, e.now_ns, &a) == UVMP_OK) {
 		assert_true(e.service->actions < UVMP_SERVICE_PENDING_MAX - 1u);
-		maps += a.kind == UVMP_ACTION_MAP && a.cause == UVMP_CAUSE_EVICTION;
-		assert_int_equal(uvmp_service_complete(e.service, a.id, UVMP_OK), UVMP_OK);
+		maps += a->kind == UVMP_ACTION_MAP && a->cause == UVMP_CAUSE_EVICTION;
+		assert_int_equal(uvmp_service_complete(e.service, a->id, UVMP_OK), UVMP_OK);
 	}
 	assert_true(uvmp_service_check(e.service));
 	assert_int_equal(maps, UVMP_PROCS_MAX - 1u);
@@ -301,7 +304,7 @@ static void arena_of_any_size(void **state)
 		for (size_t spare = 0; spare < 10000; spare += i == 0 ? 112 : 592)
 			(void)live(policies[i], spare, 0, &(uint32_t){0});
 		(void)live(policies[i], 1 << 20, 0, &actions);
-		assert_true(actions > 200);
+		assert_true(actions > 150);
 	}
 }
 

@@ -30,7 +30,6 @@ static struct uvmp_action action_of(enum uvmp_action_kind kind)
 static void add_pages(struct uvmp_action *action, uint32_t first, uint32_t end)
 {
 	uvmp_mask_region_set(&action->pages, (struct uvmp_region){first, end});
-	action->run = uvmp_mask_bounds(&action->pages);
 }
 
 static void assert_same(const struct uvmp_action *a, const struct uvmp_action *b)
@@ -43,8 +42,8 @@ static void assert_same(const struct uvmp_action *a, const struct uvmp_action *b
 	assert_true(a->until_ns == b->until_ns && a->space == b->space && a->address == b->address);
 	assert_true(a->for_address == b->for_address && a->page_bytes == b->page_bytes);
 	assert_true(a->faulted == b->faulted && a->present == b->present && a->throttles == b->throttles);
-	assert_memory_equal(a->subtree, b->subtree, sizeof(a->subtree));
-	assert_true(a->run.first == b->run.first && a->run.end == b->run.end);
+	assert_true(uvmp_mask_equal(&a->cuts, &b->cuts));
+	assert_true(uvmp_mask_equal(&a->subtrees, &b->subtrees));
 	assert_true(uvmp_mask_equal(&a->pages, &b->pages));
 }
 
@@ -194,9 +193,6 @@ static void test_pages(void **unused)
 	check(&a, "1 unpin t=0 pages=0,2-3,62-65,510-511");
 	add_pages(&a, 0, 512);
 	check(&a, "1 unpin t=0 pages=0-511");
-	a.run = (struct uvmp_region){0, 0}; /* what the run says is not printed */
-	assert_int_equal(uvmp_action_print(&a, text, sizeof(text)), UVMP_OK);
-	assert_string_equal(text, "1 unpin t=0 pages=0-511");
 }
 
 static void check_unprintable(const struct uvmp_action *action)
@@ -208,38 +204,115 @@ static void check_unprintable(const struct uvmp_action *action)
 
 static void test_subtrees(void **unused)
 {
-	static const struct uvmp_region bad[][2] = {
-	        {{0, 513}, {0, 0}}, {{5, 5}, {0, 0}},    {{6, 5}, {0, 0}},     {{0, 0}, {0, 16}},
-	        {{0, 8}, {7, 16}},  {{0, 8}, {16, 16}},  {{0, 8}, {500, 513}}, {{0, UINT32_MAX}, {0, 0}},
-	};
 	struct uvmp_action a = action_of(UVMP_ACTION_POPULATE);
 
 	(void)unused;
-	a.subtree[0] = (struct uvmp_region){0, 512};
-	check(&a, "1 populate t=0 subtree=0-511");
+	uvmp_mask_set(&a.subtrees, 0);
+	check(&a, "1 populate t=0 subtrees=0");
 	a.kind = UVMP_ACTION_COPY;
-	a.subtree[0] = (struct uvmp_region){0, 1};
-	check(&a, "1 copy t=0 subtree=0");
-	a.subtree[1] = (struct uvmp_region){1, 3};
+	uvmp_mask_set(&a.subtrees, 16);
+	uvmp_mask_set(&a.subtrees, 17);
+	uvmp_mask_set(&a.subtrees, 511);
 	a.throttles = 1;
 	a.ticket = 2;
-	check(&a, "1 copy t=0 throttles=1 subtree=0,1-2 ticket=2");
-	a = action_of(UVMP_ACTION_MAP);
-	a.subtree[0] = (struct uvmp_region){0, 1};
+	check(&a, "1 copy t=0 throttles=1 subtrees=0,16-17,511 ticket=2");
+	a.kind = UVMP_ACTION_MAP;
 	check_unprintable(&a);
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	check_bad("1 map t=0 subtrees=0-15", UVMP_ERR_SYNTAX, 10);
+	check_bad("1 copy t=0 subtrees=", UVMP_ERR_SYNTAX, 20);
+	check_bad("1 copy t=0 subtrees=0-512", UVMP_ERR_RANGE, 22);
+	check_bad("1 copy t=0 subtrees=5-4", UVMP_ERR_SYNTAX, 20);
+	check_bad("1 copy t=0 subtrees=0-15,16", UVMP_ERR_SYNTAX, 25);
+	check_bad("1 copy t=0 ticket=1 subtrees=0", UVMP_ERR_SYNTAX, 20);
+}
+
+/* Cuts are inside runs of the pages, of COPY and POPULATE. */
+static void test_cuts(void **unused)
+{
+	struct uvmp_action a = action_of(UVMP_ACTION_POPULATE);
+
+	(void)unused;
+	add_pages(&a, 0, 4);
+	add_pages(&a, 62, 66);
+	uvmp_mask_set(&a.cuts, 1);
+	uvmp_mask_set(&a.cuts, 64);
+	check(&a, "1 populate t=0 pages=0-3,62-65 cuts=1,64");
+	a.kind = UVMP_ACTION_COPY;
+	uvmp_mask_set(&a.cuts, 2);
+	uvmp_mask_set(&a.subtrees, 0);
+	check(&a, "1 copy t=0 pages=0-3,62-65 cuts=1-2,64 subtrees=0");
+	a.kind = UVMP_ACTION_MAP;
+	check_unprintable(&a);
+	for (uint32_t bad = 0; bad < 512; bad++) {
+		bool is_inside = (bad > 0 && bad < 4) || (bad > 62 && bad < 66);
+
 		a = action_of(UVMP_ACTION_COPY);
-		memcpy(a.subtree, bad[i], sizeof(a.subtree));
-		check_unprintable(&a);
+		add_pages(&a, 0, 4);
+		add_pages(&a, 62, 66);
+		uvmp_mask_set(&a.cuts, bad);
+		if (!is_inside)
+			check_unprintable(&a);
+		else
+			assert_int_equal(uvmp_action_print(&a, text, sizeof(text)), UVMP_OK);
 	}
-	check_bad("1 map t=0 subtree=0-15", UVMP_ERR_SYNTAX, 10);
-	check_bad("1 copy t=0 subtree=", UVMP_ERR_SYNTAX, 19);
-	check_bad("1 copy t=0 subtree=0-512", UVMP_ERR_RANGE, 21);
-	check_bad("1 copy t=0 subtree=5-4", UVMP_ERR_SYNTAX, 19);
-	check_bad("1 copy t=0 subtree=0-15,15-16", UVMP_ERR_SYNTAX, 24);
-	check_bad("1 copy t=0 subtree=0-15,", UVMP_ERR_SYNTAX, 24);
-	check_bad("1 copy t=0 subtree=0-15,16-31,32", UVMP_ERR_SYNTAX, 29);
-	check_bad("1 copy t=0 ticket=1 subtree=0", UVMP_ERR_SYNTAX, 20);
+	check_bad("1 copy t=0 pages=0-3 cuts=", UVMP_ERR_SYNTAX, 26);
+	check_bad("1 copy t=0 pages=0-3 cuts=0", UVMP_ERR_SYNTAX, 26);
+	check_bad("1 copy t=0 pages=0-3 cuts=1,4", UVMP_ERR_SYNTAX, 26);
+	check_bad("1 copy t=0 cuts=1", UVMP_ERR_SYNTAX, 16);
+	check_bad("1 copy t=0 pages=0-3 cuts=1,512", UVMP_ERR_RANGE, 28);
+	check_bad("1 map t=0 pages=0-3 cuts=1", UVMP_ERR_SYNTAX, 20);
+	check_bad("1 copy t=0 pages=0-3 subtrees=0 cuts=1", UVMP_ERR_SYNTAX, 32);
+}
+
+/* The longest line: runs of two pages, each cut, and bounds of subtrees of the same form; all numbers are as long as can be. */
+static void test_longest(void **unused)
+{
+	struct uvmp_action a = action_of(UVMP_ACTION_POPULATE), again;
+
+	(void)unused;
+	a.id = a.after = a.time_ns = a.space = a.address = a.for_address = UINT64_MAX;
+	a.offset = a.until_ns = a.ticket = UINT64_MAX;
+	a.cause = UVMP_CAUSE_THRASHING;
+	a.page_bytes = a.batch = a.count = a.detail = a.faulted = a.present = a.throttles = UINT32_MAX;
+	a.from = a.to = UVMP_PROCS_MAX - 1;
+	a.is_update = true;
+	a.status = -128;
+	for (uint32_t page = 1; page + 1 < 512; page += 3) {
+		add_pages(&a, page, page + 2);
+		uvmp_mask_set(&a.cuts, page + 1);
+		uvmp_mask_set(&a.subtrees, page);
+		uvmp_mask_set(&a.subtrees, page + 1);
+	}
+	assert_int_equal(uvmp_action_print(&a, text, sizeof(text)), UVMP_OK);
+	assert_in_range(strlen(text), 3600, UVMP_ACTION_TEXT_MAX - 1);
+	assert_int_equal(uvmp_action_parse(text, strlen(text), &again, NULL), UVMP_OK);
+	assert_same(&again, &a);
+}
+
+/* The transfers of an action, and how many pages at the end of each faulted: all, the last one, none. */
+static void test_transfers(void **unused)
+{
+	struct uvmp_action a = action_of(UVMP_ACTION_COPY);
+	static const struct uvmp_region expected[] = {{0, 2}, {2, 4}, {62, 66}};
+	struct uvmp_region t = {0, 0};
+
+	(void)unused;
+	add_pages(&a, 0, 4);
+	add_pages(&a, 62, 66);
+	uvmp_mask_set(&a.cuts, 2);
+	assert_int_equal(uvmp_action_transfers(&a), 3);
+	for (uint32_t i = 0; i < 3; i++) {
+		t = uvmp_action_next_transfer(&a, t.end);
+		assert_int_equal(t.first, expected[i].first);
+		assert_int_equal(t.end, expected[i].end);
+		a.faulted_pages = 8;
+		assert_int_equal(uvmp_action_faulted(&a, t), t.end - t.first);
+		a.faulted_pages = 3;
+		assert_int_equal(uvmp_action_faulted(&a, t), 1);
+		a.faulted_pages = 0;
+		assert_int_equal(uvmp_action_faulted(&a, t), 0);
+	}
+	assert_int_equal(uvmp_action_next_transfer(&a, t.end).end, 0);
 }
 
 static void test_done(void **unused)
@@ -464,6 +537,9 @@ int main(void)
 	        cmocka_unit_test(test_words),
 	        cmocka_unit_test(test_pages),
 	        cmocka_unit_test(test_subtrees),
+	        cmocka_unit_test(test_cuts),
+	        cmocka_unit_test(test_transfers),
+	        cmocka_unit_test(test_longest),
 	        cmocka_unit_test(test_done),
 	        cmocka_unit_test(test_completions),
 	        cmocka_unit_test(test_completion_print),

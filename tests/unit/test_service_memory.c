@@ -24,7 +24,7 @@
 static struct uvmp_service *s;
 static void *arena;
 static uint32_t slot;   /* of the space */
-static char seen[2048]; /* kinds of the actions since forget(), a letter each */
+static char seen[2048]; /* kinds of the actions since forget(), a letter each; of copies a letter for each transfer */
 static struct uvmp_action last[UVMP_ACTION_COUNT];
 static uint32_t fail_kind, fail_skip; /* which action fails: this many of the kind succeed before */
 
@@ -131,6 +131,29 @@ static uvmp_mask pages(uint32_t first, uint32_t end)
 	return mask;
 }
 
+/* The outcome of an action, or of a transfer. */
+static bool fails(const struct uvmp_action *a)
+{
+	return a->kind == fail_kind && fail_skip-- == 0;
+}
+
+/* As many transfers as follow, each with an outcome of its own: fills in what uvmp_service_complete_pages would. */
+static size_t move(struct uvmp_action *a, uint8_t *done)
+{
+	uvmp_mask moved = {{0}};
+	size_t count = 0;
+
+	for (struct uvmp_region t = uvmp_action_next_transfer(a, 0); t.end != 0;
+	     t = uvmp_action_next_transfer(a, t.end), count++) {
+		if (fails(a))
+			*done = 1 - UVMP_ERR_STATE;
+		else
+			uvmp_mask_region_set(&moved, t);
+	}
+	a->cuts = moved;
+	return count;
+}
+
 /* All that is queued is completed. */
 static void drain(void)
 {
@@ -142,11 +165,16 @@ static void drain(void)
 	for (uint32_t i = 0; i < s->actions; i++) {
 		struct uvmp_action *a = &s->action[i];
 
-		seen[n++] = a->kind < UVMP_ACTION_FREE ? letter[a->kind] : 'F';
+		size_t count = 1;
+
 		last[a->kind] = *a;
 		s->done[i] = 1;
-		if (a->kind == fail_kind && fail_skip-- == 0)
+		if (a->kind == UVMP_ACTION_COPY || a->kind == UVMP_ACTION_POPULATE)
+			count = move(a, &s->done[i]);
+		else if (fails(a))
 			s->done[i] = 1 - UVMP_ERR_STATE;
+		while (count-- > 0)
+			seen[n++] = a->kind < UVMP_ACTION_FREE ? letter[a->kind] : 'F';
 	}
 	seen[n] = 0;
 	s->handed = s->completed = s->actions;
@@ -786,7 +814,7 @@ static void copies_beside(void **state)
 	have(block(0), 1, 0, 1);
 	forget();
 	s->fault.servicing->job.block = block(1);
-	s->in[0] = (struct uvmp_copy){.pages = {0, 1}, .from = UVMP_CPU, .to = 2};
+	s->in[0] = (struct uvmp_copy){.pages = {{1}}, .from = UVMP_CPU, .to = 2};
 	s->ins = 1;
 	fail_kind = UVMP_ACTION_COPY;
 	fail_skip = 1;

@@ -182,8 +182,7 @@ static void test_hole(void **state)
 	assert_int_equal(free_part(BASE + 4 * PAGE, 8 * PAGE), UVMP_OK);
 	engine_expect(&e, "unmap cause=free space=1 block=0x40000000 pages=4-11 to=1\n"
 	                  "unmap cause=hint space=1 block=0x40000000 pages=0-3,12-15 to=1\n"
-	                  "copy cause=hint space=1 block=0x40000000 pages=0-3 from=1 to=0 detail=4\n"
-	                  "copy cause=hint space=1 block=0x40000000 pages=12-15 from=1 to=0 detail=4\n"
+	                  "copy cause=hint space=1 block=0x40000000 pages=0-3,12-15 from=1 to=0 detail=8\n"
 	                  "free cause=free space=1 block=0x40000000 pages=0-511 from=1 detail=2097152\n"
 	                  "done cause=free ticket=3\n");
 	for (uint32_t page = 0; page < 24; page++) {

@@ -144,8 +144,7 @@ static void test_a_page_is_read_until_it_is_hot(void **unused)
 	                     "allocate cause=counter block=0x40000000 pages=0-511 to=1 detail=2097152\n"
 	                     "unmap cause=counter block=0x40000000 pages=3,5 to=1\n"
 	                     "unmap cause=counter block=0x40000000 pages=3,5 to=0\n"
-	                     "copy cause=counter block=0x40000000 pages=3 from=0 to=1 detail=1\n"
-	                     "copy cause=counter block=0x40000000 pages=5 from=0 to=1 detail=1\n"
+	                     "copy cause=counter block=0x40000000 pages=3,5 from=0 to=1 detail=2\n"
 	                     "map cause=counter block=0x40000000 pages=3,5 from=1 to=1 right=rwa\n");
 	assert_true(is_here(BASE + 3 * PAGE) && is_here(BASE + 5 * PAGE));
 	assert_true(is_remote(BASE + 4 * PAGE) && is_remote(BASE + KIB64));

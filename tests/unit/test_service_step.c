@@ -588,15 +588,13 @@ static void prefetching(void **state)
 	                           "allocate cause=demand pages=3 to=1 detail=4096 offset=0x3000\n"));
 	assert_true(engine_has(&e, "unmap cause=demand pages=0-7 to=0\n"
 	                           "copy cause=demand pages=3 from=0 to=1 detail=1\n"
-	                           "copy cause=prefetch pages=0-2 from=0 to=1 faulted=1 subtree=0-7\n"
-	                           "copy cause=prefetch pages=4-7 from=0 to=1 faulted=1 subtree=0-7\n"
+	                           "copy cause=prefetch pages=0-2,4-7 from=0 to=1 faulted=1 subtrees=0,8\n"
 	                           "map cause=demand pages=0-7 from=1 to=1 right=rwa\n"));
 	engine_forget(&e);
 	cpu_fault(4, UVMP_ACCESS_READ);
 	expect("unmap cause=demand pages=0-7 to=1\n"
 	       "copy cause=demand pages=4 from=1 to=0 detail=1\n"
-	       "copy cause=prefetch pages=0-3 from=1 to=0 faulted=1 subtree=0-7\n"
-	       "copy cause=prefetch pages=5-7 from=1 to=0 faulted=1 subtree=0-7\n"
+	       "copy cause=prefetch pages=0-3,5-7 from=1 to=0 faulted=1 subtrees=0,8\n"
 	       "map cause=demand pages=0-7 from=0 to=0 right=rwa\n");
 	stop();
 }
@@ -657,7 +655,7 @@ static void trees(void **state)
 	expect("allocate cause=demand block=0x40000000 pages=0-99 to=1 detail=2097152\n"
 	       "unmap cause=demand block=0x40000000 pages=0-15 to=0\n"
 	       "copy cause=demand block=0x40000000 pages=0-3 from=0 to=1 detail=1\n"
-	       "copy cause=prefetch block=0x40000000 pages=4-15 from=0 to=1 faulted=1 subtree=0-15\n"
+	       "copy cause=prefetch block=0x40000000 pages=4-15 from=0 to=1 faulted=1 subtrees=0,16,100\n"
 	       "map cause=demand block=0x40000000 pages=0-15 from=1 to=1 right=rwa\n");
 	gpu_fault(1, 20, UVMP_ACCESS_READ);
 	assert_int_equal(page(31).resident, 2);
@@ -693,7 +691,7 @@ static void groupings(void **state)
 	for (size_t i = 0; i < 4; i++) {
 		start(policy[i], 1, UVMP_CPU);
 		gpu_fault(1, 2, UVMP_ACCESS_READ);
-		assert_int_equal(e.count[UVMP_ACTION_COPY], copies[i]);
+		assert_int_equal(e.transfers[UVMP_ACTION_COPY], copies[i]);
 		stop();
 	}
 }
@@ -732,7 +730,7 @@ static void follows(void **state)
 	engine_run(&e);
 	assert_true(engine_has(&e, "map cause=demand block=0x40000000 pages=511 from=1 to=1 right=rwa\n"
 	                           "unmap cause=demand block=0x40200000 pages=0-13 to=0\n"
-	                           "copy cause=demand block=0x40200000 pages=0 from=0 to=1 detail=1\n"));
+	                           "copy cause=demand block=0x40200000 pages=0-6 from=0 to=1 detail=7 cuts=1-6\n"));
 	assert_true(
 	        engine_has(&e, "copy cause=prefetch block=0x40200000 pages=7-13 from=0 to=1 faulted=7\n"));
 	stop();

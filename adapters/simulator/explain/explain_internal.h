@@ -20,7 +20,8 @@
 #define PAGE_BYTES_USUAL 4096u
 #define BIG_PAGE_BYTES	 65536u
 #define WINDOW_BYTES	 2097152u
-#define KEPT_MAX	 UVMP_SERVICE_PENDING_MAX /* a group has no more actions */
+#define KEPT_MAX	 2048u /* a group has at most two transfers per incoming page, and one per evicted page */
+#define SUBTREES_MAX	 2u    /* in which a transfer of prefetched pages begins and ends */
 
 /* What happened to pages, counted in pages. */
 struct tally {
@@ -50,9 +51,9 @@ struct block {
 	uint64_t step;
 };
 
-/* A copy that waits for the others of its step. */
+/* A transfer that waits for the others of its step. */
 struct kept {
-	struct uvmp_action action;
+	struct uvmp_action action; /* its `pages` are those of the transfer */
 	uvmp_mask pages;
 	uint64_t end_ns; /* the action completed then; 0: not known */
 };
@@ -67,7 +68,7 @@ struct node {
 struct subtree {
 	uint32_t own; /* big pages that arrived for their own fault; 0: the pages of subtrees, namely: */
 	uint32_t nodes;
-	struct node node[UVMP_ACTION_SUBTREES];
+	struct node node[SUBTREES_MAX];
 };
 
 struct explanation {
@@ -79,7 +80,7 @@ struct explanation {
 	uvmp_mask pinned;
 	bool has_told;
 	uint64_t space;	   /* of the first action told */
-	uint64_t step;	   /* copies of one group are a step; they are numbered from 1 */
+	uint64_t step;	   /* copies of one group are a step; steps are numbered from 1 */
 	struct kept *kept; /* [KEPT_MAX] */
 	size_t kept_count;
 

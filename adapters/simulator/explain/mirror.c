@@ -55,17 +55,20 @@ void explain_free_mirror(struct block *block)
 	}
 }
 
-/* The last `detail` pages of the run faulted. */
 static void add_faulted(struct block *block, const struct uvmp_action *action, uint64_t step)
 {
-	struct uvmp_region run = uvmp_mask_bounds(&action->pages);
+	struct uvmp_region transfer;
 
 	if (block->step != step)
 		uvmp_mask_zero(&block->faulted);
 	block->step = step;
-	if (action->faulted_pages < uvmp_region_pages(run))
-		run.first = run.end - action->faulted_pages;
-	uvmp_mask_region_set(&block->faulted, run);
+	for (transfer = uvmp_action_next_transfer(action, 0); transfer.end != 0;
+	     transfer = uvmp_action_next_transfer(action, transfer.end)) {
+		uint32_t faulted = uvmp_action_faulted(action, transfer);
+
+		uvmp_mask_region_set(&block->faulted,
+				     (struct uvmp_region){transfer.end - faulted, transfer.end});
+	}
 }
 
 /* COPY, POPULATE. A move removes all mappings first. A processor that still maps its own copy keeps it as a duplicate. */

@@ -61,7 +61,28 @@ static bool keep(struct explanation *explanation, const struct uvmp_action *acti
 		explanation->kept = malloc(KEPT_MAX * sizeof(*explanation->kept));
 	if (explanation->kept == NULL)
 		return false;
+	if (explanation->kept_count == KEPT_MAX)
+		explain_end_step(explanation);
 	explanation->kept[explanation->kept_count++] = (struct kept){*action, *pages, 0};
+	return true;
+}
+
+/* Keeps the transfers of a copy that hold pages of the story. */
+static bool keep_transfers(struct explanation *explanation, const struct uvmp_action *copy)
+{
+	struct uvmp_action part = *copy;
+	struct uvmp_region transfer;
+	uvmp_mask pages;
+
+	uvmp_mask_zero(&part.cuts);
+	for (transfer = uvmp_action_next_transfer(copy, 0); transfer.end != 0;
+	     transfer = uvmp_action_next_transfer(copy, transfer.end)) {
+		uvmp_mask_zero(&part.pages);
+		uvmp_mask_region_set(&part.pages, transfer);
+		part.faulted_pages = uvmp_action_faulted(copy, transfer);
+		if (find_pages(explanation->query, &part, &pages) && !keep(explanation, &part, &pages))
+			return false;
+	}
 	return true;
 }
 
@@ -72,14 +93,14 @@ bool explain_take_of_story(struct explanation *explanation, const struct uvmp_ac
 	bool is_copy = action->kind == UVMP_ACTION_COPY || action->kind == UVMP_ACTION_POPULATE;
 	uvmp_mask pages;
 
-	if (!is_copy || action->after == 0 || explanation->kept_count == KEPT_MAX)
+	if (!is_copy || action->after == 0)
 		explain_end_step(explanation);
 	if (is_near(explanation->query, action) && !explain_mirror(explanation, action))
 		return false;
+	if (is_copy)
+		return keep_transfers(explanation, action);
 	if (!find_pages(explanation->query, action, &pages))
 		return true;
-	if (is_copy)
-		return keep(explanation, action, &pages);
 	explain_tell_action(explanation, action, &pages, NULL, 0);
 	return true;
 }

@@ -89,18 +89,32 @@ static uint32_t count_faulted(const struct facts *facts, struct uvmp_region page
 	return count;
 }
 
+/* The subtrees of the first and the last page of a transfer; an empty region: none. A chosen subtree holds a page that
+ * faulted, or arrives in part. So a run of prefetched pages begins in one subtree and can end in the next one. */
+static void find_regions(const struct uvmp_action *action, struct uvmp_region region[SUBTREES_MAX])
+{
+	struct uvmp_region run = uvmp_mask_bounds(&action->pages);
+
+	region[0] = uvmp_prefetch_subtree(&action->subtrees, run.first);
+	region[1] = (struct uvmp_region){0, 0};
+	if (run.end > region[0].end)
+		region[1] = uvmp_prefetch_subtree(&action->subtrees, run.end - 1u);
+}
+
 bool explain_find_subtree(const struct explanation *explanation, const struct uvmp_action *action,
 			  const uvmp_mask *pages, struct subtree *subtree)
 {
-	struct uvmp_region bounds = uvmp_mask_bounds(pages), subtrees = action->subtree[0];
+	struct uvmp_region bounds = uvmp_mask_bounds(pages), regions[SUBTREES_MAX], subtrees;
 	struct facts facts;
 	bool is_full = true;
 
 	*subtree = (struct subtree){0};
+	find_regions(action, regions);
+	subtrees = regions[0];
 	if (uvmp_region_is_empty(subtrees) || !collect_facts(explanation, action, &facts))
 		return false;
-	for (uint32_t i = 0; i < UVMP_ACTION_SUBTREES; i++) {
-		struct uvmp_region region = action->subtree[i];
+	for (uint32_t i = 0; i < SUBTREES_MAX; i++) {
+		struct uvmp_region region = regions[i];
 		struct node node;
 
 		if (bounds.first >= region.end || bounds.end <= region.first)

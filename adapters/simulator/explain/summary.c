@@ -34,7 +34,7 @@ bool explain_count_action(struct explanation *explanation, const struct uvmp_act
 		explanation->cause[action->cause].zeroed += weight;
 	if (action->kind == UVMP_ACTION_COPY) {
 		count_bounces(block, action);
-		explanation->cause[action->cause].copies++;
+		explanation->cause[action->cause].copies += uvmp_action_transfers(action);
 		explanation->cause[action->cause].pages += weight;
 		explanation->cause[action->cause].bytes += (uint64_t)weight * page_bytes(action);
 	}

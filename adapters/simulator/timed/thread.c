@@ -226,10 +226,9 @@ static void note_end(struct thread *t, uint64_t end_ns)
 	t->copies_ns = later(t->copies_ns, end_ns);
 }
 
-static void copy(struct thread *t, const struct uvmp_action *a, struct sim_block *block)
+static void copy(struct thread *t, const struct uvmp_action *a, struct sim_block *block, uint32_t pages)
 {
 	struct system *system = t->system;
-	uint32_t pages = uvmp_mask_weight(&a->pages);
 	uint64_t bytes = (uint64_t)pages * system->model->page_bytes, start_ns, end_ns;
 	bool is_out = a->cause == UVMP_CAUSE_EVICTION;
 	enum model_direction direction = a->to == HOST_GPU ? MODEL_TO_GPU : MODEL_TO_CPU;
@@ -264,10 +263,9 @@ static void copy(struct thread *t, const struct uvmp_action *a, struct sim_block
 }
 
 /* The GPU writes zeros, beside the copies of the link. No page of the CPU has to be mapped for that. */
-static void populate(struct thread *t, const struct uvmp_action *a, struct sim_block *block)
+static void populate(struct thread *t, const struct uvmp_action *a, struct sim_block *block, uint32_t pages)
 {
 	struct system *system = t->system;
-	uint32_t pages = uvmp_mask_weight(&a->pages);
 	uint64_t bytes = (uint64_t)pages * system->model->page_bytes;
 	struct reclaim_times memory;
 
@@ -285,7 +283,7 @@ static void populate(struct thread *t, const struct uvmp_action *a, struct sim_b
 }
 
 /* The CPU's own page tables. */
-static void map_cpu(struct thread *t, const struct uvmp_action *a, struct sim_block *block)
+static void map_cpu(struct thread *t, const struct uvmp_action *a, const struct host_target *target)
 {
 	const struct model *model = t->system->model;
 	uint32_t pages = uvmp_mask_weight(&a->pages);
@@ -296,16 +294,16 @@ static void map_cpu(struct thread *t, const struct uvmp_action *a, struct sim_bl
 	else if (!t->is_fault_of_cpu)
 		thread_work(t, model->map_ns + (uint64_t)pages * model->map_page_ns,
 			    a->cause == UVMP_CAUSE_EVICTION ? &times->evict_ns : &times->map_ns);
-	host_set_rights(block, a);
+	host_set_rights(target, a);
 }
 
-static void map(struct thread *t, const struct uvmp_action *a, struct sim_block *block)
+static void map(struct thread *t, const struct uvmp_action *a, const struct host_target *target)
 {
 	const struct model *model = t->system->model;
 	struct sim_times *times = t->system->times;
 
 	if (a->to != HOST_GPU) {
-		map_cpu(t, a, block);
+		map_cpu(t, a, target);
 		return;
 	}
 	if (!t->is_fault_of_cpu)
@@ -313,7 +311,7 @@ static void map(struct thread *t, const struct uvmp_action *a, struct sim_block 
 			    a->cause == UVMP_CAUSE_EVICTION ? &times->evict_ns : &times->map_ns);
 	/* the thread waits until rights are removed; rights are granted after the data */
 	t->end_ns = a->kind == UVMP_ACTION_MAP ? later(t->now_ns, t->copies_ns) : t->now_ns;
-	gpu_map(t->system->gpu, t->end_ns, block, &a->pages, a->right,
+	gpu_map(t->system->gpu, t->end_ns, target->block, target->pages, a->right,
 		a->kind == UVMP_ACTION_MAP && a->from == UVMP_CPU);
 	if (t->batch_pages != 0)
 		t->last_ns = later(t->last_ns, t->now_ns);
@@ -342,7 +340,7 @@ static void wait_for(struct thread *t, const struct uvmp_action *a)
 	thread_wait(t, a->waits_for_copies ? t->copies_ns : t->replay_ns, &t->system->times->replay_ns);
 }
 
-void thread_perform(struct thread *t, const struct uvmp_action *a, struct sim_block *block)
+void thread_perform(struct thread *t, const struct uvmp_action *a, const struct host_target *target)
 {
 	switch ((enum uvmp_action_kind)a->kind) {
 	case UVMP_ACTION_BATCH:
@@ -351,19 +349,13 @@ void thread_perform(struct thread *t, const struct uvmp_action *a, struct sim_bl
 	case UVMP_ACTION_ALLOCATE:
 		allocate(t, a);
 		return;
-	case UVMP_ACTION_POPULATE:
-		populate(t, a, block);
-		return;
-	case UVMP_ACTION_COPY:
-		copy(t, a, block);
-		return;
 	case UVMP_ACTION_EVICT:
 		evict(t, a);
 		return;
 	case UVMP_ACTION_MAP:
 	case UVMP_ACTION_UNMAP:
 	case UVMP_ACTION_REVOKE:
-		map(t, a, block);
+		map(t, a, target);
 		return;
 	case UVMP_ACTION_FLUSH:
 		flush(t, a);
@@ -388,27 +380,89 @@ void thread_perform(struct thread *t, const struct uvmp_action *a, struct sim_bl
 	}
 }
 
+/* -- the loop -- */
+
+static bool is_copy(const struct uvmp_action *a)
+{
+	return a->kind == UVMP_ACTION_COPY || a->kind == UVMP_ACTION_POPULATE;
+}
+
+static void perform_transfer(struct thread *t, struct group_copy *c, struct uvmp_region transfer)
+{
+	const struct uvmp_action *a = c->action;
+	uint32_t pages = uvmp_region_pages(transfer);
+
+	host_transfer(&t->system->host, a, &c->target, transfer);
+	look_at(t, a);
+	t->end_ns = 0;
+	if (a->kind == UVMP_ACTION_COPY)
+		copy(t, a, c->target.block, pages);
+	else
+		populate(t, a, c->target.block, pages);
+	c->end_ns = later(c->end_ns, later(t->now_ns, t->end_ns));
+	c->transfers--;
+}
+
+/* Performs the transfers of the group, which is empty then. An action ends with its last transfer. The bottom half looks
+ * for faults before each transfer. */
+static bool perform_group(struct thread *t, struct group *group, bool is_bottom_half)
+{
+	struct group_order *order = &t->system->order;
+	struct host *host = &t->system->host;
+
+	group_put_in_order(group, host->params.run.policy->plan, order);
+	for (uint32_t i = 0; i < order->steps; i++) {
+		struct group_copy *c = &group->copy[order->step[i].copy];
+
+		if (is_bottom_half)
+			thread_report_faults(t);
+		perform_transfer(t, c, order->step[i].transfer);
+		if (c->transfers == 0 && !host_complete(host, c->action, c->end_ns))
+			return false;
+	}
+	group->copies = 0;
+	return true;
+}
+
+static bool perform_other(struct thread *t, const struct uvmp_action *a, const struct host_target *target)
+{
+	look_at(t, a);
+	t->end_ns = 0;
+	thread_perform(t, a, target);
+	return host_complete(&t->system->host, a, later(t->now_ns, t->end_ns));
+}
+
+/* Copies are kept until the engine has handed out all of their group. */
 bool thread_pump(struct thread *t, uint64_t ticket, enum uvmp_status *status)
 {
-	struct uvmp_action action;
-	struct sim_block *block;
+	struct group group = {.copies = 0};
+	const struct uvmp_action *action;
+	struct host_target target;
 
 	t->block = UINT64_MAX;
 	for (;;) {
 		if (ticket == 0)
 			thread_report_faults(t);
 		*status = host_next(&t->system->host, t->now_ns, &action);
-		if (*status != UVMP_OK)
+		if (*status != UVMP_OK && group.copies == 0)
 			return *status != UVMP_ERR_ARENA;
-		if (!host_perform(&t->system->host, &action, &block))
+		if (*status != UVMP_OK) {
+			if (!perform_group(t, &group, ticket == 0))
+				return false;
+			continue;
+		}
+		if (!host_perform(&t->system->host, action, &target))
 			return false;
-		look_at(t, &action);
-		t->end_ns = 0;
-		thread_perform(t, &action, block);
-		if (!host_complete(&t->system->host, &action, later(t->now_ns, t->end_ns)))
+		if (is_copy(action)) {
+			group_add(&group, action, &target);
+			if (group.copies == GROUP_COPIES_MAX && !perform_group(t, &group, ticket == 0))
+				return false;
+			continue;
+		}
+		if (!perform_other(t, action, &target))
 			return false;
-		if (action.kind == UVMP_ACTION_DONE && action.ticket == ticket) {
-			*status = (enum uvmp_status)action.status;
+		if (action->kind == UVMP_ACTION_DONE && action->ticket == ticket) {
+			*status = (enum uvmp_status)action->status;
 			end_batch(t);
 			return true;
 		}

@@ -9,6 +9,7 @@
 
 #include "../host.h"
 #include "gpu.h"
+#include "group.h"
 #include "link.h"
 #include "timed.h"
 #include "reclaim.h"
@@ -30,6 +31,7 @@ struct system {
 	uint64_t push_ns[SYSTEM_PUSHES], pushes; /* when the last copies end; all copies */
 	uint64_t zeroed_ns;			 /* the last pages that began as zeros have */
 	uint64_t in_buffer;			 /* faults that the engine has and has not fetched */
+	struct group_order order;		 /* of the copies in hand */
 };
 
 struct thread {
@@ -75,8 +77,8 @@ static inline void thread_wait(struct thread *t, uint64_t until_ns, uint64_t *su
 
 /* Lets the GPU run up to the thread's time and tells the engine of the faults that were written by then. */
 void thread_report_faults(struct thread *t);
-/* An action takes its time, and is seen by the GPU and the link; `block` is that of its address, NULL: none. */
-void thread_perform(struct thread *t, const struct uvmp_action *action, struct sim_block *block);
+/* An action, but no COPY or POPULATE, takes its time, and is seen by the GPU; `target`: what it is about. */
+void thread_perform(struct thread *t, const struct uvmp_action *action, const struct host_target *target);
 /* Performs the engine's actions up to the DONE of `ticket` (0: of the bottom half), whose status is *status; RETRY if the
  * engine has nothing to do: notifications end so. False: an error of the run; the host has it. */
 bool thread_pump(struct thread *t, uint64_t ticket, enum uvmp_status *status);
