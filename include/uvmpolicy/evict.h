@@ -108,10 +108,11 @@ struct uvmp_evict {
 UVMP_API size_t uvmp_evict_size(enum uvmp_evictor evictor, uint32_t units);
 /* UVMP_ERR_ARGUMENT: NULL or memory not aligned to 8. UVMP_ERR_RANGE: evictor or units. UVMP_ERR_UNSUPPORTED:
  * UVMP_EVICT_LRU (use pmm.h). UVMP_ERR_SPACE: bytes is too small. Only the head of the memory is written, at
- * most 136 bytes. The state of a unit is written when this unit or a later one is touched first. O(1). */
+ * most 520 bytes. The state of a unit is written when this unit or a later one is touched first. O(1). */
 UVMP_API enum uvmp_status uvmp_evict_init(struct uvmp_evict *evict, enum uvmp_evictor evictor, uint32_t units,
 					  void *memory, size_t bytes);
-/* Cheap test of the structure and of the head of its memory; false for NULL. */
+/* Cheap test of the structure and of the head of its memory; false for NULL. The functions below return
+ * UVMP_ERR_ARGUMENT if evict is NULL, has no state or names no order with a state; they trust the state. */
 UVMP_API bool uvmp_evict_is_valid(const struct uvmp_evict *evict);
 
 /* Reports that the unit was touched, or became resident: the unit may be evicted, and is the newest.
@@ -122,15 +123,16 @@ UVMP_API enum uvmp_status uvmp_evict_touch(struct uvmp_evict *evict, uint32_t un
  * + marks, of its tree in counter.h); later touches add to it. No effect on other orders. UVMP_ERR_ARGUMENT,
  * UVMP_ERR_RANGE (unit). O(log units). */
 UVMP_API enum uvmp_status uvmp_evict_weigh(struct uvmp_evict *evict, uint32_t unit, uint64_t frequency);
-/* LFU_2M: sets whether the unit, listed or not, is spared while other units may be evicted ([uvmsmart:
- * incomplete-tree-stays] spares incomplete units). The setting lasts until the unit is forgotten. No effect
- * on other orders. UVMP_ERR_ARGUMENT, UVMP_ERR_RANGE (unit). O(log units). */
+/* SL_64K, TBN, LFU_2M: sets whether the unit, listed or not, is spared while other units may be evicted
+ * ([uvmsmart: evictable, incomplete-tree-stays] spare incomplete units). The setting lasts until the unit is
+ * forgotten. No effect on other orders. UVMP_ERR_ARGUMENT, UVMP_ERR_RANGE (unit). LFU_2M: O(log units). SL_64K
+ * and TBN: O(1), and O(log trees) if all units of the tree are spared now, or no longer. */
 UVMP_API enum uvmp_status uvmp_evict_spare(struct uvmp_evict *evict, uint32_t unit, bool is_spared);
 /* May the unit be evicted? False also outside 0..units-1, and for a state that is not valid. O(1). */
 UVMP_API bool uvmp_evict_contains(const struct uvmp_evict *evict, uint32_t unit);
 /* Reports that the unit was evicted, or is pinned: it may not be evicted. Success even if the unit was not
- * listed. To unpin a unit, touch it. UVMP_ERR_ARGUMENT, UVMP_ERR_RANGE (unit). O(1); LFU_2M: O(log units);
- * SL_64K and TBN, the newest unit of a tree: O(trees whose newest touch lies between). */
+ * listed. To unpin a unit, touch it. UVMP_ERR_ARGUMENT, UVMP_ERR_RANGE (unit). O(1); SL_64K and TBN, the newest
+ * unit of a tree: O(log trees). */
 UVMP_API enum uvmp_status uvmp_evict_remove(struct uvmp_evict *evict, uint32_t unit);
 /* Removes the unit and clears its history, because its number will name other memory. Errors and cost as
  * uvmp_evict_remove. */
@@ -141,14 +143,17 @@ UVMP_API enum uvmp_status uvmp_evict_batch(struct uvmp_evict *evict);
  * had no touch since their arrival. UVMP_ERR_ARGUMENT, UVMP_ERR_RANGE (unit, numbers). O(1). */
 UVMP_API enum uvmp_status uvmp_evict_left(struct uvmp_evict *evict, uint32_t unit, uint32_t pages,
 					  uint32_t untouched);
-/* Chooses a victim; the caller removes it at its eviction. `random` is the generator's state, which RANDOM_4K
- * advances by one draw; for other orders it may be NULL.
- * UVMP_ERR_NO_MEMORY: nothing may be evicted (no draw is made). UVMP_ERR_ARGUMENT. O(1), CLOCK_2M amortised;
- * with a reserve O(count). */
+/* Chooses a victim; the caller removes it at its eviction. The reserve passes over the first units of the order,
+ * spared or not. If every unit behind is spared, the first of those is the victim. `random` is the generator's
+ * state, which RANDOM_4K advances by one draw; for other orders it may be NULL.
+ * UVMP_ERR_NO_MEMORY: nothing may be evicted (no draw is made). UVMP_ERR_ARGUMENT. O(1), CLOCK_2M amortised.
+ * With a reserve also O(units that have come or left since the last call), CLOCK_2M amortised with the units
+ * of the other class between them. */
 UVMP_API enum uvmp_status uvmp_evict_victim(struct uvmp_evict *evict, uint64_t *random, uint32_t *unit);
-/* Replaces a victim that cannot be evicted by the next unit of the order; RANDOM_4K draws again.
+/* Replaces a victim that cannot be evicted by the next unit of the order, and the last unit that is not spared by
+ * the first spared one; RANDOM_4K draws again.
  * UVMP_ERR_NO_MEMORY: `unit` is the last, or may not be evicted itself. Otherwise as uvmp_evict_victim. O(1);
- * LFU_2M: O(units that precede it); CLOCK_2M: O(count). */
+ * CLOCK_2M: O(count); SL_64K and TBN, a spared unit: O(trees without spared units before it). */
 UVMP_API enum uvmp_status uvmp_evict_next(const struct uvmp_evict *evict, uint64_t *random, uint32_t *unit);
 /* Trait has_tree: the basic blocks of `tree` to evict with a victim that the caller has removed from the tree
  * (uvmp_evict_tbn_closure). 0 for every other order and for arguments that are not valid. O(blocks). */

@@ -522,8 +522,8 @@ UVMP_API uint32_t uvmp_action_faulted(const struct uvmp_action *action, struct u
  * a range needs no arena, unless a block is being serviced.
  *
  * O(pages of a block) per call. A request may also skip ranges or blocks without work. The choice of a victim
- * takes O(units of the GPU) if evict=sl64k or tbne skips basic blocks, and with a reserve. evict=lfu2m with
- * quirks and a reserve takes up to O(blocks) for each skipped block. */
+ * takes O(log units) for evict=sl64k, tbne and lfu2m, and O(1) amortised for the other orders, with and
+ * without a reserve; and O(pages of a block) if units of the block that is serviced precede the victim. */
 UVMP_API enum uvmp_status uvmp_service_next(struct uvmp_service *service, uint64_t now_ns,
 					    const struct uvmp_action **action);
 

@@ -59,10 +59,10 @@ uint64_t uvmpi_chunks_owned(const struct uvmp_service *s, uint32_t gpu);
 
 /* -- memory_units.c -- */
 
-/* Does the order itself put a unit that is not complete behind all others? */
+/* Does a unit that is not complete leave after all complete units? */
 static inline bool uvmpi_units_are_spared(const struct uvmp_service *s)
 {
-	return s->order->counts_uses && s->policy.quirks && s->policy.reserve == 0;
+	return s->order->spares_incomplete && s->policy.quirks;
 }
 static inline bool uvmpi_units_have_room(const struct gpu *g, uint32_t pages)
 {

@@ -5,6 +5,7 @@
  * the unit is resident. The caller evicts units one by one until the arriving pages fit.
  */
 #include "../base/bits_internal.h"
+#include "../evict/evict_internal.h"
 #include "cyclic_internal.h"
 #include "frames_internal.h"
 #include "memory_backend_internal.h"
@@ -184,7 +185,7 @@ static void weigh(const struct uvmp_service *s, struct gpu *g, const struct bloc
 	blocks = UVMP_TREE_BLOCKS_MAX / g->block_units; /* of 64 KiB, with every page size */
 	first = page / g->unit_pages * blocks;
 	blocks = minimum(blocks, c->tree.blocks);
-	(void)uvmp_evict_weigh(&g->order, unit_of(g, p, page),
+	uvmpi_evict_weigh(&g->order, unit_of(g, p, page),
 			       (uint64_t)uvmp_counter_tree_word(&c->tree, first, blocks) * 4u +
 				       uvmp_counter_tree_marks(&c->tree, first, blocks));
 }
@@ -206,7 +207,7 @@ void uvmpi_memory_level(struct uvmp_service *s, uint32_t gpu, handle block)
 	if (!s->order->counts_uses || p == NULL || !p->has_memory)
 		return;
 	for (uint32_t page = 0; page < pages_of_block(g); page += g->unit_pages)
-		(void)uvmp_evict_weigh(&g->order, unit_of(g, p, page), 0);
+		uvmpi_evict_weigh(&g->order, unit_of(g, p, page), 0);
 }
 
 /* A pinned unit stays out of the order. If the order counts uses, it counts those of pinned units too. */
@@ -217,14 +218,14 @@ static void touch_unit(struct uvmp_service *s, struct gpu *g, const struct block
 
 	if (is_pinned && !s->order->counts_uses)
 		return;
-	(void)uvmp_evict_touch(&g->order, unit_of(g, p, page));
+	uvmpi_evict_touch(&g->order, unit_of(g, p, page));
 	if (is_pinned)
-		(void)uvmp_evict_remove(&g->order, unit_of(g, p, page));
+		uvmpi_evict_remove(&g->order, unit_of(g, p, page));
 	weigh(s, g, b, p, page);
 }
 
-/* [uvmsmart: incomplete-tree-stays]: a unit with a page missing has few uses because it is still arriving, and would
- * leave as soon as it has arrived. With a reserve the order does not spare such units; victim_units.c refuses them. */
+/* [uvmsmart: evictable, incomplete-tree-stays]: a unit with a page missing leaves after all complete units; of lfu2m, it has
+ * few uses because it is still arriving, and would leave as soon as it has arrived. The order keeps such units apart. */
 static void spare_unit(const struct uvmp_service *s, struct gpu *g, const struct block *b,
 		       const struct residency *p, const uvmp_mask *resident, uint32_t page)
 {
@@ -233,7 +234,7 @@ static void spare_unit(const struct uvmp_service *s, struct gpu *g, const struct
 	if (!uvmpi_units_are_spared(s))
 		return;
 	region.end = minimum(region.end, b->pages);
-	(void)uvmp_evict_spare(&g->order, unit_of(g, p, page), !uvmp_mask_region_all(resident, region));
+	uvmpi_evict_spare(&g->order, unit_of(g, p, page), !uvmpi_mask_region_all(resident, region));
 }
 
 static void touch_pages(struct uvmp_service *s, struct gpu *g, const struct block *b,
@@ -245,14 +246,14 @@ static void touch_pages(struct uvmp_service *s, struct gpu *g, const struct bloc
 	uvmp_mask_or(&resident, &p->resident, pages);
 	recount(g, p, &resident);
 	if (g->block_units == 1u && !uvmp_mask_is_empty(&resident)) { /* even if no page moved */
-		spare_unit(s, g, b, p, &resident, 0);
 		touch_unit(s, g, b, p, 0);
+		spare_unit(s, g, b, p, &resident, 0);
 		return;
 	}
 	for (uint32_t page = uvmp_mask_next_set(pages, 0); page < UVMP_MASK_BITS;
 	     page = uvmp_mask_next_set(pages, around(g, page).end)) {
-		spare_unit(s, g, b, p, &resident, page);
 		touch_unit(s, g, b, p, page);
+		spare_unit(s, g, b, p, &resident, page);
 	}
 }
 
@@ -265,7 +266,7 @@ static void list_units(struct uvmp_service *s, uint32_t gpu, uint32_t number, bo
 
 	for (uint32_t page = 0; page < pages_of_block(g); page += g->unit_pages) {
 		if (!is_listed)
-			(void)uvmp_evict_remove(&g->order, unit_of(g, p, page));
+			uvmpi_evict_remove(&g->order, unit_of(g, p, page));
 		else if (uvmp_mask_region_any(&p->resident, around(g, page)))
 			touch_unit(s, g, b, p, page);
 	}
@@ -329,10 +330,11 @@ static void remove_pages(const struct uvmp_service *s, struct gpu *g, const stru
 	recount(g, p, &rest);
 	for (uint32_t page = uvmp_mask_next_set(pages, 0); page < UVMP_MASK_BITS;
 	     page = uvmp_mask_next_set(pages, around(g, page).end)) {
-		spare_unit(s, g, b, p, &rest, page);
-		if (uvmp_mask_region_any(&rest, around(g, page)))
+		if (uvmp_mask_region_any(&rest, around(g, page))) {
+			spare_unit(s, g, b, p, &rest, page);
 			continue;
-		(void)uvmp_evict_remove(&g->order, unit_of(g, p, page));
+		}
+		uvmpi_evict_remove(&g->order, unit_of(g, p, page));
 		if (!keeps_frames)
 			uvmpi_frames_release(&g->frames, unit_of(g, p, page));
 	}
@@ -354,7 +356,7 @@ void uvmpi_units_free(struct uvmp_service *s, uint32_t gpu, handle block, struct
 	remove_pages(s, g, block_at(s, block), p, &all, true);
 	uvmpi_frames_free(s, gpu, block, p->memory * g->block_units);
 	for (uint32_t page = 0; page < pages_of_block(g); page += g->unit_pages)
-		(void)uvmp_evict_forget(&g->order, unit_of(g, p, page));
+		uvmpi_evict_forget(&g->order, unit_of(g, p, page));
 	uvmpi_cyclic_forget(g, p->memory);
 	g->unit_block[p->memory] = g->free_number;
 	g->free_number = p->memory;
@@ -384,7 +386,7 @@ static bool check_listed(const struct gpu *g, const struct residency *p)
 		struct uvmp_region region = {i * g->unit_pages, (i + 1u) * g->unit_pages};
 		bool is_due = !is_pinned && uvmp_mask_region_any(&p->resident, region);
 
-		if (uvmp_evict_contains(&g->order, p->memory * g->block_units + i) != is_due)
+		if (uvmpi_evict_contains(&g->order, p->memory * g->block_units + i) != is_due)
 			return false;
 	}
 	return true;

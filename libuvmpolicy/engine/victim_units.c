@@ -4,6 +4,7 @@
  * it, to balance the tree; each run of basic blocks is one pass of the eviction. If a tree prefetcher keeps a tree, TBNe
  * uses that tree. Without such a prefetcher, and without quirks, TBNe builds the tree from the resident and arriving pages.
  */
+#include "../evict/evict_internal.h"
 #include "block_service_internal.h"
 #include "space_internal.h"
 #include "victim_internal.h"
@@ -30,16 +31,6 @@ static bool is_arriving(const struct eviction *e, handle block, uint32_t gpu, st
 	return block == uvmpi_victim_serviced(e) && uvmp_mask_region_any(&e->job->arrive[gpu], region);
 }
 
-/* Are all pages resident that the block has in this unit? */
-static bool is_complete(const struct uvmp_service *s, handle block, uint32_t gpu, struct uvmp_region region)
-{
-	const struct block *b = block_at(s, block);
-
-	if (region.end > b->pages)
-		region.end = b->pages;
-	return uvmp_mask_region_all(&uvmpi_residency_find(s, b, gpu)->resident, region);
-}
-
 /* Does the order evict 2 MiB at once? */
 static bool is_large(const struct eviction *e, const struct gpu *g)
 {
@@ -48,13 +39,10 @@ static bool is_large(const struct eviction *e, const struct gpu *g)
 
 /* May the unit stay although the order names it?
  *
- * A large page does not make room for itself, and a smaller unit does not make room for pages that arrive in it. With
- * quirks, a basic block with a page missing is spared if another unit can leave [uvmsmart: evictable]. The same holds for
- * a unit of evict=lfu2m [uvmsmart: incomplete-tree-stays]: the order itself spares it (spare_unit in memory_units.c),
- * unless there is a reserve. A job that follows another one does not evict the pages of that one. Ahead, the copies of
- * the arriving pages are decided, so that these pages stay. */
-static bool is_refused(const struct uvmp_service *s, const struct eviction *e, uint32_t gpu, uint32_t unit,
-		       bool is_strict)
+ * A large page does not make room for itself, and a smaller unit does not make room for pages that arrive in it. A job that
+ * follows another one does not evict the pages of that one. Ahead, the copies of the arriving pages are decided, so that these
+ * pages stay. All such units are of at most two blocks. */
+static bool is_refused(const struct uvmp_service *s, const struct eviction *e, uint32_t gpu, uint32_t unit)
 {
 	const struct gpu *g = &s->gpu[gpu];
 	handle block = block_of_unit(g, unit);
@@ -63,11 +51,7 @@ static bool is_refused(const struct uvmp_service *s, const struct eviction *e, u
 		return true;
 	if (g->block_units == UVMP_MASK_BITS)
 		return e->is_ahead && is_arriving(e, block, gpu, pages_of_unit(g, unit));
-	if (is_large(e, g))
-		return block == uvmpi_victim_serviced(e) || (is_strict && g->block_units == 1u &&
-						      !is_complete(s, block, gpu, pages_of_unit(g, unit)));
-	return is_arriving(e, block, gpu, pages_of_unit(g, unit)) ||
-	       (is_strict && !is_complete(s, block, gpu, pages_of_unit(g, unit)));
+	return is_large(e, g) ? block == uvmpi_victim_serviced(e) : is_arriving(e, block, gpu, pages_of_unit(g, unit));
 }
 
 /* -- TBNe: units evicted with the first victim -- */
@@ -124,36 +108,44 @@ static void add_closure(struct uvmp_service *s, struct eviction *e, uint32_t gpu
 
 /* -- the victim -- */
 
-/* The first unit of the order that is not refused. Random draws are repeated a few times. */
-static bool find_unit(struct uvmp_service *s, struct eviction *e, uint32_t gpu, bool is_strict)
+/* The first unit of the walk that is not refused. Random draws are repeated a few times. */
+static bool find_unit(struct uvmp_service *s, struct eviction *e, uint32_t gpu, enum evict_walk walk)
 {
 	struct gpu *g = &s->gpu[gpu];
 	uint32_t most = s->order->has_reserve ? g->order.count : DRAWS_MOST;
-	enum uvmp_status status = uvmp_evict_victim(&g->order, &s->random, &e->root);
+	enum uvmp_status status = uvmpi_evict_first(&g->order, &s->random, walk, &e->root);
 
-	for (uint32_t tried = 1; status == UVMP_OK && is_refused(s, e, gpu, e->root, is_strict); tried++)
-		status = tried < most ? uvmp_evict_next(&g->order, &s->random, &e->root) : UVMP_ERR_NO_MEMORY;
+	for (uint32_t tried = 1; status == UVMP_OK && is_refused(s, e, gpu, e->root); tried++)
+		status = tried < most ? uvmpi_evict_next(&g->order, &s->random, walk, &e->root) : UVMP_ERR_NO_MEMORY;
 	return status == UVMP_OK;
 }
 
-/* If every unit is protected, the protection is ignored: the original would wait without end. Pins end last. */
-bool uvmpi_victim_choose_unit(struct uvmp_service *s, struct eviction *e, uint32_t gpu)
+/* With quirks, a unit with a page missing is spared if another unit can leave [uvmsmart: evictable, incomplete-tree-stays];
+ * its order keeps such units apart (spare_unit in memory_units.c). A basic block is not spared where whole large pages leave.
+ * If every unit is protected, the protection is ignored: the original would wait without end. Pins end last. */
+static bool find_victim(struct uvmp_service *s, struct eviction *e, uint32_t gpu)
 {
 	struct gpu *g = &s->gpu[gpu];
-	bool is_strict = s->policy.quirks && s->order->spares_incomplete && !uvmpi_units_are_spared(s);
-	bool found;
+	bool is_strict = uvmpi_units_are_spared(s), spares = is_strict && (g->block_units == 1u || !e->is_whole);
+	bool found = find_unit(s, e, gpu, spares ? EVICT_UNSPARED : EVICT_ANY);
 
-	uvmpi_runtime_judge(s);
-	e->is_whole = uvmpi_runtime_evicts_whole(s);
-	found = find_unit(s, e, gpu, is_strict);
 	if (!found && (is_strict || s->policy.reserve != 0)) {
 		g->order.reserve_percent = 0;
-		found = find_unit(s, e, gpu, false);
+		found = find_unit(s, e, gpu, EVICT_ANY);
 		g->order.reserve_percent = s->policy.reserve;
 	}
 	while (!found && uvmpi_memory_unpin_oldest(s, gpu))
-		found = find_unit(s, e, gpu, false);
-	if (!found)
+		found = find_unit(s, e, gpu, s->policy.reserve == 0 ? EVICT_SPARED_LAST : EVICT_ANY);
+	return found;
+}
+
+bool uvmpi_victim_choose_unit(struct uvmp_service *s, struct eviction *e, uint32_t gpu)
+{
+	struct gpu *g = &s->gpu[gpu];
+
+	uvmpi_runtime_judge(s);
+	e->is_whole = uvmpi_runtime_evicts_whole(s);
+	if (!find_victim(s, e, gpu))
 		return false;
 	uvmp_mask_zero(&e->rest);
 	uvmp_mask_region_set(&e->rest, pages_of_unit(g, e->root));

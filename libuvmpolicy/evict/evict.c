@@ -5,14 +5,22 @@
 #include "evict_internal.h"
 
 #define ENTRY(CONSTANT, name) [UVMP_EVICT_##CONSTANT] = &uvmpi_order_##name,
-static const struct eviction_order *const table[UVMP_EVICT_COUNT] = {UVMP_EVICT_ORDERS(ENTRY)};
+const struct eviction_order *const uvmpi_orders[UVMP_EVICT_COUNT] = {UVMP_EVICT_ORDERS(ENTRY)};
+
+_Static_assert(UVMP_EVICT_LRU == 0, "the order without a state is the first");
+
+/* The check of every call: has uvmp_evict_init written the structure? uvmp_evict_is_valid also looks at the state. */
+static inline bool is_made(const struct uvmp_evict *evict)
+{
+	return evict != NULL && evict->state != NULL && (uint32_t)evict->evictor - 1u < UVMP_EVICT_COUNT - 1u;
+}
 
 /* The largest number of units whose state size_t can count; UVMP_UNITS_MAX if addresses have 64 bits. */
 enum { UNITS_FIT = (size_t)-1 / 48u < UVMP_UNITS_MAX ? (size_t)-1 / 48u : UVMP_UNITS_MAX };
 
 static const struct eviction_order *order_of(enum uvmp_evictor evictor)
 {
-	return (uint32_t)evictor < UVMP_EVICT_COUNT ? table[evictor] : NULL;
+	return (uint32_t)evictor < UVMP_EVICT_COUNT ? uvmpi_orders[evictor] : NULL;
 }
 
 const char *uvmp_evict_name(enum uvmp_evictor evictor)
@@ -68,15 +76,12 @@ enum uvmp_status uvmp_evict_init(struct uvmp_evict *evict, enum uvmp_evictor evi
 
 bool uvmp_evict_is_valid(const struct uvmp_evict *evict)
 {
-	if (evict == NULL || evict->state == NULL || (uint32_t)evict->evictor >= UVMP_EVICT_COUNT ||
-	    table[evict->evictor]->is_valid == NULL || evict->reserve_percent > UVMP_EVICT_RESERVE_MAX)
-		return false;
-	return table[evict->evictor]->is_valid(evict);
+	return is_made(evict) && evict->reserve_percent <= UVMP_EVICT_RESERVE_MAX && evict_order(evict)->is_valid(evict);
 }
 
-static enum uvmp_status check_unit(const struct uvmp_evict *evict, uint32_t unit)
+static inline enum uvmp_status check_unit(const struct uvmp_evict *evict, uint32_t unit)
 {
-	if (!uvmp_evict_is_valid(evict))
+	if (!is_made(evict))
 		return UVMP_ERR_ARGUMENT;
 	return unit < evict->units ? UVMP_OK : UVMP_ERR_RANGE;
 }
@@ -86,7 +91,7 @@ enum uvmp_status uvmp_evict_touch(struct uvmp_evict *evict, uint32_t unit)
 	enum uvmp_status status = check_unit(evict, unit);
 
 	if (status == UVMP_OK)
-		table[evict->evictor]->touch(evict, unit);
+		uvmpi_evict_touch(evict, unit);
 	return status;
 }
 
@@ -94,8 +99,8 @@ enum uvmp_status uvmp_evict_weigh(struct uvmp_evict *evict, uint32_t unit, uint6
 {
 	enum uvmp_status status = check_unit(evict, unit);
 
-	if (status == UVMP_OK && table[evict->evictor]->weigh != NULL)
-		table[evict->evictor]->weigh(evict, unit, frequency);
+	if (status == UVMP_OK)
+		uvmpi_evict_weigh(evict, unit, frequency);
 	return status;
 }
 
@@ -103,14 +108,14 @@ enum uvmp_status uvmp_evict_spare(struct uvmp_evict *evict, uint32_t unit, bool 
 {
 	enum uvmp_status status = check_unit(evict, unit);
 
-	if (status == UVMP_OK && table[evict->evictor]->spare != NULL)
-		table[evict->evictor]->spare(evict, unit, is_spared);
+	if (status == UVMP_OK)
+		uvmpi_evict_spare(evict, unit, is_spared);
 	return status;
 }
 
 bool uvmp_evict_contains(const struct uvmp_evict *evict, uint32_t unit)
 {
-	return check_unit(evict, unit) == UVMP_OK && table[evict->evictor]->contains(evict, unit);
+	return check_unit(evict, unit) == UVMP_OK && uvmpi_evict_contains(evict, unit);
 }
 
 enum uvmp_status uvmp_evict_remove(struct uvmp_evict *evict, uint32_t unit)
@@ -118,7 +123,7 @@ enum uvmp_status uvmp_evict_remove(struct uvmp_evict *evict, uint32_t unit)
 	enum uvmp_status status = check_unit(evict, unit);
 
 	if (status == UVMP_OK)
-		table[evict->evictor]->remove(evict, unit);
+		uvmpi_evict_remove(evict, unit);
 	return status;
 }
 
@@ -126,45 +131,44 @@ enum uvmp_status uvmp_evict_forget(struct uvmp_evict *evict, uint32_t unit)
 {
 	enum uvmp_status status = check_unit(evict, unit);
 
-	if (status != UVMP_OK)
-		return status;
-	if (table[evict->evictor]->forget != NULL)
-		table[evict->evictor]->forget(evict, unit);
-	else
-		table[evict->evictor]->remove(evict, unit);
-	return UVMP_OK;
+	if (status == UVMP_OK)
+		uvmpi_evict_forget(evict, unit);
+	return status;
 }
 
-/* Units at the cold end that are passed over: fewer than there are. */
-static uint32_t reserved(const struct uvmp_evict *evict)
+enum uvmp_status uvmpi_evict_first(struct uvmp_evict *evict, uint64_t *random, enum evict_walk walk, uint32_t *unit)
 {
-	return percent_as_float(evict->count, evict->reserve_percent);
+	uint32_t rank = 0;
+
+	if (evict->count == 0)
+		return UVMP_ERR_NO_MEMORY;
+	if (evict->reserve_percent != 0) /* fewer than there are */
+		rank = percent_as_float(evict->count, evict->reserve_percent);
+	return evict_order(evict)->victim(evict, random, rank, walk, unit);
 }
 
 enum uvmp_status uvmp_evict_victim(struct uvmp_evict *evict, uint64_t *random, uint32_t *unit)
 {
-	if (!uvmp_evict_is_valid(evict) || unit == NULL)
+	if (!is_made(evict) || evict->reserve_percent > UVMP_EVICT_RESERVE_MAX || unit == NULL)
 		return UVMP_ERR_ARGUMENT;
-	if (evict->count == 0)
-		return UVMP_ERR_NO_MEMORY;
-	return table[evict->evictor]->victim(evict, random, reserved(evict), unit);
+	return uvmpi_evict_first(evict, random, EVICT_SPARED_LAST, unit);
 }
 
 enum uvmp_status uvmp_evict_next(const struct uvmp_evict *evict, uint64_t *random, uint32_t *unit)
 {
-	if (!uvmp_evict_is_valid(evict) || unit == NULL)
+	if (!is_made(evict) || unit == NULL)
 		return UVMP_ERR_ARGUMENT;
 	if (evict->count == 0)
 		return UVMP_ERR_NO_MEMORY;
-	return table[evict->evictor]->next(evict, random, unit);
+	return uvmpi_evict_next(evict, random, EVICT_SPARED_LAST, unit);
 }
 
 enum uvmp_status uvmp_evict_batch(struct uvmp_evict *evict)
 {
-	if (!uvmp_evict_is_valid(evict))
+	if (!is_made(evict))
 		return UVMP_ERR_ARGUMENT;
-	if (table[evict->evictor]->batch != NULL)
-		table[evict->evictor]->batch(evict);
+	if (uvmpi_orders[evict->evictor]->batch != NULL)
+		uvmpi_orders[evict->evictor]->batch(evict);
 	return UVMP_OK;
 }
 
@@ -176,14 +180,14 @@ enum uvmp_status uvmp_evict_left(struct uvmp_evict *evict, uint32_t unit, uint32
 		return status;
 	if (untouched > pages || pages > UVMP_EVICT_PAGES_MAX)
 		return UVMP_ERR_RANGE;
-	if (table[evict->evictor]->left != NULL)
-		table[evict->evictor]->left(evict, unit, pages, untouched);
+	if (uvmpi_orders[evict->evictor]->left != NULL)
+		uvmpi_orders[evict->evictor]->left(evict, unit, pages, untouched);
 	return UVMP_OK;
 }
 
 uint32_t uvmp_evict_closure(const struct uvmp_evict *evict, struct uvmp_tree *tree, uint32_t evictable)
 {
-	if (!uvmp_evict_is_valid(evict) || table[evict->evictor]->closure == NULL)
+	if (!is_made(evict) || uvmpi_orders[evict->evictor]->closure == NULL)
 		return 0;
-	return table[evict->evictor]->closure(tree, evictable);
+	return uvmpi_orders[evict->evictor]->closure(tree, evictable);
 }

@@ -1,186 +1,270 @@
 /* Recency in groups ([uvmsmart: eviction-list], order of SL and TBNe), without sorting.
  *
- * Each group has a list of its units, in the order of their last touches. Groups with units form a recency
- * list of groups. A touch makes the unit the newest of its group and the group the newest of all: the touch
- * appends to two lists. When a group loses its newest unit, the group becomes as old as its next newest unit,
- * and moves towards the head past the groups that were touched since, by the stamps of the units. */
+ * Each group has a ring of its units, in the order of their last touches. Groups with units form a sequence in the order of
+ * their newest units. A touch makes the unit the newest of its group and the group the newest of all. When a group loses its
+ * newest unit, the group becomes as old as its next newest unit, and finds its place in the sequence by that unit's stamp. */
+#include "../base/bits_internal.h"
 #include "grouped_internal.h"
 
-static uint32_t groups_of(uint32_t units, uint32_t group_units)
+static uint32_t groups_of(uint32_t units)
 {
-	return (units - 1u) / group_units + 1u;
+	return (units - 1u) / UVMP_EVICT_GROUP_UNITS + 1u;
 }
-
-void uvmpi_grouped_init(struct grouped *list, uint32_t units, uint32_t group_units, void *memory)
-{
-	uint32_t groups = groups_of(units, group_units);
-
-	*list = (struct grouped){.link = memory, .units = units, .group_units = group_units};
-	list->ends = (void *)(list->link + units);
-	uvmpi_recency_init(&list->order, (void *)(list->ends + groups), groups);
-}
-
-bool uvmpi_grouped_is_valid(const struct grouped *list)
-{
-	return list->link != NULL && list->ends != NULL && list->group_units != 0 && list->units != 0 &&
-	       uvmpi_recency_is_valid(&list->order) &&
-	       list->order.units == groups_of(list->units, list->group_units) && list->begun <= list->units &&
-	       list->count <= list->begun && list->count >= list->order.count;
-}
-
-/* Takes a listed unit out of its group's list. */
-static void unlink_unit(struct grouped *list, struct grouped_ends *ends, uint32_t unit)
-{
-	struct grouped_link *link = &list->link[unit];
-
-	if (link->prev == UVMP_UNIT_NONE)
-		ends->head = link->next;
-	else
-		list->link[link->prev].next = link->next;
-	if (link->next == UVMP_UNIT_NONE)
-		ends->tail = link->prev;
-	else
-		list->link[link->next].prev = link->prev;
-	link->prev = link->next = unit;
-	list->count--;
-}
-
-/* Writes the links up to the unit's that were never used. */
-static void begin(struct grouped *list, uint32_t unit)
-{
-	for (; list->begun <= unit; list->begun++) {
-		list->link[list->begun] = (struct grouped_link){0, list->begun, list->begun};
-		if (list->begun % list->group_units == 0)
-			list->ends[list->begun / list->group_units] =
-				(struct grouped_ends){UVMP_UNIT_NONE, UVMP_UNIT_NONE};
-	}
-}
-
-void uvmpi_grouped_touch(struct grouped *list, uint32_t unit)
-{
-	struct grouped_ends *ends;
-
-	begin(list, unit);
-	ends = &list->ends[unit / list->group_units];
-	if (list->link[unit].next != unit)
-		unlink_unit(list, ends, unit);
-	list->link[unit] = (struct grouped_link){++list->clock, ends->tail, UVMP_UNIT_NONE};
-	if (ends->tail == UVMP_UNIT_NONE)
-		ends->head = unit;
-	else
-		list->link[ends->tail].next = unit;
-	ends->tail = unit;
-	list->count++;
-	uvmpi_recency_touch(&list->order, unit / list->group_units);
-}
-
-static uint64_t newest(const struct grouped *list, uint32_t group)
-{
-	return list->link[list->ends[group].tail].stamp;
-}
-
-/* The group has become older: it goes behind the first group towards the head that is older still. */
-static void settle(struct grouped *list, uint32_t group)
-{
-	struct recency *order = &list->order;
-	uint32_t before = order->link[group].prev, behind = group;
-
-	while (before != UVMP_UNIT_NONE && newest(list, before) > newest(list, group)) {
-		behind = before;
-		before = order->link[before].prev;
-	}
-	if (behind == group)
-		return;
-	uvmpi_recency_take_off(order, group);
-	order->link[group] = (struct recency_link){before, behind};
-	order->link[behind].prev = group;
-	if (before == UVMP_UNIT_NONE)
-		order->head = group;
-	else
-		order->link[before].next = group;
-	order->count++;
-}
-
-void uvmpi_grouped_take_off(struct grouped *list, uint32_t unit)
-{
-	uint32_t group = unit / list->group_units;
-	bool was_newest = list->ends[group].tail == unit;
-
-	unlink_unit(list, &list->ends[group], unit);
-	if (list->ends[group].tail == UVMP_UNIT_NONE)
-		uvmpi_recency_take_off(&list->order, group);
-	else if (was_newest)
-		settle(list, group);
-}
-
-uint32_t uvmpi_grouped_next(const struct grouped *list, uint32_t unit)
-{
-	uint32_t next, group;
-
-	if (!uvmpi_grouped_contains(list, unit))
-		return UVMP_UNIT_NONE;
-	next = list->link[unit].next;
-	if (next != UVMP_UNIT_NONE)
-		return next;
-	group = uvmpi_recency_next(&list->order, unit / list->group_units);
-	return group != UVMP_UNIT_NONE ? list->ends[group].head : UVMP_UNIT_NONE;
-}
-
-uint32_t uvmpi_grouped_oldest(const struct grouped *list)
-{
-	return list->count != 0 ? list->ends[list->order.head].head : UVMP_UNIT_NONE;
-}
-
-/* -- orders in groups -- */
 
 static struct grouped *list_of(const struct uvmp_evict *evict)
 {
 	return evict->state;
 }
 
+static uint32_t group_of(uint32_t unit)
+{
+	return unit / UVMP_EVICT_GROUP_UNITS;
+}
+
+static uint32_t bit_of(uint32_t unit)
+{
+	return (uint32_t)1 << unit % UVMP_EVICT_GROUP_UNITS;
+}
+
 void uvmpi_by_group_init(struct uvmp_evict *evict)
 {
-	uvmpi_grouped_init(list_of(evict), evict->units, UVMP_EVICT_GROUP_UNITS, list_of(evict) + 1);
+	uint32_t groups = groups_of(evict->units);
+	struct grouped *list = list_of(evict);
+	uint8_t *memory = (void *)(list + 1);
+
+	uvmpi_sequence_init(&list->order, groups, memory);
+	memory += SEQUENCE_HEAD_BYTES + groups * SEQUENCE_ELEMENT_BYTES;
+	list->stamp = (void *)memory;
+	list->link = (void *)(list->stamp + evict->units);
+	list->group = (void *)(list->link + groups + evict->units);
+	list->clock = 0;
+	list->begun = 0;
 }
 
 bool uvmpi_by_group_is_valid(const struct uvmp_evict *evict)
 {
 	const struct grouped *list = list_of(evict);
 
-	return uvmpi_grouped_is_valid(list) && list->units == evict->units &&
-	       list->group_units == UVMP_EVICT_GROUP_UNITS && list->count == evict->count;
+	return uvmpi_sequence_is_valid(&list->order) && list->stamp != NULL && list->link != NULL && list->group != NULL &&
+	       list->order.elements == groups_of(evict->units) && list->begun <= list->order.elements &&
+	       evict->count <= list->begun * UVMP_EVICT_GROUP_UNITS;
 }
 
 bool uvmpi_by_group_contains(const struct uvmp_evict *evict, uint32_t unit)
 {
-	return uvmpi_grouped_contains(list_of(evict), unit);
+	const struct grouped *list = list_of(evict);
+	uint32_t group = group_of(unit);
+
+	return group < list->begun && (list->group[group].listed & bit_of(unit)) != 0;
+}
+
+/* -- change -- */
+
+/* Writes the state of the groups up to this one that were never used. */
+static void begin(struct grouped *list, uint32_t group)
+{
+	for (; list->begun <= group; list->begun++) {
+		sequence_begin(&list->order, list->begun);
+		list->group[list->begun] = (struct group){0, 0};
+		list->link[list->begun] = (struct recency_link){list->begun, list->begun};
+	}
+}
+
+static uint32_t kind_of(const struct group *group)
+{
+	return (group->listed & ~group->spared) == 0;
 }
 
 void uvmpi_by_group_touch(struct uvmp_evict *evict, uint32_t unit)
 {
-	uvmpi_grouped_touch(list_of(evict), unit);
-	evict->count = list_of(evict)->count;
+	struct grouped *list = list_of(evict);
+	uint32_t number = group_of(unit), at = list->order.elements + unit;
+	struct group *group = &list->group[number];
+
+	if (number >= list->begun)
+		begin(list, number);
+	if (group->listed != 0)
+		sequence_unlink(&list->order, number);
+	if ((group->listed & bit_of(unit)) != 0) {
+		link_remove(list->link, at);
+	} else {
+		group->listed |= bit_of(unit);
+		list->order.weight[number]++;
+		evict->count++;
+	}
+	link_append(list->link, at, number);
+	list->stamp[unit] = list->order.key[number].low = ++list->clock;
+	sequence_append(&list->order, number, kind_of(group));
+}
+
+/* A unit has left the group, or is spared, or no longer: the group finds its place. Its weight was `weight`. */
+static void settle(struct grouped *list, uint32_t number)
+{
+	const struct group *group = &list->group[number];
+	uint64_t *stamp = &list->order.key[number].low, newest;
+
+	if (group->listed == 0) {
+		sequence_unlink(&list->order, number);
+		list->order.weight[number] = 0;
+		return;
+	}
+	newest = list->stamp[list->link[number].prev - list->order.elements];
+	if (newest == *stamp && kind_of(group) == list->order.kind[number]) {
+		uvmpi_sequence_weigh(&list->order, number, popcount(group->listed));
+		return;
+	}
+	sequence_unlink(&list->order, number);
+	list->order.weight[number] = (uint8_t)popcount(group->listed);
+	*stamp = newest;
+	uvmpi_sequence_insert(&list->order, number, kind_of(group));
 }
 
 void uvmpi_by_group_remove(struct uvmp_evict *evict, uint32_t unit)
 {
-	if (uvmpi_grouped_contains(list_of(evict), unit))
-		uvmpi_grouped_take_off(list_of(evict), unit);
-	evict->count = list_of(evict)->count;
+	struct grouped *list = list_of(evict);
+
+	if (!uvmpi_by_group_contains(evict, unit))
+		return;
+	link_remove(list->link, list->order.elements + unit);
+	list->group[group_of(unit)].listed &= ~bit_of(unit);
+	evict->count--;
+	settle(list, group_of(unit));
+}
+
+void uvmpi_by_group_forget(struct uvmp_evict *evict, uint32_t unit)
+{
+	struct grouped *list = list_of(evict);
+
+	uvmpi_by_group_remove(evict, unit);
+	if (group_of(unit) < list->begun)
+		list->group[group_of(unit)].spared &= ~bit_of(unit);
+}
+
+void uvmpi_by_group_spare(struct uvmp_evict *evict, uint32_t unit, bool is_spared)
+{
+	struct grouped *list = list_of(evict);
+	uint32_t number = group_of(unit);
+
+	if (number >= list->begun)
+		begin(list, number);
+	if (is_spared)
+		list->group[number].spared |= bit_of(unit);
+	else
+		list->group[number].spared &= ~bit_of(unit);
+	if (list->group[number].listed != 0)
+		settle(list, number);
+}
+
+/* -- search -- */
+
+/* Listed units of the group that the walk returns. */
+static uint32_t wanted(const struct group *group, enum evict_walk walk)
+{
+	if (walk == EVICT_ANY)
+		return group->listed;
+	return group->listed & (walk == EVICT_SPARED ? group->spared : ~group->spared);
+}
+
+/* The first wanted unit from this link of a group's ring on. */
+static uint32_t find_in_group(const struct grouped *list, uint32_t number, uint32_t at, enum evict_walk walk)
+{
+	uint32_t units = wanted(&list->group[number], walk);
+
+	for (; at >= list->order.elements; at = list->link[at].next) {
+		if ((units & bit_of(at - list->order.elements)) != 0)
+			return at - list->order.elements;
+	}
+	return UVMP_UNIT_NONE;
+}
+
+/* The first wanted unit from this group on. Groups of kind 0 have a unit that is not spared. */
+static uint32_t find_from(const struct grouped *list, uint32_t number, enum evict_walk walk)
+{
+	uint32_t found = UVMP_UNIT_NONE;
+
+	while (number != UVMP_UNIT_NONE && found == UVMP_UNIT_NONE) {
+		found = find_in_group(list, number, list->link[number].next, walk);
+		number = walk == EVICT_UNSPARED ? sequence_next(&list->order, number)
+						: uvmpi_sequence_next(&list->order, number);
+	}
+	return found;
+}
+
+static uint32_t find_first(const struct grouped *list, enum evict_walk walk)
+{
+	return find_from(list,
+			 walk == EVICT_UNSPARED ? sequence_first(&list->order, 0)
+						: uvmpi_sequence_first(&list->order),
+			 walk);
+}
+
+/* The first wanted unit behind the `rank` first units. */
+static uint32_t find_behind(struct grouped *list, uint32_t rank, enum evict_walk walk)
+{
+	uint32_t number, at, found;
+
+	uvmpi_sequence_seek(&list->order, rank);
+	number = uvmpi_sequence_first_behind(&list->order);
+	at = list->link[number].next;
+	for (uint32_t i = list->order.before; i < rank; i++)
+		at = list->link[at].next;
+	found = find_in_group(list, number, at, walk);
+	if (found != UVMP_UNIT_NONE)
+		return found;
+	if (walk != EVICT_UNSPARED)
+		number = uvmpi_sequence_next(&list->order, number);
+	else if (list->order.kind[number] == 0)
+		number = sequence_next(&list->order, number);
+	else
+		number = uvmpi_sequence_behind(&list->order, 0);
+	return find_from(list, number, walk);
+}
+
+static uint32_t find_victim(struct grouped *list, uint32_t rank, enum evict_walk walk)
+{
+	return rank == 0 ? find_first(list, walk) : find_behind(list, rank, walk);
 }
 
 enum uvmp_status uvmpi_by_group_victim(struct uvmp_evict *evict, uint64_t *random, uint32_t rank,
-				       uint32_t *unit)
+				       enum evict_walk walk, uint32_t *unit)
 {
+	struct grouped *list = list_of(evict);
+	uint32_t found;
+
 	(void)random;
-	*unit = uvmpi_grouped_oldest(list_of(evict));
-	while (rank-- > 0)
-		*unit = uvmpi_grouped_next(list_of(evict), *unit);
-	return UVMP_OK;
+	if (walk != EVICT_SPARED_LAST)
+		return evict_found(find_victim(list, rank, walk), unit);
+	found = find_victim(list, rank, EVICT_UNSPARED);
+	return evict_found(found != UVMP_UNIT_NONE ? found : find_victim(list, rank, EVICT_SPARED), unit);
 }
 
-enum uvmp_status uvmpi_by_group_next(const struct uvmp_evict *evict, uint64_t *random, uint32_t *unit)
+/* The next wanted unit behind a listed one. */
+static uint32_t find_next(const struct grouped *list, uint32_t unit, enum evict_walk walk)
 {
+	uint32_t number = group_of(unit), found;
+
+	found = find_in_group(list, number, list->link[list->order.elements + unit].next, walk);
+	if (found != UVMP_UNIT_NONE)
+		return found;
+	return find_from(list,
+			 walk == EVICT_UNSPARED ? sequence_next(&list->order, number)
+						: uvmpi_sequence_next(&list->order, number),
+			 walk);
+}
+
+enum uvmp_status uvmpi_by_group_next(const struct uvmp_evict *evict, uint64_t *random, enum evict_walk walk,
+				     uint32_t *unit)
+{
+	const struct grouped *list = list_of(evict);
+	uint32_t found;
+
 	(void)random;
-	return evict_found(uvmpi_grouped_next(list_of(evict), *unit), unit);
+	if (!uvmpi_by_group_contains(evict, *unit))
+		return UVMP_ERR_NO_MEMORY;
+	if (walk != EVICT_SPARED_LAST)
+		return evict_found(find_next(list, *unit, walk), unit);
+	if ((list->group[group_of(*unit)].spared & bit_of(*unit)) != 0)
+		return evict_found(find_next(list, *unit, EVICT_SPARED), unit);
+	found = find_next(list, *unit, EVICT_UNSPARED);
+	return evict_found(found != UVMP_UNIT_NONE ? found : find_first(list, EVICT_SPARED), unit);
 }

@@ -6,8 +6,8 @@
 const struct eviction_order uvmpi_order_lru2m = {
 	.name = "lru2m",
 	.traits = {.unit_pages = 512, .has_granularity = true, .has_reserve = true},
-	.state_bytes = sizeof(struct recency),
-	.unit_bytes = sizeof(struct recency_link),
+	.state_bytes = BY_RECENCY_STATE_BYTES,
+	.unit_bytes = BY_RECENCY_UNIT_BYTES,
 	.init = uvmpi_by_recency_init,
 	.is_valid = uvmpi_by_recency_is_valid,
 	.contains = uvmpi_by_recency_contains,

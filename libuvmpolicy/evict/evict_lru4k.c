@@ -5,8 +5,8 @@
 const struct eviction_order uvmpi_order_lru4k = {
 	.name = "lru4k",
 	.traits = {.unit_pages = 1, .has_reserve = true},
-	.state_bytes = sizeof(struct recency),
-	.unit_bytes = sizeof(struct recency_link),
+	.state_bytes = BY_RECENCY_STATE_BYTES,
+	.unit_bytes = BY_RECENCY_UNIT_BYTES,
 	.init = uvmpi_by_recency_init,
 	.is_valid = uvmpi_by_recency_is_valid,
 	.contains = uvmpi_by_recency_contains,

@@ -24,7 +24,8 @@
  *    their order.
  *
  * Chunks have the number of their arrival, so that partitions are comparisons. The newest chunk of the old
- * partition is kept: at the end of an interval it advances, once past each chunk. */
+ * partition is kept: at the end of an interval it advances, once past each chunk. With a reserve, the chunk
+ * before the victim is kept too. */
 #include "evict_mhpe_internal.h"
 
 enum {
@@ -42,12 +43,18 @@ static struct mhpe *state_of(const struct uvmp_evict *evict)
 	return evict->state;
 }
 
+static struct recency_link *links_of(const struct uvmp_evict *evict)
+{
+	return (void *)(state_of(evict) + 1);
+}
+
 static void init(struct uvmp_evict *evict)
 {
 	struct mhpe *mhpe = state_of(evict);
 
-	*mhpe = (struct mhpe){.stamp = (void *)(mhpe + 1), .begun = 1, .last = 1, .old = UVMP_UNIT_NONE};
-	uvmpi_recency_init(&mhpe->list, (void *)(mhpe->stamp + evict->units), evict->units);
+	*mhpe = (struct mhpe){.begun = 1, .last = 1};
+	mhpe->stamp = (void *)(links_of(evict) + evict->units + 1u);
+	uvmpi_recency_init(&mhpe->list, links_of(evict), evict->units);
 }
 
 /* Writes the stamps up to the unit's that were never used. */
@@ -62,7 +69,12 @@ static bool is_valid(const struct uvmp_evict *evict)
 	const struct mhpe *mhpe = state_of(evict);
 
 	return mhpe->stamp != NULL && mhpe->stamped <= evict->units && mhpe->distance <= DISTANCE_MOST &&
-	       uvmpi_by_recency_is_valid(evict);
+	       mhpe->list.units == evict->units && uvmpi_recency_is_valid(&mhpe->list, evict->count);
+}
+
+static bool contains(const struct uvmp_evict *evict, uint32_t unit)
+{
+	return uvmpi_recency_contains(&state_of(evict)->list, unit);
 }
 
 static void touch(struct uvmp_evict *evict, uint32_t unit)
@@ -75,7 +87,8 @@ static void touch(struct uvmp_evict *evict, uint32_t unit)
 	mhpe->wrong += mhpe->stamp[unit] >= mhpe->last;
 	mhpe->stamp[unit] = ++mhpe->clock;
 	mhpe->came++;
-	uvmpi_by_recency_touch(evict, unit);
+	(void)uvmpi_recency_touch(&mhpe->list, unit);
+	evict->count++;
 }
 
 static void take_off(struct uvmp_evict *evict, uint32_t unit)
@@ -84,10 +97,16 @@ static void take_off(struct uvmp_evict *evict, uint32_t unit)
 
 	if (!uvmpi_recency_contains(&mhpe->list, unit))
 		return;
-	if (mhpe->old == unit)
-		mhpe->old = mhpe->list.link[unit].prev;
+	for (struct mhpe_place *place = mhpe->place; place < mhpe->place + MHPE_PLACES; place++) {
+		if (place->count == 0 || mhpe->stamp[unit] > mhpe->stamp[place->last - 1u])
+			continue;
+		place->count--;
+		if (place->last == unit + 1u)
+			place->last = mhpe->list.link[place->last].prev;
+	}
 	mhpe->stamp[unit] = 0;
-	uvmpi_by_recency_remove(evict, unit);
+	uvmpi_recency_take_off(&mhpe->list, unit);
+	evict->count--;
 }
 
 static void forget(struct uvmp_evict *evict, uint32_t unit)
@@ -133,12 +152,16 @@ static void judge(struct mhpe *mhpe)
 static void age(struct uvmp_evict *evict)
 {
 	struct mhpe *mhpe = state_of(evict);
-	uint32_t next = mhpe->old == UVMP_UNIT_NONE ? mhpe->list.head : mhpe->list.link[mhpe->old].next;
+	struct mhpe_place *old = &mhpe->place[MHPE_OLD];
+	const struct recency_link *link = mhpe->list.link;
 
 	mhpe->last = mhpe->begun;
 	mhpe->begun = mhpe->clock + 1u;
-	for (; next != UVMP_UNIT_NONE && mhpe->stamp[next] < mhpe->last; next = mhpe->list.link[next].next)
-		mhpe->old = next;
+	for (uint32_t next = link[old->last].next; next != 0 && mhpe->stamp[next - 1u] < mhpe->last;
+	     next = link[next].next) {
+		old->last = next;
+		old->count++;
+	}
 }
 
 static void batch(struct uvmp_evict *evict)
@@ -155,50 +178,78 @@ static void batch(struct uvmp_evict *evict)
 
 /* -- victims -- */
 
-/* The first to go. */
-static uint32_t start(const struct uvmp_evict *evict)
+/* How many chunks are older than the first to go. */
+static uint32_t start_index(const struct mhpe *mhpe)
 {
-	const struct mhpe *mhpe = state_of(evict);
-	uint32_t unit = mhpe->old;
+	uint32_t old = mhpe->place[MHPE_OLD].count;
 
-	if (mhpe->is_lru || unit == UVMP_UNIT_NONE)
-		return mhpe->list.head;
-	for (uint32_t i = 0; i < mhpe->distance && unit != mhpe->list.head; i++)
-		unit = mhpe->list.link[unit].prev;
-	return unit;
+	return mhpe->is_lru || old <= mhpe->distance ? 0 : old - 1u - mhpe->distance;
 }
 
-static enum uvmp_status next(const struct uvmp_evict *evict, uint64_t *random, uint32_t *unit)
+/* The first to go. */
+static uint32_t start(const struct mhpe *mhpe)
+{
+	uint32_t at = mhpe->place[MHPE_OLD].last;
+
+	if (start_index(mhpe) == 0)
+		return uvmpi_recency_oldest(&mhpe->list);
+	for (uint32_t i = 0; i < mhpe->distance; i++)
+		at = mhpe->list.link[at].prev;
+	return at - 1u;
+}
+
+static enum uvmp_status next(const struct uvmp_evict *evict, uint64_t *random, enum evict_walk walk, uint32_t *unit)
 {
 	const struct mhpe *mhpe = state_of(evict);
-	uint32_t first = start(evict);
+	uint32_t first = start(mhpe);
 
-	(void)random;
+	(void)random, (void)walk;
 	if (!uvmpi_recency_contains(&mhpe->list, *unit))
 		return UVMP_ERR_NO_MEMORY;
 	if (mhpe->stamp[*unit] > mhpe->stamp[first])
-		return evict_found(mhpe->list.link[*unit].next, unit);
-	if (*unit != mhpe->list.head)
-		return evict_found(mhpe->list.link[*unit].prev, unit);
-	return evict_found(mhpe->list.link[first].next, unit);
+		return evict_found(uvmpi_recency_newer(&mhpe->list, *unit), unit);
+	if (*unit != uvmpi_recency_oldest(&mhpe->list))
+		return evict_found(uvmpi_recency_older(&mhpe->list, *unit), unit);
+	return evict_found(uvmpi_recency_newer(&mhpe->list, first), unit);
 }
 
-static enum uvmp_status victim(struct uvmp_evict *evict, uint64_t *random, uint32_t rank, uint32_t *unit)
+/* The chunk that `index` older chunks precede; moves the place from where it was. */
+static uint32_t find_index(struct mhpe *mhpe, struct mhpe_place *place, uint32_t index)
 {
-	*unit = start(evict);
-	while (rank-- > 0)
-		(void)next(evict, random, unit);
+	const struct recency_link *link = mhpe->list.link;
+
+	for (; place->count < index; place->count++)
+		place->last = link[place->last].next;
+	for (; place->count > index; place->count--)
+		place->last = link[place->last].prev;
+	return link[place->last].next - 1u;
+}
+
+/* Chunks leave from the first one backwards to the oldest, then from behind the first one forwards. */
+static enum uvmp_status victim(struct uvmp_evict *evict, uint64_t *random, uint32_t rank, enum evict_walk walk,
+			       uint32_t *unit)
+{
+	struct mhpe *mhpe = state_of(evict);
+	uint32_t first = start_index(mhpe);
+
+	(void)random, (void)walk;
+	if (rank == 0)
+		*unit = start(mhpe);
+	else if (rank <= first)
+		*unit = find_index(mhpe, &mhpe->place[MHPE_BACKWARDS], first - rank);
+	else
+		*unit = find_index(mhpe, &mhpe->place[MHPE_FORWARDS], rank);
 	return UVMP_OK;
 }
 
 const struct eviction_order uvmpi_order_mhpe = {
 	.name = "mhpe",
 	.traits = {.unit_pages = CHUNK_PAGES, .has_reserve = true, .has_touches = true},
-	.state_bytes = sizeof(struct mhpe),
+	.state_bytes = sizeof(struct mhpe) + sizeof(struct recency_link),
 	.unit_bytes = sizeof(struct recency_link) + sizeof(uint64_t),
 	.init = init,
 	.is_valid = is_valid,
-	.contains = uvmpi_by_recency_contains,
+	.contains = contains,
 	.touch = touch,
 	.remove = take_off,
 	.forget = forget,

@@ -66,7 +66,7 @@ static void take_off(struct uvmp_evict *evict, uint32_t unit)
 	order->place[unit] = UVMP_UNIT_NONE; /* after the line above: unit may be the last itself */
 }
 
-static enum uvmp_status next(const struct uvmp_evict *evict, uint64_t *random, uint32_t *unit)
+static enum uvmp_status draw(const struct uvmp_evict *evict, uint64_t *random, uint32_t *unit)
 {
 	if (random == NULL)
 		return UVMP_ERR_ARGUMENT;
@@ -74,10 +74,17 @@ static enum uvmp_status next(const struct uvmp_evict *evict, uint64_t *random, u
 	return UVMP_OK;
 }
 
-static enum uvmp_status victim(struct uvmp_evict *evict, uint64_t *random, uint32_t rank, uint32_t *unit)
+static enum uvmp_status victim(struct uvmp_evict *evict, uint64_t *random, uint32_t rank, enum evict_walk walk,
+			       uint32_t *unit)
 {
-	(void)rank;
-	return next(evict, random, unit);
+	(void)rank, (void)walk;
+	return draw(evict, random, unit);
+}
+
+static enum uvmp_status next(const struct uvmp_evict *evict, uint64_t *random, enum evict_walk walk, uint32_t *unit)
+{
+	(void)walk;
+	return draw(evict, random, unit);
 }
 
 const struct eviction_order uvmpi_order_random4k = {

@@ -1,105 +1,125 @@
-/* A doubly linked list in an array: unit u is link[u]. Touching unlinks a unit and appends it at the tail, so
- * the head is always the unit whose last touch is oldest. A unit that is not listed points at itself, which
- * no listed unit can. */
+/* Orders by recency: a doubly linked list in an array. Touching unlinks a unit and appends it at the end, so
+ * the first unit is always the one whose last touch is oldest. A reserve is a boundary in the list. */
 #include "recency_internal.h"
 
-void uvmpi_recency_init(struct recency *list, struct recency_link *link, uint32_t units)
+bool uvmpi_recency_is_valid(const struct recency *list, uint32_t count)
 {
-	*list = (struct recency){
-		.link = link, .units = units, .head = UVMP_UNIT_NONE, .tail = UVMP_UNIT_NONE};
-}
-
-bool uvmpi_recency_is_valid(const struct recency *list)
-{
-	if (list->link == NULL || list->units > UVMP_UNITS_MAX || list->begun > list->units ||
-	    list->count > list->begun)
+	if (list->link == NULL || list->units - 1u >= UVMP_UNITS_MAX || list->begun > list->units || count > list->begun)
 		return false;
-	if (list->count == 0)
-		return list->units != 0 && list->head == UVMP_UNIT_NONE && list->tail == UVMP_UNIT_NONE;
-	return list->head < list->begun && list->tail < list->begun;
+	if (count == 0)
+		return list->link[0].next == 0 && list->link[0].prev == 0;
+	return list->link[0].next - 1u < list->begun && list->link[0].prev - 1u < list->begun;
 }
 
-void uvmpi_recency_take_off(struct recency *list, uint32_t unit)
+void uvmpi_recency_begin(struct recency *list, uint32_t unit)
 {
-	struct recency_link *link = &list->link[unit];
-
-	if (link->prev == UVMP_UNIT_NONE)
-		list->head = link->next;
-	else
-		list->link[link->prev].next = link->next;
-	if (link->next == UVMP_UNIT_NONE)
-		list->tail = link->prev;
-	else
-		list->link[link->next].prev = link->prev;
-	link->prev = link->next = unit;
-	list->count--;
-}
-
-void uvmpi_recency_touch(struct recency *list, uint32_t unit)
-{
-	if (uvmpi_recency_contains(list, unit))
-		uvmpi_recency_take_off(list, unit);
 	for (; list->begun <= unit; list->begun++)
-		list->link[list->begun] = (struct recency_link){list->begun, list->begun};
-	list->link[unit].prev = list->tail;
-	list->link[unit].next = UVMP_UNIT_NONE;
-	if (list->tail == UVMP_UNIT_NONE)
-		list->head = unit;
-	else
-		list->link[list->tail].next = unit;
-	list->tail = unit;
-	list->count++;
-}
-
-/* -- orders by recency -- */
-
-static struct recency *list_of(const struct uvmp_evict *evict)
-{
-	return evict->state;
+		list->link[list->begun + 1u] = (struct recency_link){list->begun + 1u, list->begun + 1u};
 }
 
 void uvmpi_by_recency_init(struct uvmp_evict *evict)
 {
-	uvmpi_recency_init(list_of(evict), (void *)(list_of(evict) + 1), evict->units);
+	struct by_recency *order = evict->state;
+
+	uvmpi_recency_init(&order->list, order->link, evict->units);
+	order->is_cold = (uint8_t *)(order->link + evict->units + 1u);
+	order->cold = order->last = 0;
 }
 
 bool uvmpi_by_recency_is_valid(const struct uvmp_evict *evict)
 {
-	const struct recency *list = list_of(evict);
+	const struct by_recency *order = evict->state;
 
-	return uvmpi_recency_is_valid(list) && list->units == evict->units && list->count == evict->count;
+	return uvmpi_recency_is_valid(&order->list, evict->count) && order->list.units == evict->units &&
+	       order->is_cold != NULL && order->cold <= evict->count && order->last <= order->list.begun;
 }
 
 bool uvmpi_by_recency_contains(const struct uvmp_evict *evict, uint32_t unit)
 {
-	return uvmpi_recency_contains(list_of(evict), unit);
+	const struct by_recency *order = evict->state;
+
+	return uvmpi_recency_contains(&order->list, unit);
+}
+
+/* -- the boundary -- */
+
+/* A listed unit leaves its place. */
+static inline void leave_place(struct by_recency *order, uint32_t unit)
+{
+	if (order->cold == 0 || !order->is_cold[unit])
+		return;
+	order->is_cold[unit] = false;
+	order->cold--;
+	if (order->last == unit + 1u)
+		order->last = order->list.link[order->last].prev;
+}
+
+/* Moves the boundary behind the `rank` oldest units. */
+static void move_boundary(struct by_recency *order, uint32_t rank)
+{
+	for (; order->cold < rank; order->cold++) {
+		order->last = order->list.link[order->last].next;
+		order->is_cold[order->last - 1u] = true;
+	}
+	for (; order->cold > rank; order->cold--) {
+		order->is_cold[order->last - 1u] = false;
+		order->last = order->list.link[order->last].prev;
+	}
+}
+
+/* -- functions of the order -- */
+
+static void begin(struct by_recency *order, uint32_t unit)
+{
+	for (uint32_t i = order->list.begun; i <= unit; i++)
+		order->is_cold[i] = false;
+	uvmpi_recency_begin(&order->list, unit);
 }
 
 void uvmpi_by_recency_touch(struct uvmp_evict *evict, uint32_t unit)
 {
-	uvmpi_recency_touch(list_of(evict), unit);
-	evict->count = list_of(evict)->count;
+	struct by_recency *order = evict->state;
+	uint32_t at = unit + 1u;
+
+	if (unit >= order->list.begun)
+		begin(order, unit);
+	leave_place(order, unit);
+	evict->count += order->link[at].next == at;
+	link_remove(order->link, at); /* of a unit that is not listed: no effect */
+	link_append(order->link, at, 0);
 }
 
 void uvmpi_by_recency_remove(struct uvmp_evict *evict, uint32_t unit)
 {
-	if (uvmpi_recency_contains(list_of(evict), unit))
-		uvmpi_recency_take_off(list_of(evict), unit);
-	evict->count = list_of(evict)->count;
+	struct by_recency *order = evict->state;
+
+	if (!uvmpi_recency_contains(&order->list, unit))
+		return;
+	leave_place(order, unit);
+	uvmpi_recency_take_off(&order->list, unit);
+	evict->count--;
 }
 
 enum uvmp_status uvmpi_by_recency_victim(struct uvmp_evict *evict, uint64_t *random, uint32_t rank,
-					 uint32_t *unit)
+					 enum evict_walk walk, uint32_t *unit)
 {
-	(void)random;
-	*unit = list_of(evict)->head;
-	while (rank-- > 0)
-		*unit = uvmpi_recency_next(list_of(evict), *unit);
+	struct by_recency *order = evict->state;
+	uint32_t last = 0;
+
+	(void)random, (void)walk;
+	if (rank != 0) {
+		move_boundary(order, rank);
+		last = order->last;
+	}
+	*unit = order->list.link[last].next - 1u;
 	return UVMP_OK;
 }
 
-enum uvmp_status uvmpi_by_recency_next(const struct uvmp_evict *evict, uint64_t *random, uint32_t *unit)
+enum uvmp_status uvmpi_by_recency_next(const struct uvmp_evict *evict, uint64_t *random, enum evict_walk walk,
+				       uint32_t *unit)
 {
-	(void)random;
-	return evict_found(uvmpi_recency_next(list_of(evict), *unit), unit);
+	const struct by_recency *order = evict->state;
+
+	(void)random, (void)walk;
+	return evict_found(uvmpi_recency_next(&order->list, *unit), unit);
 }

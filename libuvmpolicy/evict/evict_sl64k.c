@@ -6,7 +6,7 @@
 const struct eviction_order uvmpi_order_sl64k = {
 	.name = "sl64k",
 	.traits = {.unit_pages = 16, .has_reserve = true, .spares_incomplete = true},
-	.state_bytes = sizeof(struct grouped),
+	.state_bytes = GROUPED_STATE_BYTES,
 	.unit_bytes = GROUPED_UNIT_BYTES,
 	.group_bytes = GROUPED_GROUP_BYTES,
 	.init = uvmpi_by_group_init,
@@ -14,6 +14,8 @@ const struct eviction_order uvmpi_order_sl64k = {
 	.contains = uvmpi_by_group_contains,
 	.touch = uvmpi_by_group_touch,
 	.remove = uvmpi_by_group_remove,
+	.forget = uvmpi_by_group_forget,
 	.victim = uvmpi_by_group_victim,
 	.next = uvmpi_by_group_next,
+	.spare = uvmpi_by_group_spare,
 };

@@ -59,7 +59,7 @@ uint32_t uvmp_evict_tbn_closure(struct uvmp_tree *tree, uint32_t evictable)
 const struct eviction_order uvmpi_order_tbne = {
 	.name = "tbne",
 	.traits = {.unit_pages = 16, .has_reserve = true, .has_tree = true, .spares_incomplete = true},
-	.state_bytes = sizeof(struct grouped),
+	.state_bytes = GROUPED_STATE_BYTES,
 	.unit_bytes = GROUPED_UNIT_BYTES,
 	.group_bytes = GROUPED_GROUP_BYTES,
 	.init = uvmpi_by_group_init,
@@ -67,7 +67,9 @@ const struct eviction_order uvmpi_order_tbne = {
 	.contains = uvmpi_by_group_contains,
 	.touch = uvmpi_by_group_touch,
 	.remove = uvmpi_by_group_remove,
+	.forget = uvmpi_by_group_forget,
 	.victim = uvmpi_by_group_victim,
 	.next = uvmpi_by_group_next,
+	.spare = uvmpi_by_group_spare,
 	.closure = uvmp_evict_tbn_closure,
 };

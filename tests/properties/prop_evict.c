@@ -19,15 +19,14 @@ static uint64_t seeds[2];
 
 static void assert_same(const struct recency *list, const struct naive_recency *naive)
 {
-	uint32_t forward = list->head, backward = list->tail;
+	uint32_t forward = uvmpi_recency_oldest(list), backward = uvmpi_recency_older(list, UVMP_UNIT_NONE);
 
-	assert_true(uvmpi_recency_is_valid(list));
-	assert_int_equal(list->count, naive->count);
+	assert_true(uvmpi_recency_is_valid(list, naive->count));
 	for (uint32_t i = 0; i < naive->count; i++) {
 		assert_int_equal(forward, naive->unit[i]);
 		assert_int_equal(backward, naive->unit[naive->count - 1 - i]);
 		forward = uvmpi_recency_next(list, forward);
-		backward = list->link[backward].prev;
+		backward = uvmpi_recency_older(list, backward);
 	}
 	assert_int_equal(forward, UVMP_UNIT_NONE);
 	assert_int_equal(backward, UVMP_UNIT_NONE);
@@ -42,7 +41,7 @@ static uint32_t any_unit(uint64_t *random, uint32_t units)
 static void recency_history(uint64_t *random)
 {
 	uint32_t units = 1 + (uint32_t)uvmp_random_below(random, UNITS_MAX);
-	struct recency_link link[UNITS_MAX];
+	struct recency_link link[UNITS_MAX + 1];
 	struct naive_recency naive;
 	struct recency list;
 
@@ -53,13 +52,13 @@ static void recency_history(uint64_t *random)
 		uint64_t what = uvmp_random_below(random, 8);
 
 		if (what == 0)
-			unit = list.head;
+			unit = uvmpi_recency_oldest(&list);
 		if (what < 4) {
 			if (uvmpi_recency_contains(&list, unit))
 				uvmpi_recency_take_off(&list, unit);
 			naive_recency_remove(&naive, unit);
 		} else if (unit < units) {
-			uvmpi_recency_touch(&list, unit);
+			(void)uvmpi_recency_touch(&list, unit);
 			naive_recency_touch(&naive, unit);
 		}
 		assert_int_equal(uvmpi_recency_contains(&list, unit), naive_recency_find(&naive, unit) >= 0);
@@ -71,7 +70,7 @@ static void recency_history(uint64_t *random)
 
 /* What an order is about, kept as plain numbers; a whole list is made by sorting. */
 struct naive_order {
-	bool is_listed[UNITS_MAX];
+	bool is_listed[UNITS_MAX], is_spared[UNITS_MAX];
 	uint64_t stamp[UNITS_MAX], touches[UNITS_MAX], clock;
 	uint64_t key[UNITS_MAX][2]; /* set by sort */
 	/* second chance: when it came or the hand passed it, touched since then */
@@ -204,10 +203,48 @@ static void pass_hand(struct naive_order *naive, const uint32_t *sorted, uint32_
 	}
 }
 
+static bool spares(enum uvmp_evictor evictor)
+{
+	return uvmp_evict_traits_of(evictor)->spares_incomplete;
+}
+
+/* The units of a walk of the engine (evict_internal.h) behind the reserve, of a sorted list. */
+static void assert_walk(struct uvmp_evict *evict, const struct naive_order *naive, enum evict_walk walk,
+                        const uint32_t *sorted, uint32_t count)
+{
+	uint32_t unit = UVMP_UNIT_NONE;
+	enum uvmp_status status = uvmpi_evict_first(evict, NULL, walk, &unit);
+
+	for (uint32_t at = count * evict->reserve_percent / 100; at < count; at++) {
+		if (walk != EVICT_ANY && naive->is_spared[sorted[at]] != (walk == EVICT_SPARED))
+			continue;
+		assert_int_equal(status, UVMP_OK);
+		assert_int_equal(unit, sorted[at]);
+		status = uvmpi_evict_next(evict, NULL, walk, &unit);
+	}
+	assert_int_equal(status, UVMP_ERR_NO_MEMORY);
+}
+
+/* Units that are not spared behind the reserve, then all spared ones; only spared ones behind it if there are no others. */
+static uint32_t spared_last(const struct naive_order *naive, const uint32_t *sorted, uint32_t count, uint32_t rank,
+                            uint32_t *expected)
+{
+	uint32_t n = 0;
+
+	for (uint32_t at = rank; at < count; at++)
+		if (!naive->is_spared[sorted[at]])
+			expected[n++] = sorted[at];
+	for (uint32_t at = n == 0 ? rank : 0; at < count; at++)
+		if (naive->is_spared[sorted[at]])
+			expected[n++] = sorted[at];
+	return n;
+}
+
 /* The victim, and those behind it to the end. */
 static void assert_victims(struct uvmp_evict *evict, struct naive_order *naive, uint64_t *random)
 {
-	uint32_t sorted[UNITS_MAX], count = sort(naive, evict->evictor, sorted), unit = UVMP_UNIT_NONE;
+	uint32_t sorted[UNITS_MAX], expected[UNITS_MAX], unit = UVMP_UNIT_NONE;
+	uint32_t count = sort(naive, evict->evictor, sorted), expecteds;
 	enum uvmp_status status = uvmp_evict_victim(evict, random, &unit);
 
 	assert_int_equal(evict->count, count);
@@ -224,12 +261,17 @@ static void assert_victims(struct uvmp_evict *evict, struct naive_order *naive, 
 	}
 	if (evict->evictor == UVMP_EVICT_CLOCK_2M)
 		pass_hand(naive, sorted, count);
-	for (uint32_t at = count * evict->reserve_percent / 100; at < count; at++) {
+	expecteds = spared_last(naive, sorted, count, count * evict->reserve_percent / 100, expected);
+	for (uint32_t at = 0; at < expecteds; at++) {
 		assert_int_equal(status, UVMP_OK);
-		assert_int_equal(unit, sorted[at]);
+		assert_int_equal(unit, expected[at]);
 		status = uvmp_evict_next(evict, random, &unit);
 	}
 	assert_int_equal(status, UVMP_ERR_NO_MEMORY);
+	if (!spares(evict->evictor))
+		return;
+	assert_walk(evict, naive, EVICT_UNSPARED, sorted, count);
+	assert_walk(evict, naive, EVICT_ANY, sorted, count);
 }
 
 /* The same in numbers; part of what is removed was evicted. */
@@ -251,6 +293,7 @@ static void follow(struct naive_order *naive, struct uvmp_evict *evict, uint32_t
 	naive_remove(naive, unit);
 	if (what < 2) {
 		naive->touches[unit] = naive->gone[unit] = 0;
+		naive->is_spared[unit] = false;
 	} else if (what < 4) {
 		assert_int_equal(uvmp_evict_left(evict, unit, 16, untouched), UVMP_OK);
 		naive->gone[unit] = naive->arrivals + 1;
@@ -263,7 +306,7 @@ static void follow(struct naive_order *naive, struct uvmp_evict *evict, uint32_t
 static void evict_history(uint64_t *random, enum uvmp_evictor evictor)
 {
 	uint32_t units = 1 + (uint32_t)uvmp_random_below(random, UNITS_MAX);
-	static uint64_t memory[20 + 4 * UNITS_MAX];
+	static uint64_t memory[80 + 4 * UNITS_MAX];
 	struct naive_order naive = {.first_of_last = 1, .first_of_current = 1};
 	struct uvmp_evict evict;
 
@@ -276,6 +319,10 @@ static void evict_history(uint64_t *random, enum uvmp_evictor evictor)
 
 		if (what == 0)
 			evict.reserve_percent = (uint32_t)uvmp_random_below(random, 100);
+		if (spares(evictor) && unit < units && uvmp_random_below(random, 3) == 0) {
+			naive.is_spared[unit] = uvmp_random_below(random, 3) != 0;
+			assert_int_equal(uvmp_evict_spare(&evict, unit, naive.is_spared[unit]), UVMP_OK);
+		}
 		if (what == 15)
 			assert_int_equal(uvmp_evict_batch(&evict), UVMP_OK);
 		else if (what < 2)

@@ -8,26 +8,26 @@
 #include <cmocka.h>
 
 #include "evict/evict_mhpe_internal.h"
-#include "evict/frequency_internal.h"
 #include "evict/grouped_internal.h"
+#include "evict/lfu2m_internal.h"
 #include "uvmpolicy/evict.h"
 
 #define UNITS 8u
 
 /* Memory for an order over this many units, whichever order it is. */
-#define MEMORY_WORDS(units) (20u + 4u * (units))
+#define MEMORY_WORDS(units) (80u + 4u * (units))
 
 /* The whole list, oldest first, must be these `count` units; walked both ways. */
 static void assert_order(const struct recency *list, const uint32_t *unit, uint32_t count)
 {
-	uint32_t at = list->head;
+	uint32_t at = uvmpi_recency_oldest(list);
 
-	assert_int_equal(list->count, count);
+	assert_true(uvmpi_recency_is_valid(list, count));
 	for (uint32_t i = 0; i < count; i++, at = uvmpi_recency_next(list, at))
 		assert_int_equal(at, unit[i]);
 	assert_int_equal(at, UVMP_UNIT_NONE);
-	at = list->tail;
-	for (uint32_t i = count; i-- > 0; at = list->link[at].prev)
+	at = uvmpi_recency_older(list, UVMP_UNIT_NONE);
+	for (uint32_t i = count; i-- > 0; at = uvmpi_recency_older(list, at))
 		assert_int_equal(at, unit[i]);
 	assert_int_equal(at, UVMP_UNIT_NONE);
 }
@@ -37,13 +37,12 @@ static void assert_order(const struct recency *list, const uint32_t *unit, uint3
 
 static void recency_init(void **state)
 {
-	struct recency_link link[UNITS];
+	struct recency_link link[UNITS + 1];
 	struct recency list;
 
 	(void)state;
 	memset(&list, 0x5a, sizeof(list));
 	uvmpi_recency_init(&list, link, UNITS);
-	assert_true(uvmpi_recency_is_valid(&list));
 	assert_order(&list, NULL, 0);
 	for (uint32_t unit = 0; unit < UNITS; unit++)
 		assert_false(uvmpi_recency_contains(&list, unit));
@@ -51,24 +50,24 @@ static void recency_init(void **state)
 
 static void recency_order(void **state)
 {
-	struct recency_link link[UNITS];
+	struct recency_link link[UNITS + 1];
 	struct recency list;
 
 	(void)state;
 	uvmpi_recency_init(&list, link, UNITS);
-	uvmpi_recency_touch(&list, 3);
+	(void)uvmpi_recency_touch(&list, 3);
 	ASSERT_ORDER(&list, 3);
-	uvmpi_recency_touch(&list, 3); /* the only one */
+	(void)uvmpi_recency_touch(&list, 3); /* the only one */
 	ASSERT_ORDER(&list, 3);
-	uvmpi_recency_touch(&list, 0);
-	uvmpi_recency_touch(&list, 7);
-	uvmpi_recency_touch(&list, 5);
+	(void)uvmpi_recency_touch(&list, 0);
+	(void)uvmpi_recency_touch(&list, 7);
+	(void)uvmpi_recency_touch(&list, 5);
 	ASSERT_ORDER(&list, 3, 0, 7, 5);
-	uvmpi_recency_touch(&list, 3); /* head to tail */
+	(void)uvmpi_recency_touch(&list, 3); /* head to tail */
 	ASSERT_ORDER(&list, 0, 7, 5, 3);
-	uvmpi_recency_touch(&list, 7); /* middle to tail */
+	(void)uvmpi_recency_touch(&list, 7); /* middle to tail */
 	ASSERT_ORDER(&list, 0, 5, 3, 7);
-	uvmpi_recency_touch(&list, 7); /* tail stays */
+	(void)uvmpi_recency_touch(&list, 7); /* tail stays */
 	ASSERT_ORDER(&list, 0, 5, 3, 7);
 	uvmpi_recency_take_off(&list, 5); /* middle */
 	ASSERT_ORDER(&list, 0, 3, 7);
@@ -78,19 +77,18 @@ static void recency_order(void **state)
 	ASSERT_ORDER(&list, 3);
 	uvmpi_recency_take_off(&list, 3); /* the last */
 	assert_order(&list, NULL, 0);
-	assert_true(uvmpi_recency_is_valid(&list));
-	uvmpi_recency_touch(&list, 1);
+	(void)uvmpi_recency_touch(&list, 1);
 	ASSERT_ORDER(&list, 1);
 }
 
 static void recency_bad_unit(void **state)
 {
-	struct recency_link link[UNITS];
+	struct recency_link link[UNITS + 1];
 	struct recency list;
 
 	(void)state;
 	uvmpi_recency_init(&list, link, UNITS);
-	uvmpi_recency_touch(&list, 2);
+	(void)uvmpi_recency_touch(&list, 2);
 	assert_false(uvmpi_recency_contains(&list, UNITS));
 	assert_false(uvmpi_recency_contains(&list, UVMP_UNIT_NONE));
 	assert_int_equal(uvmpi_recency_next(&list, UNITS), UVMP_UNIT_NONE);
@@ -99,32 +97,34 @@ static void recency_bad_unit(void **state)
 
 static void recency_is_valid(void **state)
 {
-	struct recency_link link[UNITS];
+	struct recency_link link[UNITS + 1], copy[UNITS + 1], none[1];
 	struct recency good, empty, list;
 
 	(void)state;
-	uvmpi_recency_init(&empty, link, UNITS);
-	good = empty;
-	uvmpi_recency_touch(&good, 2);
-	assert_true(uvmpi_recency_is_valid(&good));
+	uvmpi_recency_init(&empty, none, UNITS);
+	uvmpi_recency_init(&good, link, UNITS);
+	assert_false(uvmpi_recency_touch(&good, 2));
+	assert_true(uvmpi_recency_touch(&good, 2));
+	assert_true(uvmpi_recency_is_valid(&good, 1));
+	assert_false(uvmpi_recency_is_valid(&good, 0));
+	assert_false(uvmpi_recency_is_valid(&good, 4));
 	list = good, list.link = NULL;
-	assert_false(uvmpi_recency_is_valid(&list));
+	assert_false(uvmpi_recency_is_valid(&list, 1));
 	list = good, list.units = UVMP_UNITS_MAX + 1u;
-	assert_false(uvmpi_recency_is_valid(&list));
-	list = good, list.count = UNITS + 1u;
-	assert_false(uvmpi_recency_is_valid(&list));
+	assert_false(uvmpi_recency_is_valid(&list, 1));
 	list = good, list.begun = UNITS + 1u;
-	assert_false(uvmpi_recency_is_valid(&list));
-	list = good, list.head = 3; /* never touched, nor a later one */
-	assert_false(uvmpi_recency_is_valid(&list));
-	list = good, list.tail = 3;
-	assert_false(uvmpi_recency_is_valid(&list));
+	assert_false(uvmpi_recency_is_valid(&list, 1));
+	memcpy(copy, link, sizeof(link));
+	list = good, list.link = copy;
+	copy[0].next = 4; /* unit 3 was never touched, nor a later one */
+	assert_false(uvmpi_recency_is_valid(&list, 1));
+	copy[0] = (struct recency_link){4, 3};
+	assert_false(uvmpi_recency_is_valid(&list, 1));
+	copy[0] = (struct recency_link){3, 0};
+	assert_false(uvmpi_recency_is_valid(&list, 0));
+	assert_true(uvmpi_recency_is_valid(&empty, 0));
 	list = empty, list.units = 0;
-	assert_false(uvmpi_recency_is_valid(&list));
-	list = empty, list.head = 0;
-	assert_false(uvmpi_recency_is_valid(&list));
-	list = empty, list.tail = 0;
-	assert_false(uvmpi_recency_is_valid(&list));
+	assert_false(uvmpi_recency_is_valid(&list, 0));
 }
 
 static void table(void **state)
@@ -201,23 +201,24 @@ static void size(void **state)
 {
 	(void)state;
 	assert_int_equal(uvmp_evict_size(UVMP_EVICT_LRU, 100), 0);
-	assert_int_equal(uvmp_evict_size(UVMP_EVICT_LRU_2M, 100), sizeof(struct recency) + 800);
-	assert_int_equal(uvmp_evict_size(UVMP_EVICT_LRU_4K, 1), sizeof(struct recency) + 8);
+	assert_int_equal(uvmp_evict_size(UVMP_EVICT_LRU_2M, 100), BY_RECENCY_STATE_BYTES + 900);
+	assert_int_equal(uvmp_evict_size(UVMP_EVICT_LRU_4K, 1), BY_RECENCY_STATE_BYTES + 9);
 	assert_int_equal(uvmp_evict_size(UVMP_EVICT_RANDOM_4K, 100) -
 	                         uvmp_evict_size(UVMP_EVICT_RANDOM_4K, 1),
 	                 99 * 8);
-	assert_int_equal(uvmp_evict_size(UVMP_EVICT_SL_64K, 33), sizeof(struct grouped) + 33 * 16 + 2 * 16);
-	assert_int_equal(uvmp_evict_size(UVMP_EVICT_TBN, 32), sizeof(struct grouped) + 32 * 16 + 16);
-	assert_int_equal(uvmp_evict_size(UVMP_EVICT_LFU_2M, 9), sizeof(struct frequency) + 9 * 32);
+	assert_int_equal(uvmp_evict_size(UVMP_EVICT_SL_64K, 33), GROUPED_STATE_BYTES + 33 * 16 + 2 * 48);
+	assert_int_equal(uvmp_evict_size(UVMP_EVICT_TBN, 32), GROUPED_STATE_BYTES + 32 * 16 + 48);
+	assert_int_equal(uvmp_evict_size(UVMP_EVICT_LFU_2M, 9),
+	                 sizeof(struct frequency) + SEQUENCE_HEAD_BYTES + 9 * 32);
 	assert_int_equal(uvmp_evict_size(UVMP_EVICT_CLOCK_2M, 11) - uvmp_evict_size(UVMP_EVICT_CLOCK_2M, 1),
 	                 90);
-	assert_int_equal(uvmp_evict_size(UVMP_EVICT_MHPE, 10), sizeof(struct mhpe) + 160);
+	assert_int_equal(uvmp_evict_size(UVMP_EVICT_MHPE, 10), sizeof(struct mhpe) + 8 + 160);
 	assert_int_equal(uvmp_evict_size(UVMP_EVICT_LRU_4K, 0), 0);
 	assert_int_equal(uvmp_evict_size(UVMP_EVICT_LRU_4K, UVMP_UNITS_MAX + 1u), 0);
 	assert_int_equal(uvmp_evict_size(UVMP_EVICT_COUNT, 1), 0);
 	if (sizeof(size_t) == 8)
 		assert_int_equal(uvmp_evict_size(UVMP_EVICT_LRU_4K, UVMP_UNITS_MAX),
-		                 sizeof(struct recency) + 8ull * UVMP_UNITS_MAX);
+		                 BY_RECENCY_STATE_BYTES + 9ull * UVMP_UNITS_MAX);
 }
 
 static void init_errors(void **state)
@@ -269,7 +270,8 @@ struct random_state {
 };
 struct clock_state {
 	struct recency list;
-	void *chance;
+	void *mark;
+	uint32_t chances;
 };
 
 static void assert_bad(struct uvmp_evict evict)
@@ -298,20 +300,35 @@ static void is_valid(void **state)
 		evict = order[i], evict.count = 1, assert_bad(evict);
 		if (i == UVMP_EVICT_RANDOM_4K) /* has no list of the units */
 			continue;
-		evict = order[i], evict.units = UNITS - 1u, assert_bad(evict);
+		evict = order[i], evict.units = 5u * UNITS, assert_bad(evict);
 	}
 	assert_false(uvmp_evict_is_valid(NULL));
 	ASSERT_DAMAGED(&order[UVMP_EVICT_LRU_2M], struct recency, link, NULL);
+	ASSERT_DAMAGED(&order[UVMP_EVICT_LRU_2M], struct by_recency, is_cold, NULL);
+	ASSERT_DAMAGED(&order[UVMP_EVICT_LRU_2M], struct by_recency, cold, 1);
+	ASSERT_DAMAGED(&order[UVMP_EVICT_LRU_2M], struct by_recency, last, 1);
+	ASSERT_DAMAGED(&order[UVMP_EVICT_SL_64K], struct grouped, stamp, NULL);
 	ASSERT_DAMAGED(&order[UVMP_EVICT_SL_64K], struct grouped, link, NULL);
-	ASSERT_DAMAGED(&order[UVMP_EVICT_SL_64K], struct grouped, group_units, 8);
-	ASSERT_DAMAGED(&order[UVMP_EVICT_LFU_2M], struct frequency, key, NULL);
+	ASSERT_DAMAGED(&order[UVMP_EVICT_SL_64K], struct grouped, group, NULL);
+	ASSERT_DAMAGED(&order[UVMP_EVICT_SL_64K], struct grouped, begun, 2);
+	ASSERT_DAMAGED(&order[UVMP_EVICT_SL_64K], struct grouped, order.link, NULL);
+	ASSERT_DAMAGED(&order[UVMP_EVICT_LFU_2M], struct frequency, begun, UNITS + 1u);
+	ASSERT_DAMAGED(&order[UVMP_EVICT_LFU_2M], struct frequency, order.link, NULL);
+	ASSERT_DAMAGED(&order[UVMP_EVICT_LFU_2M], struct frequency, order.key, NULL);
+	ASSERT_DAMAGED(&order[UVMP_EVICT_LFU_2M], struct frequency, order.weight, NULL);
+	ASSERT_DAMAGED(&order[UVMP_EVICT_LFU_2M], struct frequency, order.kind, NULL);
+	ASSERT_DAMAGED(&order[UVMP_EVICT_LFU_2M], struct frequency, order.elements, 0);
+	ASSERT_DAMAGED(&order[UVMP_EVICT_LFU_2M], struct frequency, order.elements, UVMP_UNITS_MAX + 1u);
+	ASSERT_DAMAGED(&order[UVMP_EVICT_LFU_2M], struct frequency, order.lanes, 0);
+	ASSERT_DAMAGED(&order[UVMP_EVICT_LFU_2M], struct frequency, order.base[0], 0);
 	ASSERT_DAMAGED(&order[UVMP_EVICT_MHPE], struct mhpe, stamp, NULL);
 	ASSERT_DAMAGED(&order[UVMP_EVICT_MHPE], struct mhpe, stamped, UNITS + 1u);
 	ASSERT_DAMAGED(&order[UVMP_EVICT_MHPE], struct mhpe, distance, 33);
 	ASSERT_DAMAGED(&order[UVMP_EVICT_RANDOM_4K], struct random_state, dense, NULL);
 	ASSERT_DAMAGED(&order[UVMP_EVICT_RANDOM_4K], struct random_state, place, NULL);
 	ASSERT_DAMAGED(&order[UVMP_EVICT_RANDOM_4K], struct random_state, begun, UNITS + 1u);
-	ASSERT_DAMAGED(&order[UVMP_EVICT_CLOCK_2M], struct clock_state, chance, NULL);
+	ASSERT_DAMAGED(&order[UVMP_EVICT_CLOCK_2M], struct clock_state, mark, NULL);
+	ASSERT_DAMAGED(&order[UVMP_EVICT_CLOCK_2M], struct clock_state, chances, 1);
 }
 
 static void call_errors(void **state)
@@ -586,6 +603,10 @@ static void spared(void **state)
 	uvmp_evict_forget(&evict, 1);
 	uvmp_evict_touch(&evict, 1);
 	ASSERT_VICTIMS(&evict, 0, 2, 3, 1);
+	for (uint32_t unit = 0; unit < 4; unit++)
+		uvmp_evict_spare(&evict, unit, true);
+	evict.reserve_percent = 50; /* all behind the reserve are spared */
+	ASSERT_VICTIMS(&evict, 3, 1);
 	uvmp_evict_init(&evict, UVMP_EVICT_LRU_2M, UNITS, memory, sizeof(memory));
 	uvmp_evict_touch(&evict, 0);
 	uvmp_evict_touch(&evict, 1);
@@ -794,7 +815,7 @@ static void mhpe_distance(void **state)
 	come(&evict, 24, 4);
 	assert_int_equal(mhpe_of(&evict)->distance, 32);
 	assert_int_equal(uvmp_evict_victim(&evict, NULL, &unit), UVMP_OK);
-	assert_int_equal(unit, mhpe_of(&evict)->list.head); /* further than there are */
+	assert_int_equal(unit, uvmpi_recency_oldest(&mhpe_of(&evict)->list)); /* further than there are */
 	uvmp_evict_remove(&evict, 5);
 	mhpe_of(&evict)->distance = 33;
 	assert_false(uvmp_evict_is_valid(&evict));
@@ -836,7 +857,7 @@ static void batch_and_left_errors(void **state)
 
 	(void)state;
 	uvmp_evict_init(&evict, UVMP_EVICT_MHPE, UNITS, memory, sizeof(memory));
-	broken = evict, broken.count = 1;
+	broken = evict, broken.state = NULL;
 	assert_int_equal(uvmp_evict_batch(&broken), UVMP_ERR_ARGUMENT);
 	assert_int_equal(uvmp_evict_left(&broken, 0, 1, 1), UVMP_ERR_ARGUMENT);
 	assert_int_equal(uvmp_evict_left(&evict, UNITS, 1, 1), UVMP_ERR_RANGE);
@@ -871,7 +892,7 @@ static void closure(void **state)
 /* State of a unit is written when the unit is used: a large order costs what is used of it. */
 static void memory_is_written_as_used(void **state)
 {
-	enum { MANY = 4096, FIRST = 37, HEAD = 136 / 8 };
+	enum { MANY = 4096, FIRST = 137, HEAD = 520 / 8 };
 	static uint64_t space[MEMORY_WORDS(MANY)];
 	uint64_t random = 7;
 

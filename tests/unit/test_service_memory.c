@@ -10,7 +10,7 @@
 
 #include "support/engine_internals.h"
 #include "evict/evict_mhpe_internal.h"
-#include "evict/frequency_internal.h"
+#include "evict/lfu2m_internal.h"
 #include "support/arena.h"
 
 #define MIB2  0x200000u
@@ -1495,7 +1495,7 @@ static void circles(void **state)
 /* What a pinned block is used counts, and it stays out of the order. */
 static void counted_circles(void **state)
 {
-	const struct frequency_key *key;
+	const struct sequence_key *key;
 	uint64_t before;
 	uint32_t unit;
 
@@ -1504,25 +1504,25 @@ static void counted_circles(void **state)
 	walk_in_circles(3);
 	assert_true(is_pinned(block(0)));
 	unit = place(block(0), 1)->memory;
-	key = &frequency_of(s)->key[unit];
-	before = key->frequency;
+	key = &frequency_of(s)->order.key[unit];
+	before = key->high;
 	for (uint32_t i = 0; i < 10; i++)
 		uvmpi_memory_touch(s, 1, block(0), 0);
-	assert_int_equal(key->frequency, before + 10);
+	assert_int_equal(key->high, before + 10);
 	assert_false(uvmp_evict_contains(&s->gpu[1].order, unit));
 	assert_true(uvmpi_memory_unpin_oldest(s, 1));
 	assert_true(uvmp_evict_contains(&s->gpu[1].order, unit));
-	assert_int_equal(key->frequency, before + 11);
+	assert_int_equal(key->high, before + 11);
 	/* access counters count: their count applies as soon as the unit is listed */
 	open("evict=lfu2m cyclic=on remote=always", 4096, 2, 0);
 	walk_in_circles(3);
 	assert_true(is_pinned(block(0)));
 	unit = place(block(0), 1)->memory;
-	key = &frequency_of(s)->key[unit];
+	key = &frequency_of(s)->order.key[unit];
 	for (uint32_t i = 0; i < 10; i++)
 		uvmpi_remote_use(s, 1, block(0), 0, false);
 	assert_true(uvmpi_memory_unpin_oldest(s, 1));
-	assert_int_equal(key->frequency, 10 * 4 + 1);
+	assert_int_equal(key->high, 10 * 4 + 1);
 }
 
 /* evict=lfu2m, [uvmsmart: incomplete-tree-stays]: a block that is not complete goes last, however seldom
