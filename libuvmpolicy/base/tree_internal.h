@@ -23,10 +23,11 @@ static inline uint32_t *uvmpi_tree_leaf(struct uvmp_tree *tree, uint32_t block)
 	return &tree->node[tree->blocks - 1u + block];
 }
 
-/* Node i becomes the sum of its children. */
-static inline uint32_t uvmpi_tree_sum(struct uvmp_tree *tree, uint32_t i)
+/* Node i becomes the sum of its children. Returns the node. */
+static inline uint32_t *uvmpi_tree_sum(struct uvmp_tree *tree, uint32_t i)
 {
-	return tree->node[i] = tree->node[2u * i + 1u] + tree->node[2u * i + 2u];
+	tree->node[i] = tree->node[2u * i + 1u] + tree->node[2u * i + 2u];
+	return &tree->node[i];
 }
 
 /* uvmp_tree_recompute. The tree of 2 MiB is the usual one; its loop is unrolled. */
@@ -39,23 +40,6 @@ static inline void uvmpi_tree_recompute(struct uvmp_tree *tree)
 	}
 	for (uint32_t i = tree->blocks - 1u; i-- > 0;)
 		(void)uvmpi_tree_sum(tree, i);
-}
-
-/* The inner nodes over `leaves` blocks from `first` on become the sums of their children. Both are those of a node. */
-static inline void uvmpi_tree_recompute_below(struct uvmp_tree *tree, uint32_t first, uint32_t leaves)
-{
-	uint32_t node = tree->blocks + first;
-
-	if (leaves == UVMP_TREE_BLOCKS_MAX) {
-		uvmpi_tree_recompute(tree);
-		return;
-	}
-	while (leaves > 1u) {
-		node /= 2u;
-		leaves /= 2u;
-		for (uint32_t i = 0; i < leaves; i++)
-			(void)uvmpi_tree_sum(tree, node - 1u + i);
-	}
 }
 
 /* uvmp_tree_add with quirks, to a block of the tree: each node on the path that is not full gains the pages. */

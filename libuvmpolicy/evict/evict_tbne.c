@@ -13,37 +13,40 @@
 /* Empties the full leaves below a node over `leaves` blocks from `first` on that are evictable. Returns them as a set. */
 static __attribute__((__noinline__)) uint32_t drop(struct uvmp_tree *tree, uint32_t first, uint32_t leaves, uint32_t evictable)
 {
-	uint32_t *leaf = uvmpi_tree_leaf(tree, 0), dropped = 0;
+	uint32_t *leaf = uvmpi_tree_leaf(tree, first), dropped = 0;
 
-	for (uint32_t b = first; b < first + leaves; b++) {
-		if (leaf[b] != UVMP_BASIC_BLOCK_PAGES || (evictable >> b & 1u) == 0)
-			continue;
-		leaf[b] = 0;
-		dropped |= (uint32_t)1 << b;
+	evictable >>= first;
+	for (uint32_t b = 0; b < leaves; b++) {
+		if (leaf[b] == UVMP_BASIC_BLOCK_PAGES && (evictable >> b & 1u) != 0) {
+			leaf[b] = 0;
+			dropped |= (uint32_t)1 << b;
+		}
 	}
-	if (dropped != 0)
-		uvmpi_tree_recompute_below(tree, first, leaves);
-	return dropped;
+	return dropped << first;
 }
 
-/* Sums up and judges all nodes of a tree of `blocks` blocks, children before their parents. */
+/* Sums up and judges all nodes of a tree of `blocks` blocks, children before their parents. A drop changes the sum of its
+ * node; the nodes below are summed up again behind the pass. */
 static inline __attribute__((always_inline)) uint32_t drop_sparse(struct uvmp_tree *tree, uint32_t blocks,
 								  uint32_t evictable)
 {
-	uint32_t dropped = 0;
+	uint32_t dropped = 0, more, leaves = 2, half = UVMP_BASIC_BLOCK_PAGES;
 
-	_Pragma("GCC unroll 5") for (uint32_t leaves = 2; leaves <= blocks; leaves *= 2u)
+	_Pragma("GCC unroll 5") for (uint32_t nodes = blocks / 2u; nodes != 0; nodes /= 2u, leaves *= 2u, half *= 2u)
 	{
-		uint32_t nodes = blocks / leaves;
-
 		_Pragma("GCC unroll 16") for (uint32_t n = 0; n < nodes; n++)
 		{
-			uint32_t value = uvmpi_tree_sum(tree, nodes - 1u + n);
+			uint32_t *value = uvmpi_tree_sum(tree, nodes - 1u + n);
 
-			if (value != 0 && value < leaves * UVMP_BASIC_BLOCK_PAGES / 2u)
-				dropped |= drop(tree, n * leaves, leaves, evictable);
+			if (*value != 0 && *value < half) {
+				more = drop(tree, n * leaves, leaves, evictable);
+				*value -= popcount(more) * UVMP_BASIC_BLOCK_PAGES;
+				dropped |= more;
+			}
 		}
 	}
+	if (dropped != 0)
+		uvmpi_tree_recompute(tree);
 	return dropped;
 }
 

@@ -164,7 +164,8 @@ static inline void density_pairs_of_rows(uint64_t rows, uint64_t pair[2])
 		pair[i] = (((rows & words) * spread & BYTES) + ((rows >> 16 & words) * spread & BYTES)) * 16u;
 }
 
-/* Levels 5 to 9, as sets of rows, added to what smaller nodes choose. `candidates`: rows with a candidate. */
+/* Levels 5 to 9, as sets of rows, added to what smaller nodes choose. `candidates`: rows with a candidate; there
+ * is one. */
 static inline __attribute__((always_inline)) struct density_choice
 density_rows(const struct density_counts *counts, const struct density_keys *keys, uint64_t candidates,
 	     struct density_choice rows)
@@ -172,7 +173,7 @@ density_rows(const struct density_counts *counts, const struct density_keys *key
 	uint64_t pairs = density_dense_pairs(counts, keys);
 	struct density_choice words;
 
-	if (pairs == 0 || candidates == 0)
+	if (pairs == 0)
 		return rows;
 	if (counts->all >= keys->all)
 		return density_root;

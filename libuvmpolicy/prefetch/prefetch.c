@@ -142,9 +142,9 @@ static inline bool has_rest(const struct prefetcher *prefetcher, const struct uv
 {
 	const struct uvmp_prefetch_traits *traits = &prefetcher->traits;
 
-	return facts->block.pages != UVMP_MASK_BITS || facts->range_groups != 0 || facts->is_hmm || facts->is_follow ||
-	       (traits->has_tree | traits->has_random | traits->walks_ranges) ||
-	       (traits->range_bytes | traits->processor_bytes) != 0;
+	return facts->block.pages != UVMP_MASK_BITS || facts->range_groups != 0 ||
+	       (facts->is_hmm | facts->is_follow | traits->has_tree | traits->has_random | traits->walks_ranges |
+		traits->range_bytes | traits->processor_bytes) != 0;
 }
 
 /* Does the mask stay inside the block? No mask does. */
@@ -177,11 +177,18 @@ static bool do_regions_fit(const struct uvmp_prefetch_facts *facts)
 	return true;
 }
 
+/* 1: a private state of so many bytes is missing. */
+static uint32_t is_lacking(uint32_t bytes, const void *memory)
+{
+	return bytes != 0 && memory == NULL;
+}
+
 /* Private states that a decision cannot do without. */
 static bool has_states(const struct uvmp_prefetch_traits *traits, const struct uvmp_prefetch_state *state)
 {
-	return (traits->range_bytes == 0 || state->range != NULL) &&
-	       (traits->processor_bytes == 0 || state->processor != NULL);
+	return is_lacking(traits->range_bytes, state->range) +
+		       is_lacking(traits->processor_bytes, state->processor) ==
+	       0;
 }
 
 /* Checks the facts that the traits require: a tree that covers the block, a random state, a range that

@@ -201,7 +201,8 @@ static void choose_leaves(const struct tree *tree, uvmp_mask *chosen, uvmp_mask 
 	counts.pair[0] = density_pairs(tree->set.word);
 	counts.pair[1] = density_pairs(tree->set.word + 4);
 	density_sum(&counts);
-	rows = density_rows(&counts, &keys, candidates, rows);
+	if (candidates != 0)
+		rows = density_rows(&counts, &keys, candidates, rows);
 	for (uint32_t w = 0; w < UVMP_MASK_WORDS; w++) {
 		uint64_t row = rows.chosen >> w & ROWS;
 

@@ -27,43 +27,51 @@ static void merge(uint64_t *cuts, uint32_t first, uint32_t end)
 	*cuts |= (uint64_t)1 << first | (uint64_t)1 << end;
 }
 
-/* Takes the empty leaves below a node over `leaves` blocks from `first` on. A leaf behind the end of the block has nothing
- * to fetch and stays empty; without quirks the leaf at the end counts only the pages that it has. */
-static __attribute__((__noinline__)) void fill(struct pass *pass, uint32_t first, uint32_t leaves)
+/* Takes the empty leaves below a node over `leaves` blocks from `first` on; returns the pages that they gain. A leaf behind
+ * the end of the block has nothing to fetch and stays empty; without quirks the leaf at the end counts only the pages that it
+ * has. */
+static __attribute__((__noinline__)) uint32_t fill(struct pass *pass, uint32_t first, uint32_t leaves)
 {
-	uint32_t *leaf = uvmpi_tree_leaf(pass->tree, 0), taken = 0;
+	uint32_t *leaf = uvmpi_tree_leaf(pass->tree, 0), taken = 0, bit = (uint32_t)1 << first, pages;
+	uint32_t last = (pass->block_pages - 1u) / UVMP_BASIC_BLOCK_PAGES, end = minimum(first + leaves, last + 1u);
 
-	for (uint32_t b = first; b < first + leaves && b * UVMP_BASIC_BLOCK_PAGES < pass->block_pages; b++) {
-		uint32_t pages = pass->block_pages - b * UVMP_BASIC_BLOCK_PAGES;
-
-		if (leaf[b] != 0)
-			continue;
-		leaf[b] = pass->quirks || pages > UVMP_BASIC_BLOCK_PAGES ? UVMP_BASIC_BLOCK_PAGES : pages;
-		taken |= (uint32_t)1 << b;
-	}
-	if (taken == 0)
-		return;
-	pass->taken |= taken;
-	merge(&pass->cuts, first, first + leaves);
-	uvmpi_tree_recompute_below(pass->tree, first, leaves);
-}
-
-/* Sums up and judges all nodes of a tree of `blocks` blocks, children before their parents. */
-static inline __attribute__((always_inline)) void fill_dense(struct pass *pass, uint32_t blocks)
-{
-	_Pragma("GCC unroll 5") for (uint32_t leaves = 2; leaves <= blocks; leaves *= 2u)
-	{
-		uint32_t full = leaves * UVMP_BASIC_BLOCK_PAGES, nodes = blocks / leaves;
-
-		/* above half, below full or above full */
-		_Pragma("GCC unroll 16") for (uint32_t n = 0; n < nodes; n++)
-		{
-			uint32_t value = uvmpi_tree_sum(pass->tree, nodes - 1u + n);
-
-			if (value > full / 2u && value != full)
-				fill(pass, n * leaves, leaves);
+	for (uint32_t b = first; b < end; b++, bit *= 2u) {
+		if (leaf[b] == 0) {
+			leaf[b] = UVMP_BASIC_BLOCK_PAGES;
+			taken |= bit;
 		}
 	}
+	if (taken == 0)
+		return 0;
+	pass->taken |= taken;
+	merge(&pass->cuts, first, first + leaves);
+	pages = popcount(taken) * UVMP_BASIC_BLOCK_PAGES;
+	if (!pass->quirks && (taken >> last & 1u) != 0) {
+		leaf[last] = pass->block_pages - last * UVMP_BASIC_BLOCK_PAGES;
+		pages -= UVMP_BASIC_BLOCK_PAGES - leaf[last];
+	}
+	return pages;
+}
+
+/* Sums up and judges all nodes of a tree of `blocks` blocks, children before their parents. A fill changes the sum of its
+ * node; the nodes below are summed up again behind the pass. */
+static inline __attribute__((always_inline)) void fill_dense(struct pass *pass, uint32_t blocks)
+{
+	uint32_t before = pass->taken, leaves = 2, full = 2u * UVMP_BASIC_BLOCK_PAGES;
+
+	_Pragma("GCC unroll 5") for (uint32_t nodes = blocks / 2u; nodes != 0; nodes /= 2u, leaves *= 2u, full *= 2u)
+	{
+		_Pragma("GCC unroll 16") for (uint32_t n = 0; n < nodes; n++)
+		{
+			uint32_t *value = uvmpi_tree_sum(pass->tree, nodes - 1u + n);
+
+			/* above half, below full or above full */
+			if (*value > full / 2u && *value != full)
+				*value += fill(pass, n * leaves, leaves);
+		}
+	}
+	if (pass->taken != before)
+		uvmpi_tree_recompute(pass->tree);
 }
 
 static enum uvmp_status decide(const struct uvmp_prefetch_params *params,

@@ -8,10 +8,18 @@
 #include "../base/tree_internal.h"
 #include "prefetch_internal.h"
 
-/* Basic blocks 4 * w to 4 * w + 3 of a set: the first page of each, in a word of a mask. */
-static uint64_t first_pages(uint64_t blocks, uint32_t w)
+/* The first page of each of four basic blocks, in the word of a mask that holds the blocks. */
+static inline uint64_t first_pages(uint32_t blocks)
 {
-	return (blocks >> 4u * w & 0xfu) * 0x0000200040008001u & 0x0001000100010001u;
+	return blocks * 0x0000200040008001u & 0x0001000100010001u;
+}
+
+/* All pages of the four. */
+static inline uint64_t all_pages(uint32_t blocks)
+{
+	uint64_t first = first_pages(blocks);
+
+	return (first << 16) - first;
 }
 
 /* Every leaf becomes what is resident, pending or requested now that `chosen` is fetched too. */
@@ -23,7 +31,7 @@ static void recount(const struct uvmp_prefetch_facts *facts, uint32_t chosen, st
 
 	UVMPI_EACH_WORD(w)
 		present.word[w] = facts->faulted->word[w] | resident->word[w] | pending->word[w] |
-				  first_pages(chosen, w) * 0xffffu;
+				  all_pages(chosen >> 4u * w & 0xfu);
 	uvmpi_mask_region_clear(&present, beyond);
 	uvmp_tree_assign(tree, &present);
 }
@@ -33,7 +41,7 @@ uint32_t uvmpi_prefetch_tree_fault(const struct uvmp_prefetch_params *params,
 {
 	uint32_t chosen = 0;
 
-	for (uint32_t w = 0; w < UVMP_MASK_WORDS; w++) {
+	UVMPI_EACH_WORD(w) {
 		for (uint64_t bits = facts->faulted->word[w]; bits != 0; bits &= bits - 1u) {
 			uint32_t block = w * 4u + lowest_bit(bits) / UVMP_BASIC_BLOCK_PAGES;
 			uint32_t *leaf = uvmpi_tree_leaf(tree, block);
@@ -62,9 +70,14 @@ void uvmpi_prefetch_tree_collect(const struct uvmp_prefetch_params *params,
 	uvmp_mask pages;
 
 	UVMPI_EACH_WORD(w) {
-		pages.word[w] = first_pages(chosen, w) * 0xffffu &
-				~(facts->faulted->word[w] | resident->word[w] | pending->word[w]);
-		hint->subtrees.word[w] = first_pages(cuts, w);
+		uint32_t blocks = chosen >> 4u * w & 0xfu, begin = (uint32_t)(cuts >> 4u * w) & 0xfu;
+
+		pages.word[w] = hint->subtrees.word[w] = 0;
+		if (blocks != 0)
+			pages.word[w] = all_pages(blocks) &
+					~(facts->faulted->word[w] | resident->word[w] | pending->word[w]);
+		if (begin != 0)
+			hint->subtrees.word[w] = first_pages(begin);
 	}
 	uvmpi_mask_region_clear(&pages, beyond);
 	uvmpi_prefetch_hint_set_pages(hint, facts->to, &pages);

@@ -408,6 +408,26 @@ static void test_count_without_pages(void **state)
 	assert_int_equal(block_state.faults, 10);
 }
 
+/* All pages of the block fault: nothing else is fetched. */
+static void test_all_faulted(void **state)
+{
+	(void)state;
+	set_faults("0-511");
+	expect("");
+	assert_int_equal(block_state.faults, 512);
+}
+
+/* Faults outside the faulted region are set, but nothing is fetched around them, however dense the tree is. */
+static void test_no_candidate(void **state)
+{
+	(void)state;
+	set_faults("5");
+	set_mask(&facts.resident, &resident, "16-511");
+	facts.faulted_region = (struct uvmp_region){32, 64};
+	expect("");
+	assert_int_equal(block_state.faults, 0);
+}
+
 static void test_counter_wraps(void **state)
 {
 	(void)state;
@@ -521,6 +541,8 @@ static void test_ats_window(void **state)
 	faulted = page_text("5");
 	assert_int_equal(uvmp_prefetch_ats(51, window, NULL, &faulted, true, &pages), UVMP_OK);
 	assert_true(uvmp_mask_is_empty(&pages));
+	assert_int_equal(uvmp_prefetch_ats(51, window, NULL, &faulted, false, &pages), UVMP_OK);
+	assert_true(uvmp_mask_is_empty(&pages));
 	assert_int_equal(uvmp_prefetch_ats(51, far, NULL, &faulted, true, &pages), UVMP_OK);
 	assert_true(uvmp_mask_is_empty(&pages));
 	assert_int_equal(uvmp_prefetch_ats(0, huge, NULL, &faulted, false, &pages), UVMP_OK);
@@ -609,6 +631,8 @@ int main(void)
 	        cmocka_unit_test_setup(test_range_groups, prepare),
 	        cmocka_unit_test_setup(test_min_faults, prepare),
 	        cmocka_unit_test_setup(test_count_without_pages, prepare),
+	        cmocka_unit_test_setup(test_all_faulted, prepare),
+	        cmocka_unit_test_setup(test_no_candidate, prepare),
 	        cmocka_unit_test_setup(test_counter_wraps, prepare),
 	        cmocka_unit_test_setup(test_hmm, prepare),
 	        cmocka_unit_test_setup(test_hmm_padding, prepare),
