@@ -1,5 +1,6 @@
 /* Thrashing detection: a page that CPU and GPU take from each other. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "bench.h"
 #include "uvmpolicy/advanced.h"
@@ -30,6 +31,37 @@ static void begin_blocks(void *memory, size_t bytes)
 	}
 }
 
+/* The lower bounds: read the state of the page and of its block and the facts, and write the hint; read the
+ * migration, and write the state of the page and of its block. */
+__attribute__((noinline)) void bench_hint_floor(const struct uvmp_thrash_block *b,
+                                                const struct uvmp_thrash_facts *facts,
+                                                struct uvmp_thrash_hint *hint);
+void bench_hint_floor(const struct uvmp_thrash_block *b, const struct uvmp_thrash_facts *facts,
+                      struct uvmp_thrash_hint *hint)
+{
+	const struct uvmp_thrash_page *page = &b->memory[facts->page];
+
+	hint->kind = b->has_pages && page->events > 2u ? UVMP_THRASH_THROTTLE : UVMP_THRASH_NONE;
+	hint->pin_to = facts->requester;
+	hint->procs = page->procs & facts->residents;
+	hint->until_ns = page->throttle_end_ns + page->event_ns + b->last_ns + facts->now_ns;
+}
+
+__attribute__((noinline)) void bench_event_floor(struct uvmp_thrash_block *b, struct uvmp_thrash_page *page,
+                                                 const struct uvmp_thrash_migration *migration);
+void bench_event_floor(struct uvmp_thrash_block *b, struct uvmp_thrash_page *page,
+                       const struct uvmp_thrash_migration *migration)
+{
+	page->event_ns = migration->now_ns;
+	page->procs = (uint64_t)1 << migration->final_to;
+	page->events = (uint8_t)(page->events + 1u);
+	page->has_migrated = migration->cause == UVMP_MIGRATE_FAULT && !migration->is_copy &&
+	                     !migration->is_read_duplicated;
+	b->last_ns = b->last_thrashing_ns = migration->now_ns;
+	b->last_proc = migration->to;
+	uvmp_mask_set(&b->thrashing, migration->region.first);
+}
+
 /* Reports `calls` events of PAGE, from alternate processors; the first ones follow each other after FAST, or if
  * `first` is 0 as the others after `gap_ns`. After each event the other processor faults on `page`. The hints are
  * timed, or the events. */
@@ -40,6 +72,7 @@ static void thrash(uint32_t page, uint32_t first, uint64_t gap_ns, int times_hin
 	uint64_t now = 1000000;
 	int is_ok = 1;
 
+	memset(memory, 0, BLOCKS * bytes);
 	begin_blocks(memory, bytes);
 	for (unsigned long i = 0; i < calls; i += BLOCKS, now += i / BLOCKS < first ? FAST : gap_ns) {
 		uint32_t to = i / BLOCKS % 2u;
@@ -51,6 +84,13 @@ static void thrash(uint32_t page, uint32_t first, uint64_t gap_ns, int times_hin
 		                                  .now_ns = now + 1000u};
 		struct uvmp_thrash_hint hint;
 
+		for (uint32_t b = 0; b < BLOCKS; b++) {
+			struct uvmp_thrash_block copy = block[b];
+			struct uvmp_thrash_page of_page = {0};
+
+			bench_hint_floor(&block[b], &facts, &hint);
+			bench_event_floor(&copy, &of_page, &migration);
+		}
 		if (!times_hint)
 			bench_begin();
 		for (uint32_t b = 0; b < BLOCKS; b++)
@@ -99,8 +139,8 @@ static void event_fast(unsigned long calls)
 	thrash(PAGE, FIRST, FAST, 0, calls);
 }
 
-#define HINT  "uvmp_thrash_decide", .units = 1, .budget = 60, .unit = "hint"
-#define EVENT "uvmp_thrash_migrate", .units = 1, .budget = 120, .unit = "event"
+#define HINT  "uvmp_thrash_decide", .units = 1, .budget = 60, .floor = "bench_hint_floor", .unit = "hint"
+#define EVENT "uvmp_thrash_migrate", .units = 1, .budget = 120, .floor = "bench_event_floor", .unit = "event"
 
 const struct bench_case bench_thrash_cases[] = {
         {"hint-quiet", HINT, .text = "hint: a page without events beside one that thrashes", .run = hint_quiet},
