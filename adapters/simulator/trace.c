@@ -457,6 +457,22 @@ struct source *trace_open_stream(FILE *in, const char *name, char error[SOURCE_E
 	return &trace->source;
 }
 
+/* Does the file begin as a trace of either form does? */
+static bool is_trace(FILE *in)
+{
+	struct input *input = input_open(in);
+	char first[TRACE_BINARY_UNIT] = "";
+	size_t length = 0, got = 1;
+
+	while (input && got != 0 && length < sizeof(first)) {
+		got = input_read(input, first + length, sizeof(first) - length);
+		length += got;
+	}
+	input_close(input);
+	rewind(in);
+	return trace_is_binary(first) || memcmp(first, TRACE_ROW_FIRST, sizeof(TRACE_ROW_FIRST) - 1u) == 0;
+}
+
 struct source *trace_open(const char *path, char error[SOURCE_ERROR_MAX])
 {
 	FILE *in;
@@ -468,5 +484,7 @@ struct source *trace_open(const char *path, char error[SOURCE_ERROR_MAX])
 		trace_describe(error, path, strerror(errno));
 		return NULL;
 	}
+	if (trace_is_requests(path) && !is_trace(in))
+		return trace_open_requests(in, path, error);
 	return trace_open_stream(in, path, error);
 }

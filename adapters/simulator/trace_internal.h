@@ -66,6 +66,13 @@ bool trace_is_binary(const void *bytes);
 bool trace_begin_binary(struct trace *trace);
 void trace_end_binary(struct trace *trace);
 
+/* -- trace_requests.c -- */
+
+/* Does the name of the file say that it is a cache trace of libCacheSim? */
+bool trace_is_requests(const char *path);
+/* Opens such a trace; `in` is closed with the source, and at once on failure. NULL with `error`. */
+struct source *trace_open_requests(FILE *in, const char *path, char error[SOURCE_ERROR_MAX]);
+
 /* -- trace_ranges.c: each fills the error and returns false if the row is wrong -- */
 
 /* Checks and declares a range. */

@@ -878,6 +878,23 @@ for gpu in '' '--gpu titan-v'; do
 done
 input 0 'bound of an import' "$uvmsim" bound --trace - --format csv
 says ',12,4096,'
+# records of second, object, size, next request: objects 7, 9 and 7 again, which needs two pages then
+{
+	printf '\001\0\0\0\007\0\0\0\0\0\0\0\0\020\0\0\002\0\0\0\0\0\0\0'
+	printf '\001\0\0\0\011\0\0\0\0\0\0\0\0\0\0\0\377\377\377\377\377\377\377\377'
+	printf '\003\0\0\0\007\0\0\0\0\0\0\0\001\020\0\0\377\377\377\377\377\377\377\377'
+} >"$work/a.oracleGeneral.bin"
+expect 0 'import of a cache trace' "$uvmsim" import oracleGeneral "$work/a.oracleGeneral.bin"
+grep -v '^#' "$work/out" >"$work/want"
+expect 0 'a cache trace, read directly' "$uvmsim" trace --trace "$work/a.oracleGeneral.bin"
+same "$work/want"
+says 'range,0x7e0000000000,12288,objects' '2000000000,0,r,0x7e0000001000'
+head -c 50 "$work/a.oracleGeneral.bin" >"$work/cut.oracleGeneral.bin"
+expect 2 'a cache trace that was cut off' "$uvmsim" run --trace "$work/cut.oracleGeneral.bin"
+says 'cut.oracleGeneral.bin: byte 48: ' 'ends within a record of 24 bytes'
+{ tail -c 24 "$work/a.oracleGeneral.bin"; cat "$work/a.oracleGeneral.bin"; } >"$work/back.oracleGeneral.bin"
+expect 2 'a cache trace whose time goes back' "$uvmsim" run --trace "$work/back.oracleGeneral.bin"
+says 'byte 24: time goes backwards'
 expect 2 'import, no format of that name' "$uvmsim" import bogus docs/examples/accesses.csv
 says 'there is no format bogus' 'list formats'
 expect 2 'import, no file' "$uvmsim" import addresses
