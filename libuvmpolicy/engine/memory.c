@@ -155,7 +155,10 @@ void uvmpi_memory_free(struct uvmp_service *s, uint32_t gpu, handle block)
 
 void uvmpi_memory_settle(struct uvmp_service *s)
 {
-	uvmpi_chunks_settle(s);
+	if (s->order->is_chunked) {
+		uvmpi_chunks_settle(s);
+		return;
+	}
 	for (uint32_t gpu = 1; gpu < s->processors.count; gpu++)
 		s->gpu[gpu].coming_pages = 0;
 }

@@ -514,6 +514,7 @@ struct uvmp_service {
 
 	uvmp_mask *holders; /* [processors]; scratch: resident masks of one block, see uvmpi_block_residents */
 	struct uvmp_copy *in, *out; /* [4 * processors], [processors]: an eviction has one kind and no stop on the way */
+	uint64_t held;	    /* processors whose element of `holders` may hold pages */
 	uint32_t ins, outs;
 	uint32_t *note_order;
 	struct uvmp_note *notes; /* batch of access counters */

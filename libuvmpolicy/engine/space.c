@@ -633,10 +633,12 @@ void uvmpi_block_mapped(const struct uvmp_service *s, const struct block *b, uin
 
 void uvmpi_block_residents(struct uvmp_service *s, const struct block *b)
 {
-	for (uint32_t proc = 0; proc < s->processors.count; proc++)
-		uvmpi_mask_zero(&s->holders[proc]);
-	EACH_RESIDENCY(at, s, b)
-		s->holders[at->proc] = at->resident;
+	for (; s->held != 0; s->held &= s->held - 1u)
+		uvmpi_mask_zero(&s->holders[lowest_bit(s->held)]);
+	EACH_RESIDENCY(p, s, b) {
+		s->holders[p->proc] = p->resident;
+		s->held |= BIT(p->proc);
+	}
 }
 
 /* -- queries -- */
