@@ -34,7 +34,8 @@
 #define CALLS 2000u
 
 static const struct bench_case *const tables[] = {bench_prefetch_cases, bench_faults_cases,
-                                                  bench_thrash_cases, bench_evict_cases, bench_engine_cases};
+                                                  bench_thrash_cases, bench_evict_cases, bench_engine_cases,
+                                                  bench_batches_cases};
 
 static const struct bench_case *running;
 static uint64_t random_state, begin_ns, spent_ns, loops;

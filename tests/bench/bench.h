@@ -28,7 +28,7 @@ struct bench_case {
 
 /* Tables of cases: the last entry has no name. */
 extern const struct bench_case bench_prefetch_cases[], bench_faults_cases[], bench_thrash_cases[],
-        bench_evict_cases[], bench_engine_cases[];
+        bench_evict_cases[], bench_engine_cases[], bench_batches_cases[];
 
 /* Around each loop of measured calls. The inputs are prepared before bench_begin. The instructions before the
  * first bench_begin of a run are executed without callgrind's counting, which is four times as fast. */
