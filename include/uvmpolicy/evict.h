@@ -125,14 +125,14 @@ UVMP_API enum uvmp_status uvmp_evict_touch(struct uvmp_evict *evict, uint32_t un
 UVMP_API enum uvmp_status uvmp_evict_weigh(struct uvmp_evict *evict, uint32_t unit, uint64_t frequency);
 /* SL_64K, TBN, LFU_2M: sets whether the unit, listed or not, is spared while other units may be evicted
  * ([uvmsmart: evictable, incomplete-tree-stays] spare incomplete units). The setting lasts until the unit is
- * forgotten. No effect on other orders. UVMP_ERR_ARGUMENT, UVMP_ERR_RANGE (unit). LFU_2M: O(log units). SL_64K
- * and TBN: O(1), and O(log trees) if all units of the tree are spared now, or no longer. */
+ * forgotten. No effect on other orders. UVMP_ERR_ARGUMENT, UVMP_ERR_RANGE (unit). LFU_2M: O(log units).
+ * SL_64K and TBN: O(1), and O(log trees) if all units of the tree are spared now, or no longer. */
 UVMP_API enum uvmp_status uvmp_evict_spare(struct uvmp_evict *evict, uint32_t unit, bool is_spared);
 /* May the unit be evicted? False also outside 0..units-1, and for a state that is not valid. O(1). */
 UVMP_API bool uvmp_evict_contains(const struct uvmp_evict *evict, uint32_t unit);
 /* Reports that the unit was evicted, or is pinned: it may not be evicted. Success even if the unit was not
- * listed. To unpin a unit, touch it. UVMP_ERR_ARGUMENT, UVMP_ERR_RANGE (unit). O(1); SL_64K and TBN, the newest
- * unit of a tree: O(log trees). */
+ * listed. To unpin a unit, touch it. UVMP_ERR_ARGUMENT, UVMP_ERR_RANGE (unit). O(1);
+ * SL_64K and TBN, the newest unit of a tree: O(log trees). */
 UVMP_API enum uvmp_status uvmp_evict_remove(struct uvmp_evict *evict, uint32_t unit);
 /* Removes the unit and clears its history, because its number will name other memory. Errors and cost as
  * uvmp_evict_remove. */
@@ -143,15 +143,15 @@ UVMP_API enum uvmp_status uvmp_evict_batch(struct uvmp_evict *evict);
  * had no touch since their arrival. UVMP_ERR_ARGUMENT, UVMP_ERR_RANGE (unit, numbers). O(1). */
 UVMP_API enum uvmp_status uvmp_evict_left(struct uvmp_evict *evict, uint32_t unit, uint32_t pages,
 					  uint32_t untouched);
-/* Chooses a victim; the caller removes it at its eviction. The reserve passes over the first units of the order,
- * spared or not. If every unit behind is spared, the first of those is the victim. `random` is the generator's
- * state, which RANDOM_4K advances by one draw; for other orders it may be NULL.
+/* Chooses a victim; the caller removes it at its eviction. The reserve passes over the first units of the
+ * order, spared or not. If every unit behind is spared, the first of those is the victim. `random` is the
+ * generator's state, which RANDOM_4K advances by one draw; for other orders it may be NULL.
  * UVMP_ERR_NO_MEMORY: nothing may be evicted (no draw is made). UVMP_ERR_ARGUMENT. O(1), CLOCK_2M amortised.
  * With a reserve also O(units that have come or left since the last call), CLOCK_2M amortised with the units
  * of the other class between them. */
 UVMP_API enum uvmp_status uvmp_evict_victim(struct uvmp_evict *evict, uint64_t *random, uint32_t *unit);
-/* Replaces a victim that cannot be evicted by the next unit of the order, and the last unit that is not spared by
- * the first spared one; RANDOM_4K draws again.
+/* Replaces a victim that cannot be evicted by the next unit of the order, and the last unit that is not spared
+ * by the first spared one; RANDOM_4K draws again.
  * UVMP_ERR_NO_MEMORY: `unit` is the last, or may not be evicted itself. Otherwise as uvmp_evict_victim. O(1);
  * CLOCK_2M: O(count); SL_64K and TBN, a spared unit: O(trees without spared units before it). */
 UVMP_API enum uvmp_status uvmp_evict_next(const struct uvmp_evict *evict, uint64_t *random, uint32_t *unit);

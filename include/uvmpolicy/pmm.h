@@ -84,8 +84,8 @@ UVMP_API size_t uvmp_pmm_size(const struct uvmp_pmm_params *params);
 UVMP_API enum uvmp_status uvmp_pmm_init(const struct uvmp_pmm_params *params, void *memory, size_t bytes,
 					struct uvmp_pmm **pmm);
 
-/* Test of the header and of its parameters; false for NULL. All functions below return UVMP_ERR_ARGUMENT if pmm
- * is NULL or no header that uvmp_pmm_init wrote. */
+/* Test of the header and of its parameters; false for NULL. All functions below return UVMP_ERR_ARGUMENT if
+ * pmm is NULL or no header that uvmp_pmm_init wrote. */
 UVMP_API bool uvmp_pmm_is_valid(const struct uvmp_pmm *pmm);
 /* Checks the invariants of the whole state: queue membership equals chunk state, links are consistent,
  * counters match, and each chunk has at most one owner. Safe on damaged contents if the header is valid. For
