@@ -100,10 +100,13 @@ struct tree {
 /* *leaves = `pages` in `max`, by leaf. */
 static void by_leaf(const struct tree *tree, const uvmp_mask *pages, uvmp_mask *leaves)
 {
-	uvmpi_mask_region_and(leaves, pages, tree->max);
+	if (uvmp_region_pages(tree->max) == UVMP_MASK_BITS)
+		*leaves = *pages;
+	else
+		uvmpi_mask_region_and(leaves, pages, tree->max);
 	if (tree->max.first > tree->padding)
 		uvmp_mask_shift_down(leaves, leaves, tree->max.first - tree->padding);
-	else
+	else if (tree->max.first < tree->padding)
 		uvmp_mask_shift_up(leaves, leaves, tree->padding - tree->max.first);
 }
 
@@ -112,7 +115,7 @@ static void by_page(const struct tree *tree, uvmp_mask *mask)
 {
 	if (tree->max.first > tree->padding)
 		uvmp_mask_shift_up(mask, mask, tree->max.first - tree->padding);
-	else
+	else if (tree->max.first < tree->padding)
 		uvmp_mask_shift_down(mask, mask, tree->padding - tree->max.first);
 }
 
