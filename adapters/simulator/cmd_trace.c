@@ -147,12 +147,16 @@ static bool write_trace(struct source *source, const struct cli_sources *sources
 	struct trace_writer *writer =
 		trace_write_open(output->file, name, output->form, origin(text, source, sources), error);
 	struct comments comments = {writer, error, false};
+	bool is_copied;
 
 	if (!writer)
 		return false;
 	source->comment = copy_comment;
 	source->comment_context = &comments;
-	if (copy_rows(source, writer, error) && !comments.has_failed)
+	is_copied = copy_rows(source, writer, error) && !comments.has_failed;
+	source->comment = NULL;
+	source->comment_context = NULL;
+	if (is_copied)
 		return trace_write_close(writer, error);
 	trace_write_abandon(writer);
 	return false;

@@ -150,8 +150,8 @@ UVMP_API enum uvmp_status uvmp_evict_left(struct uvmp_evict *evict, uint32_t uni
  * With a reserve also O(units that have come or left since the last call), CLOCK_2M amortised with the units
  * of the other class between them. */
 UVMP_API enum uvmp_status uvmp_evict_victim(struct uvmp_evict *evict, uint64_t *random, uint32_t *unit);
-/* Replaces a victim that cannot be evicted by the next unit of the order, and the last unit that is not spared
- * by the first spared one; RANDOM_4K draws again.
+/* Replaces a victim that cannot be evicted by the next unit of the order, and the last unit that is not
+ * spared by the first spared one; RANDOM_4K draws again.
  * UVMP_ERR_NO_MEMORY: `unit` is the last, or may not be evicted itself. Otherwise as uvmp_evict_victim. O(1);
  * CLOCK_2M: O(count); SL_64K and TBN, a spared unit: O(trees without spared units before it). */
 UVMP_API enum uvmp_status uvmp_evict_next(const struct uvmp_evict *evict, uint64_t *random, uint32_t *unit);

@@ -370,8 +370,8 @@ enum uvmp_action_kind {
 			       * needs no offsets completes ALLOCATE and FREE with UVMP_OK */
 	UVMP_ACTION_POPULATE,  /* `pages` on `to` begin as zeros, in transfers as COPY */
 	UVMP_ACTION_COPY,   /* `pages` from `from` to `to`, in transfers: the runs of `pages`, cut before each
-			        * page of `cuts` (uvmp_action_next_transfer). `faulted_pages` of the pages faulted
-			        * (uvmp_action_faulted) */
+			        * page of `cuts` (uvmp_action_next_transfer). `faulted_pages` of the pages
+			        * faulted (uvmp_action_faulted) */
 	UVMP_ACTION_UNMAP,  /* `pages` from the page tables of `to` */
 	UVMP_ACTION_MAP,    /* `pages`, resident on `from`, into the page tables of `to`, with `right`;
 			        * replaces earlier mappings */

@@ -30,20 +30,24 @@ static bool precedes(const struct group_copy *a, const struct group_copy *b)
 	return a_is_late == b_is_late ? a->next.first < b->next.first : b_is_late;
 }
 
-/* The next transfer of one direction; there is one. */
+/* The next transfer of one direction; at least one is pending. */
 static struct group_step take(struct group *group, bool out)
 {
-	struct group_copy *first = NULL;
+	uint32_t first = 0;
+	bool is_found = false;
 	struct group_step step;
 
 	for (uint32_t i = 0; i < group->copies; i++) {
-		struct group_copy *copy = &group->copy[i];
+		const struct group_copy *copy = &group->copy[i];
 
-		if (is_out(copy) == out && copy->next.end != 0 && (!first || precedes(copy, first)))
-			first = copy;
+		if (is_out(copy) != out || copy->next.end == 0)
+			continue;
+		if (!is_found || precedes(copy, &group->copy[first]))
+			first = i;
+		is_found = true;
 	}
-	step = (struct group_step){(uint32_t)(first - group->copy), first->next};
-	first->next = uvmp_action_next_transfer(first->action, first->next.end);
+	step = (struct group_step){first, group->copy[first].next};
+	group->copy[first].next = uvmp_action_next_transfer(group->copy[first].action, step.transfer.end);
 	return step;
 }
 
