@@ -155,13 +155,20 @@ UVMP_API uint32_t uvmp_fault_representatives(const struct uvmp_fault_batch *batc
 
 /* Sorts indices by (aperture, instance, subcontext), so that neighbours share one channel look-up (the first
  * sort of [driver: batch-order]). Ties keep their arrival order, that is the order of the indices. O(n log n)
- * in place, O(n) if in order already. Every order[i] must index entry[]. No effect if a pointer is NULL. */
+ * in place, O(n) if in order already. Every order[i] must index entry[], each index once. No effect if a
+ * pointer is NULL. */
 UVMP_API void uvmp_fault_order_by_instance(const struct uvmp_fault *entry, uint32_t *order, uint32_t count);
+
+/* Words of scratch memory that ordering `count` indices by page needs. */
+#define UVMP_FAULT_ORDER_WORDS(count) (2u * (count) + 2u)
 
 /* Sorts indices by (VA space, GPU, page address) ascending, then access descending: the most intrusive access
  * of a page comes first (the second sort of [driver: batch-order]). Ties keep their arrival order, which the
- * driver's sort leaves undefined. Cost and conditions as above. */
-UVMP_API void uvmp_fault_order(const struct uvmp_fault *entry, uint32_t *order, uint32_t count);
+ * driver's sort leaves undefined. Conditions as above. `scratch` holds UVMP_FAULT_ORDER_WORDS(count) words of
+ * any contents. O(n) if all entries have one VA space and one GPU, page addresses below 2^57, accesses below
+ * 8, and indices below 2^16. Otherwise, or if scratch is NULL, O(n log n) in place. */
+UVMP_API void uvmp_fault_order(const struct uvmp_fault *entry, uint32_t *order, uint32_t count,
+			       uint64_t *scratch);
 
 /* Same VA space and same page address? The GPU is not compared [driver: batch-order]. False if one of them
  * is NULL. */

@@ -189,7 +189,7 @@ static bool preprocess(struct uvmp_service *s)
 		queue(s, UVMP_ACTION_REPLAY);
 		return false;
 	}
-	uvmp_fault_order(g->batch.entry, g->order_of, g->representatives);
+	uvmp_fault_order(g->batch.entry, g->order_of, g->representatives, g->order_scratch);
 	s->fault.next_bin = 0;
 	return true;
 }

@@ -254,6 +254,7 @@ struct gpu {
 	uint32_t put;
 	struct uvmp_fault_batch batch;
 	uint32_t *order_of; /* ordered representatives */
+	uint64_t *order_scratch; /* [UVMP_FAULT_ORDER_WORDS(capacity of the batch)] */
 	uint8_t *fatal;	    /* per entry of the batch: 0, or 1 + cancel mode */
 	uint32_t representatives;
 	struct uvmp_replay_params params;

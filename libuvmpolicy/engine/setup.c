@@ -51,6 +51,7 @@ struct gpu_parts {
 	struct uvmp_fault *entry, *batch;
 	struct uvmp_utlb *utlb;
 	uint32_t *order_of;
+	uint64_t *order_scratch;
 	uint8_t *fatal;
 	struct uvmp_note *note;
 	uint64_t *lifetimes, *utlb_seen;
@@ -78,6 +79,7 @@ static void lay_out_gpu(struct layout *l, const struct uvmp_service_params *para
 	parts->batch = part(l, g.fault_entries, sizeof(struct uvmp_fault));
 	parts->utlb = part(l, g.utlbs, sizeof(struct uvmp_utlb));
 	parts->order_of = part(l, g.fault_entries, sizeof(uint32_t));
+	parts->order_scratch = part(l, UVMP_FAULT_ORDER_WORDS(g.fault_entries), sizeof(uint64_t));
 	parts->fatal = part(l, g.fault_entries, 1);
 	parts->note = part(l, g.notes, sizeof(struct uvmp_note));
 	parts->lifetimes = part(l, uvmpi_adapt_units(params, gpu), sizeof(uint64_t));
@@ -188,6 +190,7 @@ static void init_gpu(struct uvmp_service *s, const struct uvmp_service_params *p
 					     .utlb = parts.utlb,
 					     .utlbs = from.utlbs};
 	g->order_of = parts.order_of;
+	g->order_scratch = parts.order_scratch;
 	g->fatal = parts.fatal;
 	g->note = parts.note;
 	g->note_capacity = from.notes;

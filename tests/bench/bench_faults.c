@@ -9,6 +9,7 @@
 
 static struct uvmp_fault ring[BATCH + 1], entry[BATCH + 1];
 static struct uvmp_utlb utlb[64];
+static uint64_t scratch[UVMP_FAULT_ORDER_WORDS(BATCH + 1)];
 
 /* A batch as the engine prepares it. */
 __attribute__((noinline)) void bench_batch(const struct uvmp_fetch_params *params,
@@ -21,7 +22,7 @@ void bench_batch(const struct uvmp_fetch_params *params, struct uvmp_fault_buffe
 
 	bench_check(uvmp_fault_fetch(params, UVMP_FETCH_BATCH_READY, put, buffer, batch) == UVMP_OK);
 	count = uvmp_fault_representatives(batch, order);
-	uvmp_fault_order(entry, order, count);
+	uvmp_fault_order(entry, order, count, scratch);
 	for (uint32_t first = 0; first < count; first += bin.count) {
 		uint64_t end = entry[order[first]].address | (UVMP_ROOT_CHUNK_BYTES - 1u);
 
@@ -118,7 +119,7 @@ static void steps(enum step step, unsigned long calls)
 		floor_keys ^= bench_order_floor(order, ordered, count);
 		if (step == ORDER)
 			bench_begin();
-		uvmp_fault_order(entry, order, count);
+		uvmp_fault_order(entry, order, count, scratch);
 		if (step == ORDER)
 			bench_end();
 		if (step == BINS)

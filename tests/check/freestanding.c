@@ -114,8 +114,9 @@ static bool order_is_right(void)
 	        {.address = 0x1000, .access = UVMP_ACCESS_ATOMIC_STRONG},
 	};
 	uint32_t order[4] = {0, 1, 2, 3};
+	uint64_t scratch[UVMP_FAULT_ORDER_WORDS(4)];
 
-	uvmp_fault_order(entry, order, 4);
+	uvmp_fault_order(entry, order, 4, scratch);
 	return order[0] == 3 && order[1] == 1 && order[2] == 2 && order[3] == 0;
 }
 

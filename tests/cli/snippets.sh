@@ -78,7 +78,7 @@ calls() # WHAT IS WANTED: the calls
 {
 	case $1 in
 	*prefetch*) echo "(void)uvmp_prefetch_decide(0, 0, 0, 0);" ;;
-	*faults*) echo "uvmp_fault_order(0, 0, 0); (void)uvmp_fault_fetch(0, 0, 0, 0, 0); (void)uvmp_fault_classify(0, 0, 0, 0, 0);" ;;
+	*faults*) echo "uvmp_fault_order(0, 0, 0, 0); (void)uvmp_fault_fetch(0, 0, 0, 0, 0); (void)uvmp_fault_classify(0, 0, 0, 0, 0);" ;;
 	*"memory and eviction order"*) echo "(void)uvmp_pmm_alloc(0, 0, 0, 0, 0); (void)uvmp_pmm_evict_begin(0, 0, 0);" ;;
 	*"over pages"*) echo "(void)uvmp_evict_victim(0, 0, 0);" ;;
 	*bouncing*) echo "(void)uvmp_thrash_decide(0, 0, 0, 0, 0);" ;;

@@ -234,15 +234,18 @@ struct list {
 /* Few spaces, GPUs and pages, so that keys meet; pages lie at both ends of blocks. Four bytes an entry. */
 static void list_read(struct list *list, struct bytes *bytes)
 {
+	bool is_mixed; /* several address spaces and GPUs */
+
 	memset(list, 0, sizeof(*list));
 	list->random = take_byte(bytes) + 1u;
+	is_mixed = (list->random & 1u) != 0;
 	for (; bytes->next < bytes->end && list->count < ENTRIES_MAX; list->count++) {
 		struct uvmp_fault *e = &list->entry[list->count];
 		uint32_t where = take_byte(bytes), page = take_byte(bytes), what = take_byte(bytes);
 		uint32_t facts = take_byte(bytes);
 
-		e->va_space = (where & 3u) == 3u ? UINT64_MAX : where & 3u;
-		e->gpu = where >> 2 & 1u;
+		e->va_space = !is_mixed ? 7u : (where & 3u) == 3u ? UINT64_MAX : where & 3u;
+		e->gpu = is_mixed ? where >> 2 & 1u : 1u;
 		e->aperture = where >> 3 & 3u;
 		e->instance = where >> 5 & 3u;
 		e->subcontext = where >> 7;
@@ -268,6 +271,19 @@ static void shuffle(uint32_t *order, uint32_t count, uint64_t *random)
 		order[i - 1u] = order[j];
 		order[j] = t;
 	}
+}
+
+static uint64_t scratch[UVMP_FAULT_ORDER_WORDS(ENTRIES_MAX)];
+
+static void order_by_keys(const struct uvmp_fault *entry, uint32_t *order, uint32_t count)
+{
+	uvmp_fault_order(entry, order, count, scratch);
+}
+
+/* Without scratch memory: by comparisons, in place. */
+static void order_in_place(const struct uvmp_fault *entry, uint32_t *order, uint32_t count)
+{
+	uvmp_fault_order(entry, order, count, NULL);
 }
 
 typedef void order_fn(const struct uvmp_fault *entry, uint32_t *order, uint32_t count);
@@ -307,7 +323,7 @@ static const char *check_arrival(struct list *list, const uint32_t *order)
 	shuffle(arrival, list->count, &list->random);
 	for (uint32_t i = 0; i < list->count; i++)
 		moved[i] = list->entry[arrival[i]];
-	uvmp_fault_order(moved, again, list->count);
+	uvmp_fault_order(moved, again, list->count, scratch);
 	for (uint32_t i = 0; i < list->count; i++) {
 		const struct uvmp_fault *a = &list->entry[order[i]], *b = &moved[again[i]];
 
@@ -388,7 +404,9 @@ const char *fault_case_order(const uint8_t *data, size_t size)
 	list_read(&list, &bytes);
 	wrong = check_order(&list, uvmp_fault_order_by_instance, naive_fault_order_by_instance, by_instance);
 	if (wrong == NULL)
-		wrong = check_order(&list, uvmp_fault_order, naive_fault_order, order);
+		wrong = check_order(&list, order_in_place, naive_fault_order, order);
+	if (wrong == NULL)
+		wrong = check_order(&list, order_by_keys, naive_fault_order, order);
 	if (wrong == NULL)
 		wrong = check_arrival(&list, order);
 	if (wrong == NULL)

@@ -46,13 +46,15 @@ static void draw_batch(struct oracle *oracle, struct uvmp_fault *fault)
 
 static void put_orders(struct oracle *oracle, const struct uvmp_fault *fault, uint32_t *order)
 {
+	uint64_t scratch[UVMP_FAULT_ORDER_WORDS(FAULTS)];
+
 	uvmp_fault_order_by_instance(fault, order, FAULTS);
 	for (uint32_t i = 0; i < FAULTS; i++) {
 		oracle_put(oracle, fault[order[i]].aperture, 4);
 		oracle_put(oracle, fault[order[i]].instance, 8);
 		oracle_put(oracle, fault[order[i]].subcontext, 4);
 	}
-	uvmp_fault_order(fault, order, FAULTS);
+	uvmp_fault_order(fault, order, FAULTS, scratch);
 	for (uint32_t i = 0; i < FAULTS; i++) {
 		oracle_put(oracle, fault[order[i]].va_space, 8);
 		oracle_put(oracle, fault[order[i]].gpu, 4);

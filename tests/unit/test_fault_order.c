@@ -12,6 +12,8 @@
 
 #define BLOCK 0x200000u
 
+static uint64_t scratch[UVMP_FAULT_ORDER_WORDS(70000)];
+
 static struct uvmp_fault fault(uint64_t va_space, uint32_t gpu, uint64_t page, enum uvmp_access access,
                                uint32_t instances)
 {
@@ -54,7 +56,7 @@ static void test_example_1(void **state)
 	struct uvmp_fault_bin bin;
 
 	(void)state;
-	uvmp_fault_order(e, order, 2);
+	uvmp_fault_order(e, order, 2, scratch);
 	assert_order(order, (const uint32_t[]){1, 0}, 2);
 	bin = bin_at(e, order, 2, 0);
 	assert_int_equal(bin.count, 2);
@@ -69,7 +71,7 @@ static void test_example_2(void **state)
 	uint32_t order[] = {1, 0};
 
 	(void)state;
-	uvmp_fault_order(e, order, 2);
+	uvmp_fault_order(e, order, 2, scratch);
 	assert_order(order, (const uint32_t[]){0, 1}, 2);
 	assert_int_equal(bin_at(e, order, 2, 0).duplicates, 2);
 }
@@ -83,7 +85,7 @@ static void test_example_3(void **state)
 	uint32_t order[] = {0, 1, 2};
 
 	(void)state;
-	uvmp_fault_order(e, order, 3);
+	uvmp_fault_order(e, order, 3, scratch);
 	assert_order(order, (const uint32_t[]){2, 1, 0}, 3);
 	assert_false(uvmp_fault_is_same_page(&e[2], &e[1]));
 	assert_true(uvmp_fault_is_same_page(&e[1], &e[0]));
@@ -103,7 +105,7 @@ static void test_key_order(void **state)
 	uint32_t order[] = {0, 1, 2, 3, 4, 5, 6, 7, 8};
 
 	(void)state;
-	uvmp_fault_order(e, order, 9);
+	uvmp_fault_order(e, order, 9, scratch);
 	assert_order(order, (const uint32_t[]){8, 7, 6, 5, 4, 3, 2, 1, 0}, 9);
 }
 
@@ -144,10 +146,125 @@ static void test_sizes_and_ties(void **state)
 				e[i] = fault(1, 1, i / 3u, UVMP_ACCESS_READ, 1);
 				order[i] = turn < n ? (i + turn) % n : (2u * n - 1u - i + turn) % n;
 			}
-			uvmp_fault_order(e, order, n);
+			uvmp_fault_order(e, order, n, scratch);
 			for (uint32_t i = 0; i < n; i++)
 				assert_int_equal(order[i], i);
 		}
+}
+
+/* -- packed keys against the definition -- */
+
+#define MANY 70000u
+
+/* Does x precede y by the rules? The definition of the order, for entries a and b of the batch. */
+static bool precedes(const struct uvmp_fault *e, uint32_t a, uint32_t b)
+{
+	const struct uvmp_fault *x = &e[a], *y = &e[b];
+
+	if (x->va_space != y->va_space)
+		return x->va_space < y->va_space;
+	if (x->gpu != y->gpu)
+		return x->gpu < y->gpu;
+	if (x->address != y->address)
+		return x->address < y->address;
+	return x->access != y->access ? x->access > y->access : a < b;
+}
+
+/* Orders entries 0..n-1, from arrival order and, if `is_turned`, from the reverse order. */
+static void assert_ordered(const struct uvmp_fault *e, uint32_t n, bool is_turned)
+{
+	static uint32_t order[MANY];
+	static bool is_seen[MANY];
+
+	for (uint32_t i = 0; i < n; i++)
+		order[i] = is_turned ? n - 1u - i : i;
+	uvmp_fault_order(e, order, n, scratch);
+	memset(is_seen, 0, sizeof(is_seen));
+	for (uint32_t i = 0; i < n; i++) {
+		assert_true(order[i] < n && !is_seen[order[i]]);
+		is_seen[order[i]] = true;
+		if (i > 0)
+			assert_true(precedes(e, order[i - 1u], order[i]));
+	}
+}
+
+enum pattern { CONTIGUOUS, REVERSE, ONE_BLOCK, ONE_PAGE, SCATTERED, THREE_ARRAYS, WHOLE_SPACE, PATTERNS };
+
+static uint64_t page_of(enum pattern pattern, uint32_t i, uint32_t n, uint64_t *random)
+{
+	switch (pattern) {
+	case CONTIGUOUS:
+		return i;
+	case REVERSE:
+		return n - i;
+	case ONE_BLOCK:
+		return uvmp_random_below(random, 512);
+	case ONE_PAGE:
+		return 77;
+	case SCATTERED:
+		return uvmp_random_below(random, 64) * 512u + uvmp_random_below(random, 64);
+	case THREE_ARRAYS: /* too close together for buckets: the lower bits are sorted */
+		return uvmp_random_below(random, 3) * 1000003u + uvmp_random_below(random, 300);
+	default:
+		return uvmp_random_below(random, (uint64_t)1 << 45);
+	}
+}
+
+/* every pattern of pages, in batches of any size */
+static void test_patterns(void **state)
+{
+	static struct uvmp_fault e[MANY];
+	static const uint32_t sizes[] = {1, 2, 3, 64, 256, 1000, 65535};
+	uint64_t random = 17;
+
+	(void)state;
+	for (uint32_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++)
+		for (enum pattern p = CONTIGUOUS; p < PATTERNS; p++) {
+			for (uint32_t i = 0; i < sizes[s]; i++)
+				e[i] = fault(5, 1, page_of(p, i, sizes[s], &random),
+				             (enum uvmp_access)uvmp_random_below(&random, 5), 1);
+			assert_ordered(e, sizes[s], false);
+			if (sizes[s] < 65535u)
+				assert_ordered(e, sizes[s], true);
+		}
+}
+
+/* one field of one entry does not fit in a key: the entries are compared */
+static void test_large_fields(void **state)
+{
+	static struct uvmp_fault e[MANY];
+	uint64_t random = 23;
+
+	(void)state;
+	for (uint32_t turn = 0; turn < 6; turn++) {
+		uint32_t n = turn == 5u ? 65537u : 100u;
+
+		for (uint32_t i = 0; i < n; i++)
+			e[i] = fault(5, 1, turn == 5u ? i : uvmp_random_below(&random, 64), UVMP_ACCESS_WRITE, 1);
+		if (turn == 0)
+			e[50].va_space = 4;
+		else if (turn == 1)
+			e[50].gpu = 2;
+		else if (turn == 2)
+			e[50].address++;
+		else if (turn == 3)
+			e[50].address += (uint64_t)1 << 57;
+		else if (turn == 4)
+			e[50].access = 8;
+		assert_ordered(e, n, false);
+	}
+}
+
+/* an index above 65535 does not fit either */
+static void test_large_index(void **state)
+{
+	static struct uvmp_fault e[MANY];
+	uint32_t order[3] = {65536, 3, 2};
+
+	(void)state;
+	e[65536] = e[3] = e[2] = fault(5, 1, 9, UVMP_ACCESS_READ, 1);
+	uvmp_fault_order(e, order, 3, scratch);
+	assert_order(order, (const uint32_t[]){2, 3, 65536}, 3);
 }
 
 static void test_same_page(void **state)
@@ -221,13 +338,13 @@ static void test_bad_input(void **state)
 	assert_int_equal(uvmp_fault_bin_next(e, order, 1, 0, 5u * 4096u - 1u, &bin), UVMP_ERR_RANGE);
 	assert_memory_equal(&bin, &before, sizeof(bin));
 
-	uvmp_fault_order(NULL, untouched, 2);
+	uvmp_fault_order(NULL, untouched, 2, scratch);
 	uvmp_fault_order_by_instance(NULL, untouched, 2);
 	assert_order(untouched, (const uint32_t[]){1, 0}, 2);
-	uvmp_fault_order(e, untouched, 0);
+	uvmp_fault_order(e, untouched, 0, scratch);
 	uvmp_fault_order_by_instance(e, untouched, 0);
 	assert_order(untouched, (const uint32_t[]){1, 0}, 2);
-	uvmp_fault_order(e, NULL, 1);
+	uvmp_fault_order(e, NULL, 1, scratch);
 	uvmp_fault_order_by_instance(e, NULL, 1);
 }
 
@@ -239,6 +356,8 @@ int main(void)
 	        cmocka_unit_test(test_order_by_instance),  cmocka_unit_test(test_sizes_and_ties),
 	        cmocka_unit_test(test_same_page),          cmocka_unit_test(test_bins),
 	        cmocka_unit_test(test_bin_of_short_block), cmocka_unit_test(test_bad_input),
+	        cmocka_unit_test(test_patterns),           cmocka_unit_test(test_large_fields),
+	        cmocka_unit_test(test_large_index),
 	};
 
 	return cmocka_run_group_tests_name("fault_order", tests, NULL, NULL);

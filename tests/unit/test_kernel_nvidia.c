@@ -251,6 +251,7 @@ static void test_entries_coalesce_as_in_the_driver(void **state)
 	struct uvmp_utlb utlb[2] = {{0}};
 	struct uvmp_fault_batch batch;
 	uint32_t order[8];
+	uint64_t scratch[UVMP_FAULT_ORDER_WORDS(2)];
 
 	(void)state;
 	fetch(first, 5, entry, &batch, utlb, 2); /* [driver: coalescing], example 1 */
@@ -262,7 +263,7 @@ static void test_entries_coalesce_as_in_the_driver(void **state)
 	assert_int_equal(entry[4].num_instances, 4);
 	assert_int_equal(entry[4].access_mask, 1u << UVMP_ACCESS_READ | 1u << UVMP_ACCESS_WRITE);
 	assert_int_equal(uvmp_fault_representatives(&batch, order), 2);
-	uvmp_fault_order(entry, order, 2);
+	uvmp_fault_order(entry, order, 2, scratch);
 	assert_int_equal(order[0], 4);
 	assert_int_equal(order[1], 3);
 

@@ -35,6 +35,7 @@ static bool scan_fault(const char **text, struct uvmp_fault *fault)
 /* The arrays of one line, all of the same length. */
 struct order_lists {
 	uint32_t *order, *adjacent, *duplicate;
+	uint64_t *scratch;
 	uint32_t adjacents, duplicates, duplicate_instances;
 	struct uvmp_fault_bin *bin;
 	uint32_t bins;
@@ -50,7 +51,7 @@ static void make_lists(struct vec_args *args, const struct uvmp_fault *fault, ui
 {
 	for (uint32_t i = 0; i < count; i++)
 		lists->order[i] = i;
-	uvmp_fault_order(fault, lists->order, count);
+	uvmp_fault_order(fault, lists->order, count, lists->scratch);
 	for (uint32_t i = 1; i < count; i++)
 		if (is_same_as_before(fault, lists->order, i))
 			lists->adjacent[lists->adjacents++] = i;
@@ -100,10 +101,11 @@ static void order_line(void *state, const char *word, struct vec_args *args, str
 	if (fault == NULL)
 		return;
 	lists.order = calloc(count + 1u, sizeof(*lists.order));
+	lists.scratch = calloc(UVMP_FAULT_ORDER_WORDS(count), sizeof(*lists.scratch));
 	lists.adjacent = calloc(count + 1u, sizeof(*lists.adjacent));
 	lists.duplicate = calloc(count + 1u, sizeof(*lists.duplicate));
 	lists.bin = calloc(count + 1u, sizeof(*lists.bin));
-	if (lists.order == NULL || lists.adjacent == NULL || lists.duplicate == NULL || lists.bin == NULL)
+	if (lists.order == NULL || lists.scratch == NULL || lists.adjacent == NULL || lists.duplicate == NULL || lists.bin == NULL)
 		vec_fail(args, "out of memory");
 	else
 		make_lists(args, fault, count, &lists);
@@ -112,6 +114,7 @@ static void order_line(void *state, const char *word, struct vec_args *args, str
 	free(lists.bin);
 	free(lists.duplicate);
 	free(lists.adjacent);
+	free(lists.scratch);
 	free(lists.order);
 	free(fault);
 }
