@@ -198,7 +198,8 @@ static uint32_t find_first(const struct grouped *list, enum evict_walk walk)
 			 walk);
 }
 
-/* The first wanted unit behind the `rank` first units. */
+/* The first wanted unit behind the `rank` first units. Spared units are wanted only if no others are behind, so that the first
+ * unit behind is one. */
 static uint32_t find_behind(struct grouped *list, uint32_t rank, enum evict_walk walk)
 {
 	uint32_t number, at, found;
@@ -211,13 +212,11 @@ static uint32_t find_behind(struct grouped *list, uint32_t rank, enum evict_walk
 	found = find_in_group(list, number, at, walk);
 	if (found != UVMP_UNIT_NONE)
 		return found;
-	if (walk != EVICT_UNSPARED)
-		number = uvmpi_sequence_next(&list->order, number);
-	else if (list->order.kind[number] == 0)
+	if (list->order.kind[number] == 0)
 		number = sequence_next(&list->order, number);
 	else
 		number = uvmpi_sequence_behind(&list->order, 0);
-	return find_from(list, number, walk);
+	return find_from(list, number, EVICT_UNSPARED);
 }
 
 static uint32_t find_victim(struct grouped *list, uint32_t rank, enum evict_walk walk)

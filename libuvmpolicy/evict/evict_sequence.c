@@ -156,7 +156,7 @@ static void search(const struct sequence *seq, uint32_t element, uint32_t kind, 
 {
 	uint32_t at = sequence_end(seq->lanes - 1u, kind), next, other;
 
-	for (uint32_t lane = seq->lanes; lane-- > 0;) {
+	for (uint32_t lane = seq->lanes - 1u;; lane--) {
 		for (next = seq->link[at].next; next >= seq->base[0]; next = seq->link[at].next) {
 			other = next - seq->base[lane];
 			if (!sequence_is_less(seq, lane == 0 ? other : sequence_gather(seq, other), element))

@@ -589,6 +589,7 @@ static void spared(void **state)
 {
 	uint64_t memory[MEMORY_WORDS(UNITS)];
 	struct uvmp_evict evict;
+	uint32_t unit;
 
 	(void)state;
 	assert_int_equal(uvmp_evict_spare(NULL, 0, true), UVMP_ERR_ARGUMENT);
@@ -596,22 +597,41 @@ static void spared(void **state)
 	assert_int_equal(uvmp_evict_spare(&evict, UNITS, true), UVMP_ERR_RANGE);
 	assert_int_equal(uvmp_evict_spare(&evict, 0, true), UVMP_OK);
 	assert_int_equal(uvmp_evict_spare(&evict, 1, true), UVMP_OK);
-	for (uint32_t unit = 0; unit < 4; unit++)
+	for (unit = 0; unit < 4; unit++)
 		uvmp_evict_touch(&evict, unit);
 	ASSERT_VICTIMS(&evict, 2, 3, 0, 1);
 	uvmp_evict_spare(&evict, 0, false);
 	uvmp_evict_forget(&evict, 1);
 	uvmp_evict_touch(&evict, 1);
 	ASSERT_VICTIMS(&evict, 0, 2, 3, 1);
-	for (uint32_t unit = 0; unit < 4; unit++)
+	for (unit = 0; unit < 4; unit++)
 		uvmp_evict_spare(&evict, unit, true);
 	evict.reserve_percent = 50; /* all behind the reserve are spared */
 	ASSERT_VICTIMS(&evict, 3, 1);
+	evict.reserve_percent = UVMP_EVICT_RESERVE_MAX + 1u;
+	assert_int_equal(uvmp_evict_victim(&evict, NULL, &unit), UVMP_ERR_ARGUMENT);
 	uvmp_evict_init(&evict, UVMP_EVICT_LRU_2M, UNITS, memory, sizeof(memory));
 	uvmp_evict_touch(&evict, 0);
 	uvmp_evict_touch(&evict, 1);
 	assert_int_equal(uvmp_evict_spare(&evict, 0, true), UVMP_OK); /* means nothing to other orders */
 	ASSERT_VICTIMS(&evict, 0, 1);
+}
+
+/* Behind the boundary of the reserve, the rest of its tree has spared units only: the next tree is searched. */
+static void spared_behind_reserve(void **state)
+{
+	static uint64_t memory[MEMORY_WORDS(64)];
+	struct uvmp_evict evict;
+
+	(void)state;
+	uvmp_evict_init(&evict, UVMP_EVICT_SL_64K, 64, memory, sizeof(memory));
+	uvmp_evict_touch(&evict, 0);
+	uvmp_evict_touch(&evict, 1);
+	uvmp_evict_touch(&evict, 32);
+	uvmp_evict_spare(&evict, 1, true);
+	ASSERT_VICTIMS(&evict, 0, 32, 1);
+	evict.reserve_percent = 34;
+	ASSERT_VICTIMS(&evict, 32, 1);
 }
 
 static void membership(void **state)
@@ -664,6 +684,7 @@ static void weights(void **state)
 	for (uint32_t unit = 0; unit < 4; unit++) {
 		uvmp_evict_touch(&evict, unit);
 		assert_int_equal(uvmp_evict_weigh(&evict, unit, 10 - unit), UVMP_OK);
+		assert_int_equal(uvmp_evict_weigh(&evict, unit, 10 - unit), UVMP_OK); /* again: no change */
 	}
 	ASSERT_VICTIMS(&evict, 3, 2, 1, 0);
 	uvmp_evict_touch(&evict, 3); /* goes on from 7 */
@@ -958,6 +979,7 @@ int main(void)
 	        cmocka_unit_test(reserve),
 	        cmocka_unit_test(least_frequently),
 	        cmocka_unit_test(spared),
+	        cmocka_unit_test(spared_behind_reserve),
 	        cmocka_unit_test(membership),
 	        cmocka_unit_test(reserve_in_floats),
 	        cmocka_unit_test(weights),
