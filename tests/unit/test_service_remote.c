@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "support/engine_internals.h"
-#include "evict/frequency_internal.h"
+#include "evict/lfu2m_internal.h"
 #include "support/arena.h"
 #include "support/engine_host.h"
 #include "vectors/reference/counter_tree.h"
@@ -22,7 +22,7 @@
 static struct engine host;
 
 /* State of evict=lfu2m on GPU 1. */
-static const struct frequency *heap_of(const struct uvmp_service *service)
+static const struct frequency *order_of(const struct uvmp_service *service)
 {
 	return service->gpu[1].order.state;
 }
@@ -636,7 +636,7 @@ static uint64_t frequency_of(uvmp_addr address)
 	struct uvmp_service *s = host.service;
 	const struct residency *place = uvmpi_residency_find(s, block_at(s, handle_of(address)), 1);
 
-	return heap_of(s)->key[place->memory].frequency;
+	return order_of(s)->order.key[place->memory].high;
 }
 
 /* evict=lfu2m goes by accesses to the whole tree, and then by marks [uvmsmart: eviction-list]. */
@@ -666,12 +666,12 @@ static void test_smaller_units_are_ranked_by_their_node(void **unused)
 	fault(BASE, UVMP_ACCESS_READ);
 	use(BASE + KIB64, 4);
 	use(BASE + 2 * KIB64, 2);
-	assert_int_equal(heap_of(host.service)->key[0].frequency, 5 * 4 + 1);
-	assert_int_equal(heap_of(host.service)->key[1].frequency, 2 * 4 + 1);
+	assert_int_equal(order_of(host.service)->order.key[0].high, 5 * 4 + 1);
+	assert_int_equal(order_of(host.service)->order.key[1].high, 2 * 4 + 1);
 	/* a block that is smaller than a unit has one node */
 	fault(BASE + MIB2, UVMP_ACCESS_READ);
 	use(BASE + MIB2, 2);
-	assert_int_equal(heap_of(host.service)->key[16].frequency, 3 * 4 + 1);
+	assert_int_equal(order_of(host.service)->order.key[16].high, 3 * 4 + 1);
 }
 
 static void test_all_are_halved(void **unused)
@@ -771,10 +771,10 @@ static void test_a_synchronisation_levels_lfu(void **unused)
 	fault(BASE, UVMP_ACCESS_READ);
 	fault(BASE + MIB2, UVMP_ACCESS_READ);
 	use(BASE + MIB2 / 2, 5);
-	assert_true(heap_of(host.service)->key[1].frequency > 1);
+	assert_true(order_of(host.service)->order.key[1].high > 1);
 	synchronise();
 	for (uint32_t unit = 0; unit < 4; unit++)
-		assert_int_equal(heap_of(host.service)->key[unit].frequency, 0);
+		assert_int_equal(order_of(host.service)->order.key[unit].high, 0);
 	engine_stop(&host);
 	prepare("evict=lfu2m remote=always prefetch=block" COMMON, 2, 2);
 	start(1 << 20);
