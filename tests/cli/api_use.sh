@@ -2,7 +2,8 @@
 # Each public function has a caller in the product, or a documented use by a host; and each has a test. Each fact of a
 # decision is set by the engine or a host, or documented. usage: api_use.sh [INCLUDE]
 #
-# A caller: libuvmpolicy/, the adapters without the vectors and without the kernel's list of exports, docs/examples.
+# A caller: libuvmpolicy/, the adapters without the vectors and without the kernel's list of exports, docs/examples. Inside the
+# library a call of uvmpi_NAME, the form without checks, counts as a call of uvmp_NAME.
 # Documented: named in full in docs/embedding.md or docs/embedding-kernel.md. INCLUDE (default include/uvmpolicy): the headers.
 set -u
 export LC_ALL=C
@@ -24,7 +25,7 @@ words() { awk '/^[\t]* \*|^\/\*/ {next} /^[ \t#.]/' "$@" | tr -c 'A-Za-z0-9_\n' 
 cat "$include"/*.h | tr '\n\t' '  ' | sed 's/UVMP_API/\n&/g' |
 	sed -n 's/^UVMP_API[^;(]*[ *]\(uvmp_[a-z0-9_]*\)(.*/\1/p' | sort -u >"$work/functions"
 find libuvmpolicy adapters docs/examples -name '*.[ch]' | grep -v -e /vectors/ -e /exports.c >"$work/product"
-words $(cat "$work/product") >"$work/called"
+words $(cat "$work/product") | sed 's/^uvmpi_/uvmp_/' | sort -u >"$work/called"
 cat docs/embedding.md docs/embedding-kernel.md | tr -c 'A-Za-z0-9_\n' ' ' | tr -s ' ' '\n' | sort -u >"$work/documented"
 find tests fuzz -name '*.[ch]*' >"$work/tests"
 words $(cat "$work/tests") >"$work/tested"

@@ -585,6 +585,7 @@ static void test_places(void **state)
 	assert_int_equal(uvmpi_block_holders(s, b, 5), 1);
 	assert_int_equal(uvmpi_block_holders(s, b, 6), 0);
 	set_pages(&s->holders[1], 0, 512);
+	s->held |= BIT(1);
 	uvmpi_block_residents(s, b);
 	assert_true(uvmp_mask_equal(&s->holders[0], &some));
 	assert_true(uvmp_mask_is_empty(&s->holders[1]));
