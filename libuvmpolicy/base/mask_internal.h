@@ -186,7 +186,7 @@ static inline bool uvmpi_region_words(struct uvmp_region region, struct uvmpi_re
 
 static inline void uvmpi_mask_region_set(uvmp_mask *mask, struct uvmp_region region)
 {
-	struct uvmpi_region_words w;
+	struct uvmpi_region_words w = {0, 0, 0, 0};
 	uint64_t bits;
 
 	if (!uvmpi_region_words(region, &w))
@@ -199,7 +199,7 @@ static inline void uvmpi_mask_region_set(uvmp_mask *mask, struct uvmp_region reg
 
 static inline void uvmpi_mask_region_clear(uvmp_mask *mask, struct uvmp_region region)
 {
-	struct uvmpi_region_words w;
+	struct uvmpi_region_words w = {0, 0, 0, 0};
 	uint64_t bits;
 
 	if (!uvmpi_region_words(region, &w))
@@ -212,7 +212,7 @@ static inline void uvmpi_mask_region_clear(uvmp_mask *mask, struct uvmp_region r
 
 static inline uint32_t uvmpi_mask_region_weight(const uvmp_mask *mask, struct uvmp_region region)
 {
-	struct uvmpi_region_words w;
+	struct uvmpi_region_words w = {0, 0, 0, 0};
 	uint32_t weight = 0;
 	uint64_t bits;
 
@@ -226,7 +226,7 @@ static inline uint32_t uvmpi_mask_region_weight(const uvmp_mask *mask, struct uv
 
 static inline bool uvmpi_mask_region_any(const uvmp_mask *mask, struct uvmp_region region)
 {
-	struct uvmpi_region_words w;
+	struct uvmpi_region_words w = {0, 0, 0, 0};
 	uint64_t bits, any = 0;
 
 	if (!uvmpi_region_words(region, &w))
@@ -239,7 +239,7 @@ static inline bool uvmpi_mask_region_any(const uvmp_mask *mask, struct uvmp_regi
 
 static inline bool uvmpi_mask_region_all(const uvmp_mask *mask, struct uvmp_region region)
 {
-	struct uvmpi_region_words w;
+	struct uvmpi_region_words w = {0, 0, 0, 0};
 	uint64_t bits, missing = 0;
 
 	if (!uvmpi_region_words(region, &w))
@@ -252,7 +252,7 @@ static inline bool uvmpi_mask_region_all(const uvmp_mask *mask, struct uvmp_regi
 
 static inline void uvmpi_mask_region_and(uvmp_mask *to, const uvmp_mask *from, struct uvmp_region region)
 {
-	struct uvmpi_region_words w;
+	struct uvmpi_region_words w = {0, 0, 0, 0};
 
 	if (!uvmpi_region_words(region, &w)) {
 		uvmpi_mask_zero(to);

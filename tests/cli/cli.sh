@@ -781,11 +781,14 @@ for gpu in '' '--gpu titan-v'; do
 	# shellcheck disable=SC2086
 	expect 0 "run, completions $gpu" "$uvmsim" run --workload $small --memory 4M $gpu --format json --log "$ends" --log-completions
 	same "$work/want"
-	name="run, completions $gpu: one behind each action, which stays as it was"
+	name="run, completions $gpu: the actions stay as they were"
 	grep -v '^[0-9]* complete ' "$ends" >"$work/out"
 	same "$log"
-	sed 'n; s/^\([0-9]*\) complete t=[0-9]*$/\1/' "$ends" >"$work/out"
-	awk '{ print; print $1 }' "$log" >"$work/want"
+	name="run, completions $gpu: one behind each action"
+	awk '$2 != "complete" {begun[$1] = 1; next}
+		NF != 3 || $3 !~ /^t=[0-9]+$/ || !begun[$1] {print "line " NR ": " $0; next}
+		{print $1}' "$ends" | sort -n >"$work/out"
+	cut -d ' ' -f 1 "$log" >"$work/want"
 	same "$work/want"
 	name="run, log $gpu: no completions"
 	grep -c ' complete ' "$log" >"$work/out"
