@@ -28,7 +28,9 @@ policies()
 {
 	for prefetcher in $(values prefetch); do echo "prefetch=$prefetcher"; done
 	for order in $(values evict); do echo "prefetch=none evict=$order"; done
-	echo 'prefetch=none evict=lru4k reserve=10'
+	for order in $(values evict); do
+		case $order in lru | random4k) ;; *) echo "prefetch=none evict=$order reserve=10" ;; esac
+	done
 }
 
 echo "policy,$(echo "$sizes" | tr ' ' ,)" | tee "$build/scale.csv" | tr , '\t' | awk -F '\t' '{printf "%-32s", $1; for (i = 2; i <= NF; i++) printf "%8s", $i; print "   last/first"}'

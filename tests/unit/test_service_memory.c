@@ -1463,6 +1463,17 @@ static void circles(void **state)
 	assert_int_equal(s->fault.servicing->eviction.root / 2, place(block(0), 1)->memory);
 	assert_int_equal(evict(), UVMP_OK);
 	s->fault.servicing->job.arrive[1] = pages(0, 0);
+	/* with a reserve, too */
+	open("evict=lfu2m granularity=1m cyclic=on cyclic_share=50 reserve=10", 4096, 2, 0);
+	walk_in_circles(3);
+	assert_true(is_pinned(block(0)));
+	s->fault.servicing->job.block = block(2);
+	s->fault.servicing->job.arrive[1] = all;
+	assert_int_equal(evict_start(1, UVMP_CHUNK_2M, false), UVMP_OK);
+	assert_false(is_pinned(block(0)));
+	assert_int_equal(s->fault.servicing->eviction.root / 2, place(block(0), 1)->memory);
+	assert_int_equal(evict(), UVMP_OK);
+	s->fault.servicing->job.arrive[1] = pages(0, 0);
 	/* the circle stands still: pins end when enough else was evicted */
 	open("evict=lru2m cyclic=on", 4096, 2, 0);
 	walk_in_circles(3);
