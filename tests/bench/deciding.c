@@ -65,7 +65,7 @@ static void end(uint64_t began_ns)
 	}
 
 WRAP(uvmp_service_fault, (struct uvmp_service *s, uint32_t gpu, const struct uvmp_fault *fault), (s, gpu, fault))
-WRAP(uvmp_service_next, (struct uvmp_service *s, uint64_t now, struct uvmp_action *action), (s, now, action))
+WRAP(uvmp_service_next, (struct uvmp_service *s, uint64_t now, const struct uvmp_action **action), (s, now, action))
 WRAP(uvmp_service_access, (struct uvmp_service *s, uint32_t processor, uint64_t space, uvmp_addr at, enum uvmp_access access),
      (s, processor, space, at, access))
 WRAP(uvmp_service_complete, (struct uvmp_service *s, uint64_t id, enum uvmp_status result), (s, id, result))

@@ -19,6 +19,8 @@ awk -v csv="$csv" '
 		while ((getline line < csv) > 0) {
 			split(line, cell, ",")
 			if (cell[7] !~ units || cell[2] == "name") continue
+			while (match(cell[8], /;[a-z]/)) # a comma of a command: the CSV has none within a cell
+				cell[8] = substr(cell[8], 1, RSTART - 1) "," substr(cell[8], RSTART + 1)
 			sub(/(run|bound) --workload.*/, "`uvmsim &`", cell[8])
 			printf "| `%s` | %s | %s | %s | %s | %s | %s |\n", cell[2], shown(cell[3]), shown(cell[4]), shown(cell[5]), shown(cell[6]), cell[7], cell[8]
 		}

@@ -97,8 +97,8 @@ rates()
 	rate rate-fault-random-evict 1 far_faults 'faults; random; evicting' run --workload random:bytes=1g,passes=1 --memory 820M
 	rate rate-fault-gpu 0.5 far_faults 'faults; with time' run --workload regular:bytes=4g,passes=1 --memory 6G --policy "$none" --gpu titan-v
 	rate rate-fault-gpu-evict 0.5 far_faults 'faults; with time; evicting' run --workload regular:bytes=2g,passes=1 --memory 1G --policy "$none" --gpu titan-v
-	rate rate-bound - accesses access 'accesses' bound --workload regular:bytes=1g,passes=100 --memory 512M
-	rate rate-bound-random - accesses access 'accesses; random' bound --workload random:bytes=1g,passes=20 --memory 512M
+	rate rate-bound - accesses 'accesses' bound --workload regular:bytes=1g,passes=100 --memory 512M
+	rate rate-bound-random - accesses 'accesses; random' bound --workload random:bytes=1g,passes=20 --memory 512M
 	whole run-32g run --workload regular:bytes=32g --memory 12G
 	whole run-32g-gpu run --workload regular:bytes=32g --memory 12G --gpu titan-v
 	row state-32g - - "$("$build/bench" state | awk '{printf "%.2f", $1 / 1000}')" - B/page 'computed: state of the engine with all blocks touched and of the simulator'
