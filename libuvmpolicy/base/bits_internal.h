@@ -7,6 +7,13 @@
 /* A rare way of a function that is called often: out of line, the common way saves no registers for it. */
 #define UVMPI_NOINLINE __attribute__((__noinline__))
 
+/* Functions on whole masks that fit a caller's 1 KiB of stack with 64-bit registers only. */
+#if __SIZEOF_POINTER__ >= 8
+#define UVMPI_NOINLINE_32
+#else
+#define UVMPI_NOINLINE_32 UVMPI_NOINLINE
+#endif
+
 static inline uint32_t minimum(uint32_t a, uint32_t b)
 {
 	return a < b ? a : b;

@@ -59,7 +59,7 @@ static struct density_choice choose_rows(uint64_t rows, const uvmp_mask *residen
 	if (uvmpi_mask_is_empty(resident)) {
 		density_pairs_of_rows(rows, counts.pair);
 	} else {
-		UVMPI_EACH_WORD(w)
+		UVMPI_EACH_WORD (w)
 			set[w] = resident->word[w] | density_leaves_of(rows >> w & ROWS);
 		counts.pair[0] = density_pairs(set);
 		counts.pair[1] = density_pairs(set + 4);
@@ -69,13 +69,14 @@ static struct density_choice choose_rows(uint64_t rows, const uvmp_mask *residen
 }
 
 /* Returns whether any page is chosen. Masks of the facts may be choice.pages: each word is read before it is written. */
-static bool choose_regular(uint64_t rows_faulted, const struct uvmp_prefetch_facts *facts, uint32_t threshold,
-			   struct choice choice)
+UVMPI_NOINLINE_32 static bool choose_regular(uint64_t rows_faulted, const struct uvmp_prefetch_facts *facts,
+					  uint32_t threshold, struct choice choice)
 {
-	struct density_choice rows = choose_rows(rows_faulted, uvmpi_mask_or_none(facts->resident), threshold);
+	struct density_choice rows =
+		choose_rows(rows_faulted, uvmpi_mask_or_none(facts->resident), threshold);
 	uint64_t begin = density_begin(rows), any = 0;
 
-	UVMPI_EACH_WORD(w) {
+	UVMPI_EACH_WORD (w) {
 		/* all rows with a fault are chosen */
 		uint64_t pages = density_leaves_of(rows.chosen >> w & ROWS) ^ facts->faulted->word[w];
 
@@ -285,14 +286,14 @@ static bool is_first_touch_at_home(const struct uvmp_prefetch_facts *facts)
 /* Is the tree a whole block of whole big pages of a row each, and does nothing limit what is chosen? */
 static bool is_regular(const struct uvmp_prefetch_facts *facts)
 {
-	return facts->block.pages == UVMP_MASK_BITS && facts->block.big_pages == 16u && facts->thrashing == NULL &&
-	       facts->cpu_read_mapped == NULL && facts->range_groups == 0 && !facts->is_hmm &&
-	       !is_first_touch_at_home(facts);
+	return facts->block.pages == UVMP_MASK_BITS && facts->block.big_pages == 16u &&
+	       facts->thrashing == NULL && facts->cpu_read_mapped == NULL && facts->range_groups == 0 &&
+	       !facts->is_hmm && !is_first_touch_at_home(facts);
 }
 
 /* All pages that are wanted, before range groups and min_faults have their say. */
-static void choose(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts,
-		   struct choice choice)
+UVMPI_NOINLINE static void choose(const struct uvmp_prefetch_params *params,
+				  const struct uvmp_prefetch_facts *facts, struct choice choice)
 {
 	struct uvmp_region max = {0, facts->block.pages};
 	uvmp_mask *pages = choice.pages, mapped;

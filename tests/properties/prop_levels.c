@@ -156,7 +156,7 @@ static void test_tbn_of_16_blocks(void **state)
 	}
 }
 
-/* The definition of the closure: [uvmsmart: victim-selection], with all sums anew for each node. */
+/* The definition of the closure: [uvmsmart: victim-selection], with all sums computed again for each node. */
 static uint32_t closure(uint32_t *leaf, uint32_t blocks, uint32_t evictable)
 {
 	uint32_t dropped = 0;

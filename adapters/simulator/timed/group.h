@@ -2,7 +2,7 @@
  * transfers.
  *
  * One action covers all transfers of a block with the same source and cause. The driver walks the pages of the block
- * instead: transfers of faulted pages ascending by page, then those of prefetched pages, whatever their source. With
+ * instead: transfers of faulted pages ascending by page, then those of prefetched pages, all sources together. With
  * plan=overlapped or unobtrusive, transfers of an evicted block alternate with them (uvmp_plan_merge). */
 #ifndef UVMSIM_GROUP_H
 #define UVMSIM_GROUP_H
