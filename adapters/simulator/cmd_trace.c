@@ -17,7 +17,7 @@ const char help_trace[] =
 	"                    [--seed N] [--output FILE] [--format text|binary]\n"
 	"\n"
 	"Writes the accesses and calls of a workload, or of another trace, to managed\n"
-	"memory in the trace format (docs/uvmsim.md). Text becomes binary, and binary text.\n"
+	"memory in the trace format (docs/uvmsim.md), as text or binary.\n"
 	"\n"
 	"  --workload SPEC   a built-in program, see `uvmsim list workloads`\n"
 	"  --trace FILE      a trace file, also compressed; - is standard input\n"
