@@ -36,7 +36,7 @@ struct uvmp_copy {
 	bool is_staged;	 /* first leg of two: `to` is the CPU, the source of the second leg */
 };
 
-/* The first transfer at or after page `from`, cut at `from`; (0,0) if there is none. Walk all transfers with
+/* The first transfer at or after page `from`, cut at `from`; (0,0): no transfer. Walk all transfers with
  *   for (t = uvmp_next_transfer(&pages, &cuts, 0); t.end; t = uvmp_next_transfer(&pages, &cuts, t.end))
  * Pages of `cuts` outside `pages` are ignored. O(words). */
 UVMP_API struct uvmp_region uvmp_next_transfer(const uvmp_mask *pages, const uvmp_mask *cuts, uint32_t from);

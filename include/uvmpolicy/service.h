@@ -500,7 +500,7 @@ struct uvmp_action {
 			     * uvmp_prefetch_subtree; empty: the prefetcher chose no subtrees */
 };
 
-/* COPY, POPULATE: the first transfer at or after page `from`, cut at `from`; (0,0) if there is none. Walk all
+/* COPY, POPULATE: the first transfer at or after page `from`, cut at `from`; (0,0): no transfer. Walk all
  * transfers with
  *   for (t = uvmp_action_next_transfer(a, 0); t.end; t = uvmp_action_next_transfer(a, t.end))
  * Transfers ascend by page. Each has at least one page. O(words). */

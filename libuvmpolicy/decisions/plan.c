@@ -259,7 +259,7 @@ const char *uvmp_plan_name(enum uvmp_plan_order order)
 struct direction {
 	uint32_t transfers;
 	uint32_t next; /* transfer that is not in the plan yet */
-	uint32_t last; /* step of the transfer before it; UVMP_PLAN_AT_ONCE: there is none */
+	uint32_t last; /* step of the transfer before it; UVMP_PLAN_AT_ONCE: no such step */
 };
 
 /* The next transfer of one direction, if any is left, becomes step `at`. Returns the number of the next step. */

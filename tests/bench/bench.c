@@ -1,7 +1,7 @@
 /* Calls functions of the core on inputs drawn from a seed; bench.sh counts their instructions.
  *
  * usage: bench                       lists the cases: NAME|FUNCTION|UNITS|CALLS|ORIGINAL|BUDGET|BUDGET_NS|
- *                                    FLOOR|UNIT|TEXT, with 0 and - where there is none
+ *                                    FLOOR|UNIT|TEXT, with 0 and - where a field is unknown
  *        bench CASE SEED CALLS       calls the function of a case so often
  *        bench ns CASE SEED REPEATS  prints the nanoseconds of one unit, the least of as many runs, which end
  *                                    after two seconds at the latest once there were two

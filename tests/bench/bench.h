@@ -42,7 +42,7 @@ uint64_t bench_draw_long(uint64_t bound);
 /* Ends the program with status 1 and names the case, if a call failed. */
 void bench_check(int is_ok);
 
-/* Aligned memory; ends the program if there is none. free() releases it. */
+/* Aligned memory; ends the program if malloc fails. free() releases it. */
 void *bench_memory(size_t bytes);
 
 /* bench_engine.c: memory that engines need. */

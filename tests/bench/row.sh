@@ -1,5 +1,5 @@
 # Rows of the bench's table, for the scripts beside this file; they set `build`. Sourced, not run.
-# BUILD/bench.csv holds the same rows: compiler,name,original,budget,now,lower_bound,unit,text. A figure that there is none of is
+# BUILD/bench.csv holds the same rows: compiler,name,original,budget,now,lower_bound,unit,text. A missing figure is
 # empty there and `-` in the table.
 
 bench_begin() # the first script of a run empties the table
