@@ -239,10 +239,12 @@ void uvmp_fault_order_by_instance(const struct uvmp_fault *entry, uint32_t *orde
 
 void uvmp_fault_order(const struct uvmp_fault *entry, uint32_t *order, uint32_t count, uint64_t *scratch)
 {
-	struct keys keys = {.key = scratch, .room = scratch + count + 1u, .count = count};
+	struct keys keys = {.key = scratch, .count = count};
 
 	if (entry == NULL || order == NULL || count == 0)
 		return;
+	if (scratch != NULL)
+		keys.room = scratch + count + 1u;
 	if (scratch == NULL || count > KEYS_MAX || !pack(&keys, entry, order))
 		sort(entry, order, count, is_before_by_page);
 	else if (!keys.is_sorted)

@@ -344,6 +344,8 @@ static void test_bad_input(void **state)
 	uvmp_fault_order(e, untouched, 0, scratch);
 	uvmp_fault_order_by_instance(e, untouched, 0);
 	assert_order(untouched, (const uint32_t[]){1, 0}, 2);
+	uvmp_fault_order(e, untouched, 0, NULL);
+	assert_order(untouched, (const uint32_t[]){1, 0}, 2);
 	uvmp_fault_order(e, NULL, 1, scratch);
 	uvmp_fault_order_by_instance(e, NULL, 1);
 }
