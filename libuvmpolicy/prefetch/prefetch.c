@@ -57,9 +57,9 @@ void uvmpi_prefetch_params_scale(struct uvmp_prefetch_params *params, uint32_t s
 /* Each parameter is a uint32_t. */
 static inline bool are_in_range(const struct prefetcher *prefetcher, const struct uvmp_prefetch_params *params)
 {
-	const struct parameter *parameter = prefetcher->parameter, *end = parameter + prefetcher->parameters;
+	const struct parameter *parameter = prefetcher->parameter; /* NULL: no parameters */
 
-	for (; parameter != end; parameter++) {
+	for (uint32_t left = prefetcher->parameters; left > 0; left--, parameter++) {
 		const uint32_t *field = (const void *)((const uint8_t *)params + parameter->offset);
 
 		if (!parameter_accepts(parameter, *field))
