@@ -18,6 +18,7 @@
 
 #include "decisions/pmm_internal.h"
 #include "support/engine_internals.h"
+#include "transfers.h"
 
 #define PAGE         4096u
 #define WINDOW_PAGES 512u
@@ -30,6 +31,7 @@
 #define ENOUGH       65536u /* bytes: they end a shortage of the arena */
 #define EVENTS_MAX   400u
 #define ACTIONS_MAX  400000u /* until all is done */
+#define COPY_STEPS   64u     /* until a copy fails */
 #define GIVEN_MAX    UVMP_SERVICE_PENDING_MAX
 #define PROCS        4u   /* whose mappings are compared */
 #define CLOSELY      128u /* first actions: each is printed, each change is checked; */
@@ -318,6 +320,11 @@ static bool is_sampled(const struct host *h)
 	return h->actions < CLOSELY || h->actions % SELDOM == 0;
 }
 
+static bool is_copy(const struct uvmp_action *a)
+{
+	return a->kind == UVMP_ACTION_COPY || a->kind == UVMP_ACTION_POPULATE;
+}
+
 static void look(struct host *h, const struct uvmp_action *a)
 {
 	char text[UVMP_ACTION_TEXT_MAX];
@@ -325,8 +332,10 @@ static void look(struct host *h, const struct uvmp_action *a)
 	require(a->id == h->last_id + 1u && a->after < a->id);
 	require(a->after == 0 || a->after >= h->s->base_id);
 	require(h->s->actions < UVMP_SERVICE_PENDING_MAX - 1u);
-	if (is_sampled(h))
+	if (is_sampled(h)) {
 		require(uvmp_action_print(a, text, sizeof(text)) == UVMP_OK);
+		require(!is_copy(a) || transfers_are_right(a, (uint32_t)a->id % UVMP_MASK_BITS));
+	}
 	h->last_id = a->id;
 	if (a->kind == UVMP_ACTION_REPLAY || a->kind == UVMP_ACTION_CANCEL)
 		h->last_replay[a->to] = h->sequence;
@@ -370,28 +379,56 @@ static enum uvmp_status draw_status(struct host *h)
 	return (enum uvmp_status)statuses[byte(h) % 8u];
 }
 
-/* Pages that a failed copy has moved all the same: of the action or not. */
-static void draw_moved(struct host *h, uvmp_mask *moved)
+/* Of each transfer of the action all pages have moved, or none. */
+static void draw_transfers(struct host *h, const struct uvmp_action *a, uvmp_mask *moved)
 {
-	uint32_t first = byte(h) * 2u;
+	uvmp_mask_zero(moved);
+	for (struct uvmp_region t = uvmp_action_next_transfer(a, 0); t.end != 0;
+	     t = uvmp_action_next_transfer(a, t.end))
+		if (byte(h) % 2u != 0)
+			uvmp_mask_region_set(moved, t);
+}
+
+/* Pages that a failed copy has moved all the same, of the action or not: a region, some transfers, or any. */
+static const uvmp_mask *draw_moved(struct host *h, const struct uvmp_action *a, uvmp_mask *moved)
+{
+	uint32_t first = byte(h) * 2u, pages = byte(h), form = byte(h);
 
 	uvmp_mask_zero(moved);
-	uvmp_mask_region_set(moved, (struct uvmp_region){first, first + byte(h)});
+	if (form % 2u == 0)
+		return NULL;
+	if (form % 16u == 15u)
+		for (uint32_t i = 0; i < UVMP_MASK_WORDS; i++)
+			moved->word[i] = word(h);
+	else if (form % 16u == 13u)
+		draw_transfers(h, a, moved);
+	else
+		uvmp_mask_region_set(moved, (struct uvmp_region){first, first + pages});
+	return moved;
+}
+
+static const struct uvmp_action *given(const struct host *h, uint32_t index)
+{
+	return &h->s->action[h->given[index] - h->s->base_id];
+}
+
+static void end_with(struct host *h, uint32_t index, enum uvmp_status status, const uvmp_mask *done)
+{
+	const struct uvmp_action *a = given(h, index);
+	uint64_t id = a->id;
+
+	if (status < 0 && !is_copy(a) && a->kind != UVMP_ACTION_ALLOCATE)
+		h->has_failed = true;
+	require(uvmp_service_complete_pages(h->s, id, status, done) == UVMP_OK);
+	require(uvmp_service_complete(h->s, id, UVMP_OK) == UVMP_ERR_STATE);
+	h->given[index] = h->given[--h->givens];
 }
 
 static void end(struct host *h, uint32_t index, enum uvmp_status status)
 {
-	uint64_t id = h->given[index];
-	uint8_t kind = h->s->action[id - h->s->base_id].kind;
 	uvmp_mask moved;
 
-	if (status < 0 && kind != UVMP_ACTION_COPY && kind != UVMP_ACTION_POPULATE &&
-	    kind != UVMP_ACTION_ALLOCATE)
-		h->has_failed = true;
-	draw_moved(h, &moved);
-	require(uvmp_service_complete_pages(h->s, id, status, byte(h) % 2u != 0 ? &moved : NULL) == UVMP_OK);
-	require(uvmp_service_complete(h->s, id, UVMP_OK) == UVMP_ERR_STATE);
-	h->given[index] = h->given[--h->givens];
+	end_with(h, index, status, draw_moved(h, given(h, index), &moved));
 }
 
 static bool grow(struct host *h, size_t bytes)
@@ -612,10 +649,30 @@ static void use(struct host *h)
 	}
 }
 
+/* The next copy fails after some of its pages have moved; the actions before it succeed. */
+static void fail_copy(struct host *h)
+{
+	bool fails = false;
+
+	for (uint32_t steps = 0; steps < COPY_STEPS && !fails && take_or_grow(h); steps++) {
+		uint32_t last = h->givens - 1u;
+
+		fails = is_copy(given(h, last));
+		if (fails)
+			end(h, last, draw_status(h));
+		else
+			end_with(h, last, UVMP_OK, NULL);
+	}
+}
+
 static void complete(struct host *h)
 {
 	uint32_t b = byte(h);
 
+	if (b >= 216u && b < 240u) {
+		fail_copy(h);
+		return;
+	}
 	if (b >= 240u)
 		require(uvmp_service_complete(h->s, b % 2u != 0 ? word(h) << 8 : h->last_id + 1u, UVMP_OK) ==
 		        UVMP_ERR_STATE);

@@ -1,13 +1,13 @@
 /* Fuzzing of the decision log. The input is read twice. As text: a line that is accepted is printed byte for
  * byte again, one that is refused leaves the action alone and says where. As the bytes of an action: what can
- * be printed is read back field by field, what cannot leaves the text alone.
+ * be printed is read back field by field, what cannot leaves the text alone. Its transfers are those of the
+ * definition, for any sets of pages and cuts.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "uvmpolicy/mask.h"
-#include "uvmpolicy/service.h"
+#include "transfers.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -176,6 +176,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	check_text((const char *)data, size);
 	take_action(&input, &action);
+	check(transfers_are_right(&action, action.detail % (UVMP_MASK_BITS + 1u)),
+	      "the transfers are those of the definition");
 	check_action(&action);
 	return 0;
 }

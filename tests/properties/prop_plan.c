@@ -152,6 +152,13 @@ static void assert_same(const struct naive_transfer *a, const struct naive_trans
 	assert_int_equal(a->is_staged, b->is_staged);
 }
 
+/* Field by field: bytes of padding may differ. */
+static bool is_same_set(const struct uvmp_copy *a, const struct uvmp_copy *b)
+{
+	return uvmp_mask_equal(&a->pages, &b->pages) && uvmp_mask_equal(&a->cuts, &b->cuts) && a->from == b->from &&
+	       a->to == b->to && a->kind == b->kind && a->is_staged == b->is_staged;
+}
+
 static void check_space(const struct plan_case *c, uint32_t sets)
 {
 	uint32_t needed = 0;
@@ -164,7 +171,8 @@ static void check_space(const struct plan_case *c, uint32_t sets)
 		assert_int_equal(other_set[i].from, 0x55);
 	assert_int_equal(uvmp_plan_copies(&c->processors, &c->facts, other_set, sets, &needed), UVMP_OK);
 	assert_int_equal(needed, sets);
-	assert_memory_equal(other_set, set, sets * sizeof(*set));
+	for (uint32_t i = 0; i < sets; i++)
+		assert_true(is_same_set(&other_set[i], &set[i]));
 	if (sets < UVMP_PLAN_COPIES_MAX)
 		assert_int_equal(other_set[sets].from, 0x55);
 }
