@@ -116,8 +116,8 @@ UVMP_API enum uvmp_status uvmp_evict_init(struct uvmp_evict *evict, enum uvmp_ev
 UVMP_API bool uvmp_evict_is_valid(const struct uvmp_evict *evict);
 
 /* Reports that the unit was touched, or became resident: the unit may be evicted, and is the newest.
- * UVMP_ERR_ARGUMENT, UVMP_ERR_RANGE (unit). O(1); LFU_2M: O(log units); the first touch of a unit also
- * O(lower units that were never touched). */
+ * UVMP_ERR_ARGUMENT, UVMP_ERR_RANGE (unit). O(1); LFU_2M: O(1) on average over the units, an arrival
+ * O(log units); the first touch of a unit also O(lower units that were never touched). */
 UVMP_API enum uvmp_status uvmp_evict_touch(struct uvmp_evict *evict, uint32_t unit);
 /* LFU_2M: sets the frequency of a listed unit from an external count ([uvmsmart: eviction-list]: counter * 4
  * + marks, of its tree in counter.h); later touches add to it. No effect on other orders. UVMP_ERR_ARGUMENT,

@@ -4,6 +4,8 @@
  * equals first. */
 #include "lfu2m_internal.h"
 
+#define CLASSES_SEARCHED 8u
+
 static struct frequency *list_of(const struct uvmp_evict *evict)
 {
 	return evict->state;
@@ -14,6 +16,9 @@ static void init(struct uvmp_evict *evict)
 	struct frequency *list = list_of(evict);
 
 	uvmpi_sequence_init(&list->order, evict->units, list + 1);
+	list->class = (void *)((uint8_t *)(list + 1) + SEQUENCE_HEAD_BYTES + evict->units * SEQUENCE_ELEMENT_BYTES);
+	list->classes = 0;
+	list->unused = UVMP_UNIT_NONE;
 	list->clock = 0;
 	list->begun = 0;
 }
@@ -22,7 +27,7 @@ static bool is_valid(const struct uvmp_evict *evict)
 {
 	const struct frequency *list = list_of(evict);
 
-	return uvmpi_sequence_is_valid(&list->order) && list->order.elements == evict->units &&
+	return uvmpi_sequence_is_valid(&list->order) && list->order.elements == evict->units && list->class != NULL &&
 	       list->begun <= evict->units && evict->count <= list->begun;
 }
 
@@ -40,6 +45,58 @@ static void begin(struct frequency *list, uint32_t unit)
 		sequence_begin(&list->order, list->begun);
 }
 
+/* -- classes of equal frequency -- */
+
+static bool is_of(const struct frequency *list, uint32_t unit, uint64_t frequency)
+{
+	return unit != UVMP_UNIT_NONE && list->order.key[unit].high == frequency;
+}
+
+static uint32_t last_of_class(const struct frequency *list, uint32_t unit)
+{
+	return list->class[list->class[unit].number].last;
+}
+
+/* The unit is about to leave its place in the sequence. */
+static inline void leave_class(struct frequency *list, uint32_t unit)
+{
+	uint32_t class = list->class[unit].number, previous = sequence_previous(&list->order, unit);
+
+	if (list->class[class].last != unit)
+		return;
+	if (is_of(list, previous, list->order.key[unit].high)) {
+		list->class[class].last = previous;
+	} else {
+		list->class[class].last = list->unused;
+		list->unused = class;
+	}
+}
+
+static inline uint32_t take_class(struct frequency *list)
+{
+	uint32_t class = list->unused;
+
+	if (class == UVMP_UNIT_NONE)
+		return list->classes++;
+	list->unused = list->class[class].last;
+	return class;
+}
+
+/* The unit has found its place in the sequence: its neighbours name its class. */
+static void enter_class(struct frequency *list, uint32_t unit)
+{
+	uint64_t frequency = list->order.key[unit].high;
+	uint32_t previous = sequence_previous(&list->order, unit), next = sequence_next(&list->order, unit), class;
+
+	if (is_of(list, next, frequency)) {
+		list->class[unit].number = list->class[next].number;
+		return;
+	}
+	class = is_of(list, previous, frequency) ? list->class[previous].number : take_class(list);
+	list->class[unit].number = class;
+	list->class[class].last = unit;
+}
+
 /* -- change -- */
 
 static void take_off(struct uvmp_evict *evict, uint32_t unit)
@@ -48,6 +105,7 @@ static void take_off(struct uvmp_evict *evict, uint32_t unit)
 
 	if (!contains(evict, unit))
 		return;
+	leave_class(list, unit);
 	sequence_unlink(&list->order, unit);
 	list->order.weight[unit] = 0;
 	evict->count--;
@@ -60,18 +118,76 @@ static void put(struct uvmp_evict *evict, uint32_t unit)
 
 	list->order.weight[unit] = 1;
 	uvmpi_sequence_insert(&list->order, unit, list->order.kind[unit]);
+	enter_class(list, unit);
 	evict->count++;
+}
+
+/* The unit that precedes the place of a unit of this frequency with the newest stamp; UVMP_UNIT_NONE: none. False: the place is
+ * not behind one of the lowest classes. */
+static bool find_low(const struct frequency *list, uint32_t kind, uint64_t frequency, uint32_t *smaller)
+{
+	uint32_t next = sequence_first(&list->order, kind);
+
+	*smaller = UVMP_UNIT_NONE;
+	for (uint32_t i = 0; i < CLASSES_SEARCHED; i++) {
+		if (next == UVMP_UNIT_NONE || list->order.key[next].high > frequency)
+			return true;
+		*smaller = last_of_class(list, next);
+		next = sequence_next(&list->order, *smaller);
+	}
+	return false;
+}
+
+/* A unit arrives, or its frequency begins at 0 again. A unit that was evicted had one of the lowest frequencies. */
+static void arrive(struct uvmp_evict *evict, uint32_t unit)
+{
+	struct frequency *list = list_of(evict);
+	struct sequence_key *key = &list->order.key[unit];
+	uint32_t kind, smaller;
+
+	begin(list, unit);
+	take_off(evict, unit);
+	*key = (struct sequence_key){key->high + 1u, ++list->clock};
+	kind = list->order.kind[unit];
+	if (!find_low(list, kind, key->high, &smaller)) {
+		put(evict, unit);
+		return;
+	}
+	list->order.weight[unit] = 1;
+	sequence_insert_behind(&list->order, unit, kind, smaller);
+	enter_class(list, unit);
+	evict->count++;
+}
+
+/* A listed unit is touched, whose frequency is not the largest number: the unit becomes the last of the next class, which is
+ * next to its own, or a new one. */
+static inline void raise(struct frequency *list, uint32_t unit)
+{
+	struct sequence_key *key = &list->order.key[unit];
+	uint32_t smaller = last_of_class(list, unit), next = sequence_next(&list->order, smaller), class;
+	bool has_next = is_of(list, next, key->high + 1u);
+
+	if (has_next)
+		smaller = last_of_class(list, next);
+	else if (smaller == unit)
+		smaller = sequence_previous(&list->order, unit);
+	leave_class(list, unit);
+	class = has_next ? list->class[next].number : take_class(list);
+	list->class[unit].number = class;
+	list->class[class].last = unit;
+	sequence_unlink(&list->order, unit);
+	*key = (struct sequence_key){key->high + 1u, ++list->clock};
+	sequence_insert_behind(&list->order, unit, list->order.kind[unit], smaller);
 }
 
 static void touch(struct uvmp_evict *evict, uint32_t unit)
 {
 	struct frequency *list = list_of(evict);
 
-	begin(list, unit);
-	take_off(evict, unit);
-	list->order.key[unit].high++;
-	list->order.key[unit].low = ++list->clock;
-	put(evict, unit);
+	if (contains(evict, unit) && list->order.key[unit].high != UINT64_MAX)
+		raise(list, unit);
+	else
+		arrive(evict, unit);
 }
 
 static void forget(struct uvmp_evict *evict, uint32_t unit)
@@ -153,7 +269,7 @@ const struct eviction_order uvmpi_order_lfu2m = {
 		   .counts_uses = true,
 		   .spares_incomplete = true},
 	.state_bytes = sizeof(struct frequency) + SEQUENCE_HEAD_BYTES,
-	.unit_bytes = SEQUENCE_ELEMENT_BYTES,
+	.unit_bytes = SEQUENCE_ELEMENT_BYTES + sizeof(struct frequency_class),
 	.init = init,
 	.is_valid = is_valid,
 	.contains = contains,

@@ -69,11 +69,6 @@ static bool is_before(const struct sequence *seq, uint32_t element)
 	return last != UVMP_UNIT_NONE && !sequence_is_less(seq, last, element);
 }
 
-static uint32_t previous(const struct sequence *seq, uint32_t element)
-{
-	return sequence_element(seq, seq->link[seq->base[0] + element].prev);
-}
-
 void uvmpi_sequence_leave_place(struct sequence *seq, uint32_t element)
 {
 	uint32_t *last = &seq->last[seq->kind[element]];
@@ -82,11 +77,11 @@ void uvmpi_sequence_leave_place(struct sequence *seq, uint32_t element)
 		return;
 	seq->before -= seq->weight[element];
 	if (*last == element)
-		*last = previous(seq, element);
+		*last = sequence_previous(seq, element);
 }
 
-/* An element was put in; it is before the boundary if a greater one is. */
-static void take_place(struct sequence *seq, uint32_t element)
+/* The element is before the boundary if a greater one is. */
+void uvmpi_sequence_take_place(struct sequence *seq, uint32_t element)
 {
 	uint32_t *last = &seq->last[seq->kind[element]], other = seq->last[1u - seq->kind[element]];
 	bool is_last = *last == UVMP_UNIT_NONE || sequence_is_less(seq, *last, element);
@@ -139,7 +134,7 @@ void uvmpi_sequence_seek(struct sequence *seq, uint32_t rank)
 
 	while (seq->before > rank) {
 		element = last_before(seq);
-		seq->last[seq->kind[element]] = previous(seq, element);
+		seq->last[seq->kind[element]] = sequence_previous(seq, element);
 		seq->before -= seq->weight[element];
 	}
 	for (element = uvmpi_sequence_first_behind(seq); seq->before + seq->weight[element] <= rank;
@@ -189,7 +184,23 @@ void uvmpi_sequence_insert(struct sequence *seq, uint32_t element, uint32_t kind
 			link_insert(seq->link, seq->base[lane] + spread, path[lane]);
 	}
 	if (seq->before != 0)
-		take_place(seq, element);
+		uvmpi_sequence_take_place(seq, element);
+}
+
+void uvmpi_sequence_link_lanes(struct sequence *seq, uint32_t element, uint32_t kind)
+{
+	uint32_t spread = sequence_spread(seq, element), at = seq->link[seq->base[0] + element].prev, other = 0;
+
+	for (uint32_t lane = 1; has_lane(seq, lane, spread); lane++) {
+		for (; at >= seq->base[0]; at = seq->link[at].prev) { /* back to an element of this lane */
+			other = at - seq->base[lane - 1u];
+			other = lane == 1u ? sequence_spread(seq, other) : other;
+			if (has_lane(seq, lane, other))
+				break;
+		}
+		at = at < seq->base[0] ? sequence_end(lane, kind) : seq->base[lane] + other;
+		link_insert(seq->link, seq->base[lane] + spread, at);
+	}
 }
 
 uint32_t uvmpi_sequence_first(const struct sequence *seq)

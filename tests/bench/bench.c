@@ -7,6 +7,7 @@
  *                                    after two seconds at the latest once there were two
  *        bench arena                 the memory that an engine needs
  *        bench state                 the memory of uvmsim per page of 32 GB on 12 GB, in thousandths of bytes
+ *        bench order NAME RESERVE BYTES TIMES  touches and victims of an eviction order (orders.sh)
  *        bench measure FILE PROGRAM ARGUMENT...  runs the program, its output into the file, and prints wall
  *                                    and CPU time in microseconds and the most memory that it held, in KiB */
 #include <inttypes.h>
@@ -167,6 +168,9 @@ int main(int argc, char **argv)
 {
 	if (argc > 3 && strcmp(argv[1], "measure") == 0)
 		return measure(argv[2], argv + 3);
+	if (argc == 6 && strcmp(argv[1], "order") == 0)
+		return bench_orders(argv[2], strtoul(argv[3], NULL, 10), strtoull(argv[4], NULL, 10),
+		                    strtoul(argv[5], NULL, 10));
 	if (argc == 2 && strcmp(argv[1], "arena") == 0)
 		bench_print_arena();
 	else if (argc == 2 && strcmp(argv[1], "state") == 0)

@@ -49,4 +49,7 @@ void *bench_memory(size_t bytes);
 void bench_print_arena(void);
 void bench_print_state(void);
 
+/* bench_orders.c: so many rounds of four touches and one eviction, with that much memory full. Exit status. */
+int bench_orders(const char *name, unsigned long reserve, uint64_t bytes, unsigned long times);
+
 #endif

@@ -14,6 +14,7 @@
 #define UNITS_MAX 200u
 #define HISTORIES 60
 #define STEPS     400
+#define LONG_STEPS 10000
 
 static uint64_t seeds[2];
 
@@ -302,17 +303,28 @@ static void follow(struct naive_order *naive, struct uvmp_evict *evict, uint32_t
 	}
 }
 
+/* A listed unit gets a frequency: mostly one that others have or a neighbour of it, now and then the largest one, which a touch
+ * makes 0. */
+static void weigh(struct naive_order *naive, struct uvmp_evict *evict, uint32_t unit, uint64_t *random)
+{
+	uint64_t frequency = uvmp_random_below(random, 16) == 0 ? UINT64_MAX : uvmp_random_below(random, 24);
+
+	assert_int_equal(uvmp_evict_weigh(evict, unit, frequency), UVMP_OK);
+	if (naive->is_listed[unit])
+		naive->touches[unit] = frequency;
+}
+
 /* One order: its victims are those of the numbers, in their order (random: any of them). */
-static void evict_history(uint64_t *random, enum uvmp_evictor evictor)
+static void evict_history(uint64_t *random, enum uvmp_evictor evictor, int steps)
 {
 	uint32_t units = 1 + (uint32_t)uvmp_random_below(random, UNITS_MAX);
-	static uint64_t memory[80 + 4 * UNITS_MAX];
+	static uint64_t memory[80 + 5 * UNITS_MAX];
 	struct naive_order naive = {.first_of_last = 1, .first_of_current = 1};
 	struct uvmp_evict evict;
 
 	assert_true(uvmp_evict_size(evictor, units) <= sizeof(memory));
 	assert_int_equal(uvmp_evict_init(&evict, evictor, units, memory, sizeof(memory)), UVMP_OK);
-	for (int step = 0; step < STEPS; step++) {
+	for (int step = 0; step < steps; step++) {
 		uint32_t unit = any_unit(random, units);
 		uint64_t what = uvmp_random_below(random, 16);
 		enum uvmp_status expected = unit < units ? UVMP_OK : UVMP_ERR_RANGE;
@@ -323,6 +335,8 @@ static void evict_history(uint64_t *random, enum uvmp_evictor evictor)
 			naive.is_spared[unit] = uvmp_random_below(random, 3) != 0;
 			assert_int_equal(uvmp_evict_spare(&evict, unit, naive.is_spared[unit]), UVMP_OK);
 		}
+		if (uvmp_evict_traits_of(evictor)->counts_uses && unit < units && uvmp_random_below(random, 8) == 0)
+			weigh(&naive, &evict, unit, random);
 		if (what == 15)
 			assert_int_equal(uvmp_evict_batch(&evict), UVMP_OK);
 		else if (what < 2)
@@ -363,13 +377,26 @@ static void orders(void **state)
 
 		for (int i = 0; i < HISTORIES / 4; i++)
 			for (int evictor = UVMP_EVICT_LRU_2M; evictor < UVMP_EVICT_COUNT; evictor++)
-				evict_history(&random, (enum uvmp_evictor)evictor);
+				evict_history(&random, (enum uvmp_evictor)evictor, STEPS);
+	}
+}
+
+/* Long histories of the orders that keep more than one list: classes of frequency, circles of the clock. */
+static void long_histories(void **state)
+{
+	(void)state;
+	for (int s = 0; s < 2; s++) {
+		uint64_t random = seeds[s];
+
+		evict_history(&random, UVMP_EVICT_LFU_2M, LONG_STEPS);
+		evict_history(&random, UVMP_EVICT_CLOCK_2M, LONG_STEPS);
 	}
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(recency), cmocka_unit_test(orders)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(recency), cmocka_unit_test(orders),
+	                                   cmocka_unit_test(long_histories)};
 
 	seeds[0] = 20260101;
 	seeds[1] = test_seed();

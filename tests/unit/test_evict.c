@@ -15,7 +15,7 @@
 #define UNITS 8u
 
 /* Memory for an order over this many units, whichever order it is. */
-#define MEMORY_WORDS(units) (80u + 4u * (units))
+#define MEMORY_WORDS(units) (80u + 5u * (units))
 
 /* The whole list, oldest first, must be these `count` units; walked both ways. */
 static void assert_order(const struct recency *list, const uint32_t *unit, uint32_t count)
@@ -209,7 +209,7 @@ static void size(void **state)
 	assert_int_equal(uvmp_evict_size(UVMP_EVICT_SL_64K, 33), GROUPED_STATE_BYTES + 33 * 16 + 2 * 48);
 	assert_int_equal(uvmp_evict_size(UVMP_EVICT_TBN, 32), GROUPED_STATE_BYTES + 32 * 16 + 48);
 	assert_int_equal(uvmp_evict_size(UVMP_EVICT_LFU_2M, 9),
-	                 sizeof(struct frequency) + SEQUENCE_HEAD_BYTES + 9 * 32);
+	                 sizeof(struct frequency) + SEQUENCE_HEAD_BYTES + 9 * 40);
 	assert_int_equal(uvmp_evict_size(UVMP_EVICT_CLOCK_2M, 11) - uvmp_evict_size(UVMP_EVICT_CLOCK_2M, 1),
 	                 90);
 	assert_int_equal(uvmp_evict_size(UVMP_EVICT_MHPE, 10), sizeof(struct mhpe) + 8 + 160);
