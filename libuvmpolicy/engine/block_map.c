@@ -36,26 +36,31 @@ static enum uvmp_access access_of(const struct job *job, uint32_t page)
 	return (enum uvmp_access)access;
 }
 
-static void decide_map(const struct uvmp_service *s, const struct job *job, uint32_t page, bool is_mapped,
-		       struct uvmp_map *map)
+/* The facts of a page that has migrated, without cold state, that no processor maps and that is not pinned. */
+static struct uvmp_map_facts facts_of(const struct job *job, const struct range *range, enum uvmp_access access)
 {
-	const struct block *b = block_at(s, job->block);
-	const struct range *range = range_of(s, b);
-	struct uvmp_map_facts facts = {.requester = job->requester,
+	return (struct uvmp_map_facts){.requester = job->requester,
 				       .to = job->to,
-				       .access = access_of(job, page),
+				       .access = access,
 				       .right = range->right,
 				       .accessed_by = range->accessed_by,
 				       .has_preferred = range->preferred != UVMP_PROC_NONE,
 				       .preferred = range->preferred,
 				       .duplication = range->duplication,
-				       .is_duplicated = block_is_duplicated(s, b, page),
-				       .is_discarded = block_is_discarded(s, b, page),
-				       /* access counters never revoke [driver: counter-policy] */
-				       .has_migrated = job->operation == UVMP_OPERATION_ACCESS_COUNTER ||
-						       uvmp_mask_test(&job->migrated, page)};
+				       .has_migrated = true};
+}
+
+static void decide_map(const struct uvmp_service *s, const struct job *job, uint32_t page, bool is_mapped,
+		       struct uvmp_map *map)
+{
+	const struct block *b = block_at(s, job->block);
+	struct uvmp_map_facts facts = facts_of(job, range_of(s, b), access_of(job, page));
 	uint64_t right[3] = {0, 0, 0};
 
+	facts.is_duplicated = block_is_duplicated(s, b, page);
+	facts.is_discarded = block_is_discarded(s, b, page);
+	/* access counters never revoke [driver: counter-policy] */
+	facts.has_migrated = job->operation == UVMP_OPERATION_ACCESS_COUNTER || uvmp_mask_test(&job->migrated, page);
 	if (uvmp_mask_test(&job->pinned, page))
 		facts.thrashing = job->pin_procs[page];
 	if (is_mapped)
@@ -149,7 +154,7 @@ static enum uvmp_right highest_right(const struct uvmp_service *s, const struct 
 	struct map_class class;
 	uvmp_mask level[3];
 
-	if (uvmpi_mask_is_empty(&job->pinned)) /* no level consists of pinned pages */
+	if (!job->has_pins) /* no level consists of pinned pages */
 		return UVMP_RIGHT_READ_WRITE_ATOMIC;
 	for (int i = 0; i < 3; i++)
 		uvmpi_mask_zero(&level[i]);
@@ -262,7 +267,7 @@ static void queue_map(struct uvmp_service *s, const struct job *job, struct resi
 	struct reason reason = because(job->cause);
 	struct uvmp_action *a;
 
-	if (uvmpi_mask_intersects(gain, &job->pinned))
+	if (job->has_pins && uvmpi_mask_intersects(gain, &job->pinned))
 		reason.cause = UVMP_CAUSE_PIN;
 	else if (residency->proc != job->requester)
 		reason.cause = UVMP_CAUSE_HINT;
@@ -302,10 +307,79 @@ static bool has_lost(const struct uvmp_service *s, const struct job *job, const 
 	return uvmpi_mask_is_subset(&uvmpi_residency_find(s, b, job->to)->resident, discarded);
 }
 
+/* -- pages that all have just arrived, and that the requester alone is to map -- */
+
+#define MAPS_OTHERS 0xffu /* in map_memo.of */
+
+/* The memo for the policy of the range, emptied if it was for another policy. */
+static struct map_memo *memo_of(struct uvmp_service *s, const struct job *job, const struct range *range)
+{
+	struct map_memo *memo = &s->map_memo;
+
+	if (memo->accessed_by != range->accessed_by || memo->requester != job->requester ||
+	    memo->right != range->right || memo->preferred != range->preferred ||
+	    memo->duplication != range->duplication)
+		*memo = (struct map_memo){.accessed_by = range->accessed_by,
+					  .requester = (uint8_t)job->requester,
+					  .right = range->right,
+					  .preferred = range->preferred,
+					  .duplication = range->duplication};
+	return memo;
+}
+
+static uint8_t ask_right(const struct uvmp_service *s, const struct job *job, const struct range *range,
+			 enum uvmp_access access)
+{
+	struct uvmp_map_facts facts = facts_of(job, range, access);
+	struct uvmp_map map;
+
+	uvmpi_residency_rights(&s->processors, &facts, &map);
+	return (map.others | map.others_atomic) == 0 ? map.right : (uint8_t)MAPS_OTHERS;
+}
+
+/* The right that the requester gets on all pages with these accesses, if it is the same; else NONE. */
+static uint8_t common_right(struct uvmp_service *s, const struct job *job, const struct range *range)
+{
+	struct map_memo *memo = memo_of(s, job, range);
+	uint8_t right = UVMP_RIGHT_NONE;
+
+	for (uint32_t left = job->accesses; left != 0; left &= left - 1u) {
+		uint8_t *of = &memo->of[lowest_bit(left)];
+
+		if (*of == UVMP_RIGHT_NONE)
+			*of = ask_right(s, job, range, (enum uvmp_access)lowest_bit(left));
+		right = right == UVMP_RIGHT_NONE || right == *of ? *of : MAPS_OTHERS;
+	}
+	return right != MAPS_OTHERS ? right : (uint8_t)UVMP_RIGHT_NONE;
+}
+
+/* Does one decision, without other processors, serve all pages? They have moved to the requester, so no processor maps
+ * them. */
+static bool map_requester(struct uvmp_service *s, const struct job *job, const struct block *b, const uvmp_mask *pages)
+{
+	uint64_t differ = 0, any = 0;
+	uint8_t right;
+
+	if (job->to != job->requester || b->cold != 0 || job->has_pins)
+		return false;
+	UVMPI_EACH_WORD(i) {
+		differ |= pages->word[i] & ~job->migrated.word[i];
+		any |= pages->word[i];
+	}
+	if (differ != 0 || any == 0)
+		return false;
+	right = common_right(s, job, range_of(s, b));
+	if (right != UVMP_RIGHT_NONE)
+		queue_map(s, job, uvmpi_residency_find(s, b, job->to), right, pages);
+	return right != UVMP_RIGHT_NONE;
+}
+
 void uvmpi_block_map(struct uvmp_service *s, struct job *job, const uvmp_mask *pages)
 {
 	const struct block *b = block_at(s, job->block);
 
+	if (map_requester(s, job, b, pages))
+		return;
 	collect_wants(s, job, pages);
 	revoke_victims(s, job);
 	if ((s->processors.can_access[job->requester] & BIT(job->to)) != 0)

@@ -44,6 +44,26 @@ void uvmpi_block_start(struct uvmp_service *s, struct job *job)
 	job->phase = JOB_ALLOCATE;
 }
 
+bool uvmpi_block_may_resume(const struct uvmp_service *s, const struct job *job)
+{
+	const struct prefetch_states *states = &s->prefetch_states;
+	const struct block *b = block_at(s, job->block);
+
+	if (s->adapt.is_on || s->policy.runtime || s->tuned.remote.remote != UVMP_REMOTE_OFF)
+		return false; /* the first walk was counted, or states have changed since */
+	if (uvmpi_prefetch_traits(s)->may_repeat &&
+	    (states->block_bytes | states->range_bytes | states->processor_bytes) != 0)
+		return false;
+	return block_is_whole(s, b) && b->thrash == 0 && job->destinations == BIT(job->to);
+}
+
+void uvmpi_block_resume(struct job *job)
+{
+	job->is_retry = true;
+	job->status = job->error = UVMP_OK;
+	job->phase = JOB_ALLOCATE;
+}
+
 void uvmpi_block_end(struct job *job, enum uvmp_status status)
 {
 	job->phase = JOB_IDLE;
@@ -52,18 +72,9 @@ void uvmpi_block_end(struct job *job, enum uvmp_status status)
 
 /* -- results -- */
 
-static void add_arrived(struct job *job, const struct uvmp_action *a)
-{
-	if ((job->sources & BIT(a->from)) == 0)
-		job->arrived_from[a->from] = a->pages;
-	else
-		uvmpi_mask_or(&job->arrived_from[a->from], &job->arrived_from[a->from], &a->pages);
-	job->sources |= BIT(a->from);
-}
-
 void uvmpi_block_collect(struct uvmp_service *s, struct job *job)
 {
-	for (uint32_t i = 0; i < s->actions; i++) {
+	for (uint32_t i = 0; s->has_failed && i < s->actions; i++) {
 		const struct uvmp_action *a = &s->action[i];
 		enum uvmp_status status = action_result(s, i);
 
@@ -73,11 +84,8 @@ void uvmpi_block_collect(struct uvmp_service *s, struct job *job)
 			job->error = status;
 		if (a->kind == UVMP_ACTION_ALLOCATE && status != UVMP_OK)
 			uvmpi_memory_unback(s, a->to, job->block, &a->pages);
-		if (a->kind != UVMP_ACTION_COPY && a->kind != UVMP_ACTION_POPULATE)
-			continue;
-		action_add_failed(s, i, &job->failed);
-		if (a->kind == UVMP_ACTION_COPY && a->to == job->to)
-			add_arrived(job, a);
+		if (action_has_transfers(a))
+			action_add_failed(s, i, &job->failed);
 	}
 }
 
@@ -141,7 +149,17 @@ static void prepare_duplicates(struct uvmp_service *s, const struct job *job, co
 	}
 }
 
-static void plan_copies(struct uvmp_service *s, const struct job *job, const uvmp_mask *pages)
+/* Pages come to the destination from this processor: those that do not fail arrive. */
+static void add_source(struct job *job, uint32_t from, const uvmp_mask *pages)
+{
+	if ((job->sources & BIT(from)) == 0)
+		job->arrived_from[from] = *pages;
+	else
+		uvmpi_mask_or(&job->arrived_from[from], &job->arrived_from[from], pages);
+	job->sources |= BIT(from);
+}
+
+static void plan_copies(struct uvmp_service *s, struct job *job, const uvmp_mask *pages)
 {
 	const struct block *b = block_at(s, job->block);
 	uvmp_mask cuts;
@@ -159,6 +177,52 @@ static void plan_copies(struct uvmp_service *s, const struct job *job, const uvm
 	}
 	uvmpi_block_residents(s, b);
 	s->ins = uvmpi_plan_copies(&s->processors, &facts, s->in);
+	for (uint32_t i = 0; i < s->ins; i++) {
+		if (s->in[i].from != UVMP_PROC_NONE && s->in[i].to == job->to)
+			add_source(job, s->in[i].from, &s->in[i].pages);
+	}
+}
+
+/* The one processor that holds any of the pages, if it is the CPU or the pages go to the CPU, and holds all of them; else
+ * UVMP_PROC_NONE. */
+static uint32_t only_source(const struct uvmp_service *s, const struct block *b, const struct job *job,
+			    const uvmp_mask *pages)
+{
+	uint32_t from = UVMP_PROC_NONE;
+
+	EACH_RESIDENCY(p, s, b) {
+		uint64_t outside = 0, inside = 0;
+
+		if (p->proc == job->to) /* the pages are not resident there */
+			continue;
+		UVMPI_EACH_WORD(i) {
+			outside |= pages->word[i] & ~p->resident.word[i];
+			inside |= pages->word[i] & p->resident.word[i];
+		}
+		if (inside == 0)
+			continue;
+		if (outside != 0 || from != UVMP_PROC_NONE || (p->proc != UVMP_CPU && job->to != UVMP_CPU))
+			return UVMP_PROC_NONE;
+		from = p->proc;
+	}
+	return from;
+}
+
+/* Plans and queues the copies of a block of 2 MiB from one source. False: another case, or an eviction is to be merged
+ * with the copies. */
+static bool copy_from_one(struct uvmp_service *s, struct job *job, const struct block *b, const uvmp_mask *pages)
+{
+	uint32_t from;
+
+	if (!block_is_whole(s, b) || job->has_pins || s->outs != 0 ||
+	    uvmpi_prefetch_traits(s)->grouping != UVMP_GROUPING_BY_CAUSE)
+		return false;
+	from = only_source(s, b, job, pages);
+	if (from == UVMP_PROC_NONE)
+		return false;
+	add_source(job, from, pages);
+	uvmpi_queue_from_one(s, job, pages, from);
+	return true;
 }
 
 static bool can_make_room_ahead(const struct job *job)
@@ -184,34 +248,46 @@ static void unmap_former_duplicates(struct uvmp_service *s, const struct job *jo
 		uvmpi_mapping_unmap(s, job->block, &pages, BIT(job->to), because(job->cause));
 }
 
+/* Mappings of the pages that move end. Without cold state no page is duplicated: `allocate` has made it for new ones. */
+static void unmap(struct uvmp_service *s, const struct job *job, const struct block *b,
+		  const struct residency *residency)
+{
+	uvmp_mask some;
+
+	if (b->cold == 0) {
+		uvmpi_mapping_unmap(s, job->block, &job->migrated, 0, because(job->cause));
+		return;
+	}
+	if (uvmpi_mask_and_any(&some, &job->migrated, &job->duplicate))
+		prepare_duplicates(s, job, &some);
+	if (uvmpi_mask_andnot_any(&some, &job->migrated, &job->duplicate))
+		uvmpi_mapping_unmap(s, job->block, &some, 0, because(job->cause));
+	unmap_former_duplicates(s, job, residency);
+}
+
 static struct block_need copy(struct uvmp_service *s, struct job *job)
 {
 	struct block_need need = {NEED_NOTHING, UVMP_CHUNK_2M};
 	const struct block *b = block_at(s, job->block);
 	const struct residency *residency = uvmpi_residency_find(s, b, job->to);
-	uvmp_mask arriving, some;
 
 	if (job->error != UVMP_OK) {
 		uvmpi_memory_abandon(s, job->to, job->block, &job->arrive[job->to]);
 		uvmpi_block_end(job, job->error);
 		return need;
 	}
-	uvmpi_mask_andnot(&arriving, &job->arrive[job->to], &residency->resident);
-	if (uvmpi_mask_and_any(&some, &arriving, &job->duplicate))
-		prepare_duplicates(s, job, &some);
-	if (uvmpi_mask_andnot_any(&some, &arriving, &job->duplicate))
-		uvmpi_mapping_unmap(s, job->block, &some, 0, because(job->cause));
-	if (b->cold != 0)
-		unmap_former_duplicates(s, job, residency);
+	uvmpi_mask_andnot(&job->migrated, &job->arrive[job->to], &residency->resident);
+	unmap(s, job, b, residency);
 	uvmpi_mask_zero(&job->failed);
 	job->sources = 0;
-	job->migrated = arriving;
-	plan_copies(s, job, &arriving);
 	job->phase = JOB_COMMIT;
-	if (can_make_room_ahead(job))
+	if (can_make_room_ahead(job)) {
+		plan_copies(s, job, &job->migrated);
 		need.kind = NEED_ROOM_AHEAD;
-	else
+	} else if (!copy_from_one(s, job, b, &job->migrated)) {
+		plan_copies(s, job, &job->migrated);
 		uvmpi_block_queue_copies(s, job);
+	}
 	return need;
 }
 
@@ -308,10 +384,31 @@ static void arrive(struct job *job, struct residency *to, struct arrived *arrive
 	}
 }
 
+/* Has any of the pages come from another processor? */
+static bool has_source(const struct job *job, const uvmp_mask *pages)
+{
+	for (uint64_t sources = job->sources; sources != 0; sources &= sources - 1u)
+		if (uvmpi_mask_intersects(pages, &job->arrived_from[lowest_bit(sources)]))
+			return true;
+	return false;
+}
+
+/* Does each event of pages that moved count for the detector? Then the block without an array of pages needs one event. */
+static bool all_count(const struct uvmp_service *s, const struct job *job)
+{
+	return uvmpi_thrash_is_demand((enum uvmp_migrate_cause)job->migrate) &&
+	       range_of(s, block_at(s, job->block))->duplication != UVMP_DUPLICATION_ENABLED;
+}
+
 static void tell_migrations(struct uvmp_service *s, const struct job *job, const struct arrived *arrived)
 {
 	if (!uvmpi_thrashing_listens(s, job->block, job->to))
 		return;
+	if (all_count(s, job) && uvmpi_thrashing_is_quiet(s, job->block, job->to)) {
+		if (has_source(job, &arrived->moved))
+			uvmpi_thrashing_keep_event(block_at(s, job->block), s->now_ns, job->to);
+		return;
+	}
 	tell_sources(s, job, &arrived->copied, true);
 	tell_sources(s, job, &arrived->moved, false);
 }

@@ -27,12 +27,20 @@ void uvmpi_block_map(struct uvmp_service *s, struct job *job, const uvmp_mask *p
 /* -- copies.c -- */
 
 /* Queues s->in and s->out in the order of the plan, and empties them. For POPULATE and COPY alike. */
+/* The same as to queue the plan of these pages at once, for pages that lie on one other processor, if nothing
+ * is to leave, nothing is pinned, no transfer is cut, and groups are by cause. */
+void uvmpi_queue_from_one(struct uvmp_service *s, const struct job *job, const uvmp_mask *pages, uint32_t from);
 void uvmpi_queue_copies(struct uvmp_service *s, const struct job *job, struct outgoing outgoing);
 
 /* -- block_service.c -- */
 
 /* Starts the job: prefetch decision, then destination by destination. */
 void uvmpi_block_start(struct uvmp_service *s, struct job *job);
+/* The job has ended with UVMP_ERR_RETRY. Would the same job follow from the same faults now? Pages and mappings of a block of
+ * 2 MiB without memory on the destination are those before the eviction, and the prefetcher answers from these. */
+bool uvmpi_block_may_resume(const struct uvmp_service *s, const struct job *job);
+/* Continues that job with the memory. */
+void uvmpi_block_resume(struct job *job);
 /* Decides the next thing. `room` is the result of the room that the job needed before. */
 struct block_need uvmpi_block_advance(struct uvmp_service *s, struct job *job, enum uvmp_status room);
 /* Queues the copies, which NEED_ROOM_AHEAD has left to the caller. */

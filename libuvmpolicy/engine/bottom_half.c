@@ -452,6 +452,21 @@ static void follow_next(struct uvmp_service *s)
 	answer(s, UVMP_OK);
 }
 
+/* Repeats the walk after an eviction [driver: eviction-retry]. A walk without verdicts that count once, whose facts the
+ * eviction has not changed, gives the same job. */
+static void walk_again(struct uvmp_service *s)
+{
+	struct fault_run *run = &s->fault;
+	struct job *job = &run->servicing->job;
+
+	if (run->event.has_fatal || run->event.invalid_prefetches != 0 || !uvmpi_block_may_resume(s, job)) {
+		walk(s, job->block);
+		return;
+	}
+	job->has_next = uvmpi_fault_has_next(s, &job->next_start);
+	uvmpi_servicing_resume(s, run->servicing);
+}
+
 static void step_ended(struct uvmp_service *s)
 {
 	struct fault_run *run = &s->fault;
@@ -461,7 +476,7 @@ static void step_ended(struct uvmp_service *s)
 	if (status == UVMP_OK) /* no page was needed, and a THROTTLE has failed */
 		status = uvmpi_queue_status(s);
 	if (status == UVMP_ERR_RETRY && ++run->retries < RETRIES_MAX) {
-		walk(s, job->block);
+		walk_again(s);
 		return;
 	}
 	if (status == UVMP_OK && job->destinations != 0 && job->hint.follow != UVMP_PAGE_NONE) {

@@ -25,18 +25,23 @@ static void name_subtrees(const struct uvmp_service *s, const struct job *job, s
 {
 	uint32_t pages = block_at(s, job->block)->pages;
 
-	uvmpi_mask_region_and(&a->subtrees, &job->hint.subtrees, (struct uvmp_region){0, pages});
+	a->subtrees = job->hint.subtrees;
+	if (pages < UVMP_MASK_BITS)
+		uvmpi_mask_region_clear(&a->subtrees, (struct uvmp_region){pages, UVMP_MASK_BITS});
 	if (!uvmpi_mask_is_empty(&a->subtrees))
 		uvmp_mask_set(&a->subtrees, pages);
 }
 
-static void queue_prefetched(struct uvmp_service *s, const struct uvmp_copy *copy, const struct job *job)
+static void explain_prefetch(const struct uvmp_service *s, const struct job *job, struct uvmp_action *a)
 {
-	struct uvmp_action *a = queue_copy(s, copy, job->block, UVMP_CAUSE_PREFETCH);
-
 	a->faulted = uvmpi_mask_weight(&job->faulted);
 	a->present = job->present;
 	name_subtrees(s, job, a);
+}
+
+static void queue_prefetched(struct uvmp_service *s, const struct uvmp_copy *copy, const struct job *job)
+{
+	explain_prefetch(s, job, queue_copy(s, copy, job->block, UVMP_CAUSE_PREFETCH));
 }
 
 /* Splits a set by its transfers: `with` gets those with a marked page (is_last: with a marked last page), `without` the
@@ -76,7 +81,7 @@ static void queue_pins_apart(struct uvmp_service *s, const struct uvmp_copy *cop
 {
 	struct uvmp_copy pinned, others;
 
-	if (!uvmpi_mask_intersects(&copy->pages, &job->pinned)) {
+	if (!job->has_pins || !uvmpi_mask_intersects(&copy->pages, &job->pinned)) {
 		queue_caused(s, copy, job, (enum uvmp_cause)job->cause);
 		return;
 	}
@@ -101,6 +106,26 @@ static void queue_demanded(struct uvmp_service *s, const struct uvmp_copy *copy,
 		queue_pins_apart(s, &to_fault, job);
 	if (!uvmpi_mask_is_empty(&others.pages))
 		queue_pins_apart(s, &others, job);
+}
+
+/* Copies from one processor: the faulted pages, and those that are prefetched. */
+void uvmpi_queue_from_one(struct uvmp_service *s, const struct job *job, const uvmp_mask *pages, uint32_t from)
+{
+	struct uvmp_action *a;
+	uvmp_mask some;
+
+	if (uvmpi_mask_and_any(&some, pages, &job->faulted)) {
+		a = uvmpi_queue(s, UVMP_ACTION_COPY, (enum uvmp_cause)job->cause, job->block, &some);
+		a->from = (uint8_t)from;
+		a->to = (uint8_t)job->to;
+		a->faulted_pages = uvmpi_mask_weight(&some);
+	}
+	if (uvmpi_mask_andnot_any(&some, pages, &job->faulted)) {
+		a = uvmpi_queue(s, UVMP_ACTION_COPY, UVMP_CAUSE_PREFETCH, job->block, &some);
+		a->from = (uint8_t)from;
+		a->to = (uint8_t)job->to;
+		explain_prefetch(s, job, a);
+	}
 }
 
 static void queue_incoming(struct uvmp_service *s, const struct job *job)

@@ -145,7 +145,7 @@ static enum uvmp_status failed_pages(const struct uvmp_service *s, uvmp_mask *fa
 	enum uvmp_status status = UVMP_OK;
 
 	uvmpi_mask_zero(failed);
-	for (uint32_t i = 0; i < s->actions; i++) {
+	for (uint32_t i = 0; s->has_failed && i < s->actions; i++) {
 		const struct uvmp_action *a = &s->action[i];
 
 		if (a->kind != UVMP_ACTION_COPY || a->cause != UVMP_CAUSE_EVICTION ||

@@ -19,6 +19,7 @@ void uvmpi_job_clear(struct job *job, handle block, uint32_t requester)
 	job->alike.has_more = false;
 	uvmpi_mask_zero(&job->duplicate);
 	uvmpi_mask_zero(&job->pinned);
+	job->has_pins = false;
 	uvmpi_mask_zero(&job->throttled);
 	uvmpi_mask_zero(&job->remote);
 	uvmpi_mask_zero(&job->faulted);
@@ -32,6 +33,7 @@ void uvmpi_job_clear(struct job *job, handle block, uint32_t requester)
 	job->keep = 0;
 	job->utlbs = 0;
 	job->destinations = 0;
+	job->accesses = 0;
 	job->phase = JOB_IDLE;
 	job->status = job->error = UVMP_OK;
 }
@@ -47,6 +49,7 @@ static inline void add_page(struct job *job, uint32_t page, uint32_t to, enum uv
 	uint64_t bit = (uint64_t)1 << (page % 64u);
 	uint32_t word = page / 64u;
 
+	job->accesses |= 1u << access;
 	put_bit(&job->access[0].word[word], bit, (uint32_t)access & 1u);
 	put_bit(&job->access[1].word[word], bit, (uint32_t)access >> 1 & 1u);
 	put_bit(&job->access[2].word[word], bit, (uint32_t)access >> 2 & 1u);
@@ -76,6 +79,7 @@ void uvmpi_job_add_prefetched(const struct uvmp_service *s, struct job *job, con
 
 	job->destinations |= BIT(to);
 	job->used |= BIT(to);
+	job->accesses |= 1u << UVMP_ACCESS_PREFETCH;
 	UVMPI_EACH_WORD(i) {
 		uint64_t others = ~pages->word[i];
 
@@ -197,6 +201,7 @@ static bool ask_detector(struct uvmp_service *s, struct job *job, uint32_t page,
 	job->throttles[page] = before;
 	if (hint.kind == UVMP_THRASH_PIN) {
 		uvmp_mask_set(&job->pinned, page);
+		job->has_pins = true;
 		job->pin_procs[page] = hint.procs;
 	}
 	return true;

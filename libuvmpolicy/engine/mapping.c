@@ -10,12 +10,14 @@ static bool unmap(struct residency *p, const uvmp_mask *pages, uvmp_mask *mapped
 {
 	uint64_t any = 0;
 
-	UVMPI_EACH_WORD(i)
-		any |= mapped->word[i] = (p->low.word[i] | p->high.word[i]) & pages->word[i];
-	if (any == 0)
-		return false;
-	uvmpi_residency_map(p, mapped, UVMP_RIGHT_NONE);
-	return true;
+	UVMPI_EACH_WORD(i) {
+		uint64_t low = p->low.word[i], high = p->high.word[i], set = pages->word[i];
+
+		any |= mapped->word[i] = (low | high) & set;
+		p->low.word[i] = low & ~set;
+		p->high.word[i] = high & ~set;
+	}
+	return any != 0;
 }
 
 void uvmpi_mapping_unmap(struct uvmp_service *s, handle h, const uvmp_mask *pages, uint64_t except,

@@ -11,47 +11,67 @@ bool uvmp_service_is_valid(const struct uvmp_service *s)
 	       s->handed <= s->actions && s->completed <= s->handed && s->actions <= UVMP_SERVICE_PENDING_MAX;
 }
 
-void uvmpi_queue_begin_group(struct uvmp_service *s)
+/* Empties the fields that the kind may leave out. The sets of cuts and subtrees are empty in a slot that no COPY and no
+ * POPULATE has used. */
+static void clear(struct uvmp_action *a)
 {
-	if (!s->is_drained)
+	if (action_has_transfers(a)) {
+		uvmpi_mask_zero(&a->cuts);
+		uvmpi_mask_zero(&a->subtrees);
+	}
+	a->right = a->victim = 0;
+	a->is_update = false;
+	a->status = 0;
+	a->count = a->detail = 0;
+	a->ticket = a->offset = a->until_ns = 0;
+	a->for_address = 0;
+	a->faulted = a->present = a->throttles = 0;
+}
+
+/* Names the block, or none. */
+static void name_block(const struct uvmp_service *s, handle h, struct uvmp_action *a)
+{
+	const struct block *b;
+
+	a->space = a->address = a->page_bytes = 0;
+	if (h == 0)
 		return;
-	s->base_id += s->actions;
-	s->actions = s->handed = s->completed = 0;
-	s->is_drained = false;
+	b = block_at(s, h);
+	a->space = space_of(s, b)->id;
+	a->address = b->start;
+	a->page_bytes = s->page_bytes;
 }
 
 struct uvmp_action *uvmpi_queue(struct uvmp_service *s, enum uvmp_action_kind kind, enum uvmp_cause cause,
 				handle h, const uvmp_mask *pages)
 {
 	struct uvmp_action *a;
+	uint32_t index;
 
 	uvmpi_queue_begin_group(s);
-	a = &s->action[s->actions];
-	s->done[s->actions] = 0;
-	s->actions += s->actions + 1u < UVMP_SERVICE_PENDING_MAX; /* the bounds of each part keep below */
-	*a = (struct uvmp_action){.id = s->base_id + (uint64_t)(a - s->action),
-				  .time_ns = s->now_ns,
-				  .kind = (uint8_t)kind,
-				  .cause = (uint8_t)cause,
-				  .from = UVMP_PROC_NONE,
-				  .to = UVMP_PROC_NONE,
-				  .batch = s->batch};
-	a->after = a == s->action ? 0 : a->id - 1u;
-	if (h != 0) {
-		const struct block *b = block_at(s, h);
-
-		a->space = space_of(s, b)->id;
-		a->address = b->start;
-		a->page_bytes = s->page_bytes;
-	}
-	if (pages)
+	index = s->actions;
+	a = &s->action[index];
+	s->done[index] = 0;
+	s->actions += index + 1u < UVMP_SERVICE_PENDING_MAX; /* the bounds of each part keep below */
+	clear(a);
+	a->id = s->base_id + index;
+	a->after = index == 0 ? 0 : a->id - 1u;
+	a->time_ns = s->now_ns;
+	a->kind = (uint8_t)kind;
+	a->cause = (uint8_t)cause;
+	a->from = a->to = UVMP_PROC_NONE;
+	a->batch = s->batch;
+	name_block(s, h, a);
+	if (pages != NULL)
 		a->pages = *pages;
+	else
+		uvmpi_mask_zero(&a->pages);
 	return a;
 }
 
 enum uvmp_status uvmpi_queue_status(const struct uvmp_service *s)
 {
-	for (uint32_t i = 0; i < s->actions; i++) {
+	for (uint32_t i = 0; s->has_failed && i < s->actions; i++) {
 		if (action_result(s, i) != UVMP_OK)
 			return action_result(s, i);
 	}

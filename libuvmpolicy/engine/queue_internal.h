@@ -28,7 +28,19 @@ static inline void action_add_failed(const struct uvmp_service *s, uint32_t i, u
 }
 
 /* Forgets the results of the group before, if all its actions are completed. */
-void uvmpi_queue_begin_group(struct uvmp_service *s);
+static inline void uvmpi_queue_begin_group(struct uvmp_service *s)
+{
+	if (!s->is_drained)
+		return;
+	s->base_id += s->actions;
+	s->actions = s->handed = s->completed = 0;
+	s->is_drained = s->has_failed = false;
+}
+/* Does the kind have transfers? Other kinds have no cuts and no subtrees. */
+static inline bool action_has_transfers(const struct uvmp_action *a)
+{
+	return a->kind == UVMP_ACTION_COPY || a->kind == UVMP_ACTION_POPULATE;
+}
 /* A new action of the block (0: none) for the queue, filled with kind, cause, batch, time and block; NULL: the
  * queue is full (which the callers' bounds exclude). It stays a draft until the next call: set its fields
  * at once. `pages` may be NULL. */

@@ -176,7 +176,7 @@ enum uvmp_status uvmp_service_next(struct uvmp_service *s, uint64_t now_ns, cons
 		}
 		if (s->completed < s->actions)
 			return UVMP_ERR_RETRY;
-		if (needs_arena(s) && uvmpi_arena_is_short(s))
+		if (uvmpi_arena_is_short(s) && needs_arena(s))
 			return UVMP_ERR_ARENA;
 		s->is_drained = s->actions != 0;
 		if (!advance(s))
@@ -189,24 +189,23 @@ enum uvmp_status uvmp_service_next(struct uvmp_service *s, uint64_t now_ns, cons
 /* The stored result of an action. Inside the engine, RETRY means that an eviction has made room. */
 static uint8_t result(const struct uvmp_action *a, enum uvmp_status status)
 {
-	if (a->kind == UVMP_ACTION_DONE || status >= 0)
+	if (status >= 0 || a->kind == UVMP_ACTION_DONE)
 		return 1;
 	if (status == UVMP_ERR_RETRY)
 		status = UVMP_ERR_STATE;
 	return (uint8_t)(1 - (status > -128 ? status : -128));
 }
 
-/* Notes the pages that a failed COPY or POPULATE has moved all the same, for action_add_failed. */
-static void note_moved(struct uvmp_action *a, const uvmp_mask *done)
+/* Notes that an action has failed, and the pages that a COPY or POPULATE has moved all the same, for action_add_failed. */
+static void note_failure(struct uvmp_service *s, struct uvmp_action *a, const uvmp_mask *done)
 {
-	if (done != NULL)
-		uvmp_mask_and(&a->cuts, &a->pages, done);
-	else
-		uvmp_mask_zero(&a->cuts);
+	s->has_failed = true;
+	if (action_has_transfers(a))
+		uvmpi_mask_and(&a->cuts, &a->pages, uvmpi_mask_or_none(done));
 }
 
-enum uvmp_status uvmp_service_complete_pages(struct uvmp_service *s, uint64_t id, enum uvmp_status status,
-					     const uvmp_mask *done)
+static inline enum uvmp_status complete(struct uvmp_service *s, uint64_t id, enum uvmp_status status,
+					const uvmp_mask *done)
 {
 	uint64_t index;
 
@@ -217,14 +216,20 @@ enum uvmp_status uvmp_service_complete_pages(struct uvmp_service *s, uint64_t id
 		return UVMP_ERR_STATE;
 	s->done[index] = result(&s->action[index], status);
 	s->completed++;
-	if (action_result(s, (uint32_t)index) != UVMP_OK)
-		note_moved(&s->action[index], done);
+	if (s->done[index] != 1u)
+		note_failure(s, &s->action[index], done);
 	return UVMP_OK;
+}
+
+enum uvmp_status uvmp_service_complete_pages(struct uvmp_service *s, uint64_t id, enum uvmp_status status,
+					     const uvmp_mask *done)
+{
+	return complete(s, id, status, done);
 }
 
 enum uvmp_status uvmp_service_complete(struct uvmp_service *s, uint64_t id, enum uvmp_status status)
 {
-	return uvmp_service_complete_pages(s, id, status, NULL);
+	return complete(s, id, status, NULL);
 }
 
 uint32_t uvmp_service_pending(const struct uvmp_service *s)
@@ -238,7 +243,7 @@ uint64_t uvmp_service_wakeup_ns(const struct uvmp_service *s)
 
 	if (!uvmp_service_is_valid(s))
 		return UINT64_MAX;
-	if (needs_arena(s) && uvmpi_arena_is_short(s)) /* only uvmp_service_grow gives work */
+	if (uvmpi_arena_is_short(s) && needs_arena(s)) /* only uvmp_service_grow gives work */
 		return UINT64_MAX;
 	soonest = uvmpi_adapt_wakeup_ns(s);
 	for (uint32_t i = 0; i < s->spaces_used; i++) {

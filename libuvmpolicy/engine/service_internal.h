@@ -305,10 +305,12 @@ struct job {
 	uint64_t used; /* processors whose `arrive` may hold pages */
 	struct job_class alike;
 	uvmp_mask duplicate;
+	bool has_pins; /* `pinned` holds pages */
 	uvmp_mask pinned;
 	uvmp_mask throttled; /* the host was told: at most one THROTTLE a page */
 	uvmp_mask remote;    /* faulted, and stay on the CPU */
 	uvmp_mask access[3]; /* bits of enum uvmp_access, per page */
+	uint32_t accesses;   /* bit per value of enum uvmp_access that some page has had */
 	uint64_t pin_procs[UVMP_MASK_BITS]; /* of pinned pages only */
 	uint8_t throttles[UVMP_MASK_BITS];
 	/* set by the block service */
@@ -342,6 +344,14 @@ struct map_want {
 struct map_wants {
 	uint64_t processors; /* whose element of `of` means something */
 	struct map_want *of; /* [processors] */
+};
+
+/* The right of a requester on a page that has just arrived on the requester, by the access of its service: what
+ * uvmpi_residency_rights answers for the policy of one range (block_map.c). */
+struct map_memo {
+	uint64_t accessed_by; /* these facts are the same for all accesses */
+	uint8_t requester, right, preferred, duplication;
+	uint8_t of[UVMP_ACCESS_NONE]; /* enum uvmp_right; NONE: not asked yet, MAPS_OTHERS: others are mapped too */
 };
 
 /* Where evicted pages come from, and for which block they leave. */
@@ -508,6 +518,7 @@ struct uvmp_service {
 	/* per action: 0: outstanding; 1: it went well; 1 + n: it failed with status -n. Of a COPY or POPULATE that failed, `cuts`
 	 * are now the pages that it has moved all the same */
 	uint8_t *done;
+	bool has_failed;  /* some action of the group failed */
 	uint64_t base_id; /* id of action[0] */
 	bool is_drained;  /* all completed; the results can be read until the next uvmpi_queue */
 	uint32_t batch;	  /* for uvmp_action.batch */
@@ -527,6 +538,7 @@ struct uvmp_service {
 
 	uvmp_mask prefetched; /* by the latest job of any operation, which is not always the present one [driver: stale-prefetch-mask] */
 	struct map_wants wants; /* of the job that is mapped now */
+	struct map_memo map_memo;
 	struct servicing *active; /* of the operation that waits for it; NULL: none (servicing.c) */
 	struct request_run run;
 	struct fault_run fault;

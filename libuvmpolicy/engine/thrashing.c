@@ -1,14 +1,6 @@
 /* The thrashing detector's view of a block: which events the detector gets, and what it says of a fault. */
-#include "../decisions/thrash_internal.h"
 #include "space_internal.h"
 #include "thrashing_internal.h"
-
-/* Without an array of pages the detector only needs the last event, which the block keeps itself. */
-static void keep_event(struct block *b, uint64_t now_ns, uint32_t proc)
-{
-	b->event_ns = now_ns;
-	b->event_proc = (uint8_t)proc;
-}
 
 /* Gives the block its array. False: the arena is full, and the event is forgotten. */
 static bool suspect(struct uvmp_service *s, handle h)
@@ -36,7 +28,7 @@ static bool needs_pages(struct uvmp_service *s, handle h, const struct uvmp_thra
 		return true;
 	if (uvmpi_thrash_is_suspicious(space, b->event_ns, b->event_proc, proc, s->now_ns))
 		return suspect(s, h);
-	keep_event(b, s->now_ns, proc);
+	uvmpi_thrashing_keep_event(b, s->now_ns, proc);
 	return false;
 }
 
@@ -52,7 +44,7 @@ void uvmpi_thrashing_migrated(struct uvmp_service *s, handle h, const struct uvm
 		return;
 	t = &thrash_at(s, b->thrash)->block;
 	(void)uvmpi_thrash_migrate(space, t, migration);
-	keep_event(b, t->last_ns, t->last_proc);
+	uvmpi_thrashing_keep_event(b, t->last_ns, t->last_proc);
 }
 
 void uvmpi_thrashing_revoked(struct uvmp_service *s, handle h, struct uvmp_region run, uint32_t proc)
@@ -65,7 +57,7 @@ void uvmpi_thrashing_revoked(struct uvmp_service *s, handle h, struct uvmp_regio
 		return;
 	t = &thrash_at(s, b->thrash)->block;
 	(void)uvmpi_thrash_revoke(space, t, run, proc, s->now_ns);
-	keep_event(b, t->last_ns, t->last_proc);
+	uvmpi_thrashing_keep_event(b, t->last_ns, t->last_proc);
 }
 
 void uvmpi_thrashing_reset(struct uvmp_service *s, handle h, const uvmp_mask *pages)

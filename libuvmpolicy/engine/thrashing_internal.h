@@ -2,6 +2,7 @@
 #ifndef UVMPOLICY_THRASHING_INTERNAL_H
 #define UVMPOLICY_THRASHING_INTERNAL_H
 
+#include "../decisions/thrash_internal.h"
 #include "arena_internal.h"
 #include "service_internal.h"
 
@@ -12,6 +13,21 @@ static inline bool uvmpi_thrashing_listens(const struct uvmp_service *s, handle 
 	const struct block *b = block_at(s, block);
 
 	return s->policy.thrash.is_enabled && (b->thrash != 0 || b->event_ns != s->now_ns || b->event_proc != to);
+}
+/* Would an event on the processor now find no array of pages, and raise no suspicion? Then it is kept as the block's last
+ * event, and all that the detector does with any number of such events is to keep one. */
+static inline bool uvmpi_thrashing_is_quiet(const struct uvmp_service *s, handle block, uint32_t proc)
+{
+	const struct block *b = block_at(s, block);
+
+	return b->thrash == 0 &&
+	       !uvmpi_thrash_is_suspicious(&space_of(s, b)->thrash, b->event_ns, b->event_proc, proc, s->now_ns);
+}
+/* Without an array of pages the detector only needs the last event, which the block keeps itself. */
+static inline void uvmpi_thrashing_keep_event(struct block *b, uint64_t now_ns, uint32_t proc)
+{
+	b->event_ns = now_ns;
+	b->event_proc = (uint8_t)proc;
 }
 /* The detector's events. */
 void uvmpi_thrashing_migrated(struct uvmp_service *s, handle block,

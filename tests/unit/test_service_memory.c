@@ -173,6 +173,7 @@ static void drain(void)
 			count = move(a, &s->done[i]);
 		else if (fails(a))
 			s->done[i] = 1 - UVMP_ERR_STATE;
+		s->has_failed |= s->done[i] != 1;
 		while (count-- > 0)
 			seen[n++] = a->kind < UVMP_ACTION_FREE ? letter[a->kind] : 'F';
 	}
