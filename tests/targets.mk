@@ -139,7 +139,7 @@ profile: $(BUILD)/bench $(BUILD)/uvmsim
 	@sh tests/deps.sh bench
 	@sh tests/bench/profile.sh $(BUILD) $(CASE)
 
-## make scale      nanoseconds per fault from 256 MiB to 64 GiB, for every prefetcher and every order of eviction, in about half an
-##                 hour; SCALE_SIZES='256m 1g': these footprints
+## make scale      nanoseconds per fault from 256 MiB to 64 GiB, for every prefetcher and every order of eviction, in about 5
+##                 minutes; SCALE_SIZES='256m 1g': these footprints; SCALE_UNIT=instructions: counted instead (callgrind)
 scale: $(BUILD)/bench $(BUILD)/uvmsim
 	@sh tests/bench/scale.sh $(BUILD)

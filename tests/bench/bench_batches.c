@@ -51,11 +51,11 @@ void bench_engine_floor(void)
 {
 	for (uint32_t i = 0; i < BATCH; i++) {
 		read_batch[i] = batch[i];
-		__asm__ volatile("" ::: "memory");
+		__asm__ volatile("" ::"r"(read_batch) : "memory"); /* the compiler keeps the copy */
 	}
 	for (uint32_t i = 0; i < actions; i++) {
 		written[i] = taken[i];
-		__asm__ volatile("" ::: "memory");
+		__asm__ volatile("" ::"r"(written) : "memory");
 	}
 }
 

@@ -2,6 +2,7 @@
 # The gate over instructions. baseline.csv holds a row per compiler and case: compiler,name,instructions,why. It fails if
 #   - a count of the bench (BUILD/bench.csv) exceeds the recorded one by more than 3 %, or a recorded case was not counted;
 #   - docs/performance.md shows another figure than the recorded one of the first compiler;
+#   - a lower bound of the bench exceeds the count beside it;
 #   - a row has no `why`, or the last change of the file changed a figure and not its `why`: the reason of the present figure.
 # Counts depend on the compiler: with one that has no recorded row, they are not compared, and the script says so.
 # usage: regression.sh BUILD [BASELINE [PAGE]]
@@ -53,6 +54,10 @@ awk -F , -v page="$page" '
 	!($2 in shown) {printf "%s: no row in %s\n", $2, page; bad = 1; next}
 	shown[$2] != thousands($3) {printf "%s: %s has %s, recorded are %s\n", $2, page, shown[$2], thousands($3); bad = 1}
 	END {exit bad}' "$baseline" || { echo "the page and the recorded figures differ, or a reason is missing" >&2; exit 1; }
+
+awk -F , '
+	$7 ~ /^instructions\// && $6 != "" && $6 + 0 > $5 + 0 {printf "%s: the lower bound %d exceeds %d\n", $2, $6, $5; bad = 1}
+	END {exit bad}' "$measured" || { echo "a lower bound is none" >&2; exit 1; }
 
 if ! cut -d , -f 1 "$baseline" | grep -qxF "$compiler"; then
 	echo "instructions not compared: no recorded figures for $compiler"

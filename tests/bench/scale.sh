@@ -1,29 +1,65 @@
 #!/bin/sh
-# Nanoseconds of CPU time per serviced fault against the footprint, for every prefetcher and every order of eviction: random 4 KiB
-# accesses, two passes, memory for four fifths of the footprint. A decision whose cost grows with the footprint or with the number
-# of resident pages shows in its row; caches of the machine show in all rows. BUILD/scale.csv has the same table.
-# usage: scale.sh BUILD [POLICY...]; SCALE_SIZES (default "256m 1g 4g 16g 64g"), SCALE_SEED (1) may be set
+# Nanoseconds of CPU time per serviced fault against the footprint, for every prefetcher and every order of eviction, in a
+# memory that is full: the program moves the first half of its footprint to the GPU, which this half fills; then it reads
+# pages of 4 KiB in random order. The difference of two runs, with and without these reads, is divided by their far faults:
+# the cost of a fault with its prefetch and evictions, and of the reads that hit. All rows show the machine's caches; a
+# decision that searches footprint or resident pages shows in its row. BUILD/scale.csv has the same table.
+# usage: scale.sh BUILD [POLICY...]; SCALE_SIZES (default "256m 1g 4g 16g 64g"), SCALE_READS (300000), SCALE_SEED (1),
+# SCALE_REPEATS (2: the least of two) may be set; SCALE_UNIT=instructions counts them instead (callgrind; slow),
+# into BUILD/scale-instructions.csv
 set -eu
 build=$1
 shift
 sizes=${SCALE_SIZES:-256m 1g 4g 16g 64g}
-json=$build/scale.json
-trap 'rm -f "$json"' EXIT
+reads=${SCALE_READS:-300000}
+repeats=${SCALE_REPEATS:-2}
+uvmsim=$build/uvmsim
+file=$build/scale
+csv=$build/scale${SCALE_UNIT:+-$SCALE_UNIT}.csv
+trap 'rm -f "$file".*.bin "$file.json" "$file.out"' EXIT
 
 bytes() { case $1 in *g) echo $((${1%g} << 30)) ;; *m) echo $((${1%m} << 20)) ;; esac; }
 
-# of_faults SIZE POLICY: nanoseconds of one fault
+# program SIZE READS: the trace of a program
+program()
+{
+	[ -f "$file.$1.$2.bin" ] && return
+	"$uvmsim" trace --workload "random:bytes=$1,passes=1000" --seed "${SCALE_SEED:-1}" 2>"$file.out" |
+		awk -F , -v half=$(($(bytes "$1") / 2)) -v reads="$2" '
+			$1 == "range" {print; print "prefetch,gpu," $2 "," half; if (reads == 0) exit; next}
+			{print}
+			/,r,/ && --reads == 0 {exit}' | "$uvmsim" trace --trace - --format binary --output "$file.$1.$2.bin"
+}
+
+# costs SIZE READS POLICY: nanoseconds or instructions of a run, the least of the repeats; its far faults
+costs()
+{
+	set -- "$uvmsim" run --trace "$file.$1.$2.bin" --memory $(($(bytes "$1") / 2)) --policy "$3" --seed 1 --format json
+	if [ "${SCALE_UNIT:-}" = instructions ]; then
+		valgrind --tool=callgrind --callgrind-out-file="$file.out" "$@" >"$file.json" 2>/dev/null || return 1
+		cost=$(sed -n 's/^totals: *\([0-9]*\).*/\1/p' "$file.out")
+	else
+		cost=
+		for _ in $(seq "$repeats"); do
+			figures=$("$build/bench" measure "$file.json" "$@") || return 1
+			figures=${figures#* }
+			[ -n "$cost" ] && [ "$cost" -lt "${figures% *}000" ] || cost=${figures% *}000
+		done
+	fi
+	echo "$cost $(sed -n 's/.*"far_faults": \([0-9]*\).*/\1/p' "$file.json")"
+}
+
+# of_faults SIZE POLICY: of one fault
 of_faults()
 {
-	figures=$("$build/bench" measure "$json" "$build/uvmsim" run --workload "random:bytes=$1,passes=2" \
-		--memory $(($(bytes "$1") / 2097152 * 4 / 5 * 2097152)) --policy "$2" --seed "${SCALE_SEED:-1}" --format json) ||
-		{ echo "scale.sh: uvmsim failed with $2 at $1" >&2; exit 1; }
-	figures=${figures#* }
-	sed -n 's/.*"far_faults": \([0-9]*\).*/\1/p' "$json" | awk -v us="${figures% *}" '{printf "%.0f", us * 1000 / $1}'
+	program "$1" 0
+	program "$1" "$reads"
+	empty=$(costs "$1" 0 "$2") && full=$(costs "$1" "$reads" "$2") || { echo "scale.sh: uvmsim failed with $2 at $1" >&2; exit 1; }
+	echo "$empty $full" | awk '{printf "%.0f", ($3 - $1) / ($4 - $2)}'
 }
 
 # values KEY: the words that a key of the policy string accepts
-values() { "$build/uvmsim" list policies "$1" | sed -n 's/^ *values: //p'; }
+values() { "$uvmsim" list policies "$1" | sed -n 's/^ *values: //p'; }
 policies()
 {
 	for prefetcher in $(values prefetch); do echo "prefetch=$prefetcher"; done
@@ -33,9 +69,9 @@ policies()
 	done
 }
 
-echo "policy,$(echo "$sizes" | tr ' ' ,)" | tee "$build/scale.csv" | tr , '\t' | awk -F '\t' '{printf "%-32s", $1; for (i = 2; i <= NF; i++) printf "%8s", $i; print "   last/first"}'
+echo "policy,$(echo "$sizes" | tr ' ' ,)" | tee "$csv" | tr , '\t' | awk -F '\t' '{printf "%-36s", $1; for (i = 2; i <= NF; i++) printf "%8s", $i; print "  last/first"}'
 { if [ $# -gt 0 ]; then printf '%s\n' "$@"; else policies; fi; } | while read -r policy; do
 	row=$policy
 	for size in $sizes; do row=$row,$(of_faults "$size" "$policy"); done
-	echo "$row" | tee -a "$build/scale.csv" | awk -F , '{printf "%-32s", $1; for (i = 2; i <= NF; i++) printf "%8s", $i; printf "%12.1f\n", $NF / $2}'
+	echo "$row" | tee -a "$csv" | awk -F , '{printf "%-36s", $1; for (i = 2; i <= NF; i++) printf "%8s", $i; printf "%12.1f\n", $NF / $2}'
 done

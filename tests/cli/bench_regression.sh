@@ -59,6 +59,10 @@ count 'cc 1' 200 10000 && rewrite 4d "$dir/bench.csv"
 expect 1 'a case that was not counted' '^fault was not counted'
 count 'cc 1' 200 10000 && echo 'cc 1,new,,,7,,instructions/call,three' >>"$dir/bench.csv"
 expect 1 'a case that is not recorded' '^new: 7 instructions, none are recorded'
+count 'cc 1' 200 10000 && rewrite '4s/10000,,/10000,10000,/' "$dir/bench.csv"
+expect 0 'a lower bound that is met' '2 cases are at most 3 %'
+rewrite '4s/10000,10000,/10000,10001,/' "$dir/bench.csv"
+expect 1 'a lower bound above the count' '^fault: the lower bound 10001 exceeds 10000'
 count 'cc 2' 900 10000
 expect 0 'another compiler' 'not compared: no recorded figures for cc 2'
 count 'cc 1' 200 10000
@@ -98,6 +102,12 @@ verdict 0 'an equal figure keeps its reason' '^cc 1,fault,10000,first$'
 expect 0 'the page is written from the same counts' '2 cases are at most 3 %'
 output=$(cat "$dir/page.md")
 verdict 0 'text behind the table stays' '^further text$'
+printf '<!-- scale: scale.csv -->\nold\n<!-- end -->\n<!-- scale: none.csv -->\nkept\n<!-- end -->\n' >>"$dir/page.md"
+printf 'policy,1g,64g\nprefetch=none,1000,1500\n' >"$dir/scale.csv"
+output=$(sh "$bench/page.sh" "$dir" "$dir/page.md" && tr '\n' '~' <"$dir/page.md")
+status=$?
+verdict 0 'a table over footprints' '~| policy | 1g | 64g | 64g/1g |~|---|---|---|---|~| `prefetch=none` | 1,000 | 1,500 | 1.50 |~<!-- end -->'
+verdict 0 'a table without a file stays' '~kept~'
 output=$(sh "$bench/record.sh" "$dir" 'one, two' "$dir/baseline.csv" 2>&1)
 status=$?
 verdict 2 'a reason with a comma' 'the reason holds a comma: one, two'
