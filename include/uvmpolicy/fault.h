@@ -153,20 +153,23 @@ UVMP_API enum uvmp_status uvmp_fault_flush(struct uvmp_fault_buffer *buffer, boo
  * not valid. */
 UVMP_API uint32_t uvmp_fault_representatives(const struct uvmp_fault_batch *batch, uint32_t *order);
 
-/* Sorts indices by (aperture, instance, subcontext), so that neighbours share one channel look-up (the first
- * sort of [driver: batch-order]). Ties keep their arrival order, that is the order of the indices. O(n log n)
- * in place, O(n) if in order already. Every order[i] must index entry[], each index once. No effect if a
- * pointer is NULL. */
-UVMP_API void uvmp_fault_order_by_instance(const struct uvmp_fault *entry, uint32_t *order, uint32_t count);
-
-/* Words of scratch memory that ordering `count` indices by page needs. */
+/* Words of scratch memory that ordering `count` indices needs. */
 #define UVMP_FAULT_ORDER_WORDS(count) (2u * (count) + 2u)
+
+/* Sorts indices by (aperture, instance, subcontext), so that neighbours share one channel look-up (the first
+ * sort of [driver: batch-order]). Ties keep their arrival order, that is the order of the indices. Every
+ * order[i] must index entry[], each index once. `scratch` holds UVMP_FAULT_ORDER_WORDS(count) words of any
+ * contents. O(n) if the indices rise, as uvmp_fault_representatives writes them, and at most 16 instances are
+ * among them. Otherwise, or if scratch is NULL, O(n log n) in place, O(n) if in order already. No effect if
+ * entry or order is NULL. */
+UVMP_API void uvmp_fault_order_by_instance(const struct uvmp_fault *entry, uint32_t *order, uint32_t count,
+					   uint64_t *scratch);
 
 /* Sorts indices by (VA space, GPU, page address) ascending, then access descending: the most intrusive access
  * of a page comes first (the second sort of [driver: batch-order]). Ties keep their arrival order, which the
- * driver's sort leaves undefined. Conditions as above. `scratch` holds UVMP_FAULT_ORDER_WORDS(count) words of
- * any contents. O(n) if all entries have one VA space and one GPU, page addresses below 2^57, accesses below
- * 8, and indices below 2^16. Otherwise, or if scratch is NULL, O(n log n) in place. */
+ * driver's sort leaves undefined. Conditions as above. O(n) if the entries have at most 16 pairs of VA space and
+ * GPU, page addresses below 2^57, accesses below 8, and indices below 2^16. Otherwise, or if scratch is NULL,
+ * O(n log n) in place. */
 UVMP_API void uvmp_fault_order(const struct uvmp_fault *entry, uint32_t *order, uint32_t count,
 			       uint64_t *scratch);
 

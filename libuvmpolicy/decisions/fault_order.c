@@ -3,67 +3,78 @@
  * Both orders are total: the index, which is the order of arrival, distinguishes entries that are equal by
  * every rule of the driver. So the result does not depend on the algorithm.
  *
- * The definition of an order is its comparison of two entries; a binary heap in place sorts any list by it. Faults
- * of one address space and GPU, on pages, are sorted by packed keys instead: page, access and index in one word,
- * which compare as the entries do. A list that is already in order, such as the faults of one warp that scans
- * memory, is done after one visit per entry. Other keys are spread over buckets by their first bits, and each bucket
- * keeps a sorted list; if the pages lie so close together that lists grow long, the keys are sorted by their lower
- * bits before. */
+ * The definition of an order is its comparison of two entries; a binary heap in place sorts any list by it. With
+ * scratch memory, lists are sorted in O(n):
+ *   - Pages are sorted by packed keys: page, access and index in one word, which compare as the entries do. A list
+ *     that is already in order, such as the faults of one warp that scans memory, is done after one visit per entry.
+ *     Other keys are spread over buckets by their first bits, and each bucket keeps a sorted list; if the pages lie
+ *     so close together that lists grow long, the keys are sorted by their lower bits before.
+ *   - Address spaces with GPUs, and instances, are few. They are classes: a list that is in order within each class
+ *     is cut into its classes, which keep this order. */
 #include "../base/bits_internal.h"
 #include "uvmpolicy/fault.h"
 
-/* Must entry a stand before entry b? */
-typedef bool before_fn(const struct uvmp_fault *entry, uint32_t a, uint32_t b);
+/* -- the definition -- */
 
-static bool is_before_by_instance(const struct uvmp_fault *entry, uint32_t a, uint32_t b)
+/* Does x precede y (-1), or follow it (1), or neither (0)? */
+typedef int compare_fn(const struct uvmp_fault *x, const struct uvmp_fault *y);
+
+static inline int compare(uint64_t a, uint64_t b)
 {
-	const struct uvmp_fault *x = &entry[a], *y = &entry[b];
-
-	if (x->aperture != y->aperture)
-		return x->aperture < y->aperture;
-	if (x->instance != y->instance)
-		return x->instance < y->instance;
-	if (x->subcontext != y->subcontext)
-		return x->subcontext < y->subcontext;
-	return a < b;
+	return a < b ? -1 : a > b;
 }
 
-static bool is_before_by_page(const struct uvmp_fault *entry, uint32_t a, uint32_t b)
+static inline int compare_spaces(const struct uvmp_fault *x, const struct uvmp_fault *y)
 {
-	const struct uvmp_fault *x = &entry[a], *y = &entry[b];
+	return x->va_space != y->va_space ? compare(x->va_space, y->va_space) : compare(x->gpu, y->gpu);
+}
 
-	if (x->va_space != y->va_space)
-		return x->va_space < y->va_space;
-	if (x->gpu != y->gpu)
-		return x->gpu < y->gpu;
-	if (x->address != y->address)
-		return x->address < y->address;
-	if (x->access != y->access)
-		return x->access > y->access;
-	return a < b;
+static inline int compare_instances(const struct uvmp_fault *x, const struct uvmp_fault *y)
+{
+	if (x->aperture != y->aperture)
+		return compare(x->aperture, y->aperture);
+	return x->instance != y->instance ? compare(x->instance, y->instance)
+	                                  : compare(x->subcontext, y->subcontext);
+}
+
+static int compare_pages(const struct uvmp_fault *x, const struct uvmp_fault *y)
+{
+	int spaces = compare_spaces(x, y);
+
+	if (spaces != 0)
+		return spaces;
+	return x->address != y->address ? compare(x->address, y->address) : compare(y->access, x->access);
+}
+
+/* Must entry a stand before entry b? */
+static bool is_before(const struct uvmp_fault *entry, uint32_t a, uint32_t b, compare_fn *compare_entries)
+{
+	int order = compare_entries(&entry[a], &entry[b]);
+
+	return order != 0 ? order < 0 : a < b;
 }
 
 static bool is_sorted(const struct uvmp_fault *entry, const uint32_t *order, uint32_t count,
-                      before_fn *is_before)
+                      compare_fn *compare_entries)
 {
 	for (uint32_t i = 1; i < count; i++)
-		if (is_before(entry, order[i], order[i - 1u]))
+		if (is_before(entry, order[i], order[i - 1u], compare_entries))
 			return false;
 	return true;
 }
 
 /* order[root+1..count) is a heap with its last element on top: lets order[root] sink to its place in it. */
 static void sink(const struct uvmp_fault *entry, uint32_t *order, uint32_t root, uint32_t count,
-                 before_fn *is_before)
+                 compare_fn *compare_entries)
 {
 	uint32_t value = order[root];
 
 	while (root < count / 2u) {
 		uint32_t child = 2u * root + 1u;
 
-		if (child + 1u < count && is_before(entry, order[child], order[child + 1u]))
+		if (child + 1u < count && is_before(entry, order[child], order[child + 1u], compare_entries))
 			child++;
-		if (!is_before(entry, value, order[child]))
+		if (!is_before(entry, value, order[child], compare_entries))
 			break;
 		order[root] = order[child];
 		root = child;
@@ -71,74 +82,76 @@ static void sink(const struct uvmp_fault *entry, uint32_t *order, uint32_t root,
 	order[root] = value;
 }
 
-static void sort(const struct uvmp_fault *entry, uint32_t *order, uint32_t count, before_fn *is_before)
+static void sort(const struct uvmp_fault *entry, uint32_t *order, uint32_t count, compare_fn *compare_entries)
 {
-	if (is_sorted(entry, order, count, is_before))
+	if (is_sorted(entry, order, count, compare_entries))
 		return;
 	for (uint32_t root = count / 2u; root-- > 0;)
-		sink(entry, order, root, count, is_before);
+		sink(entry, order, root, count, compare_entries);
 	for (uint32_t last = count - 1u; last > 0; last--) {
 		uint32_t top = order[0];
 
 		order[0] = order[last];
 		order[last] = top;
-		sink(entry, order, 0, last, is_before);
+		sink(entry, order, 0, last, compare_entries);
 	}
 }
 
-/* -- order by packed keys --
+/* -- pages by packed keys --
  *
  *   bits 63..19   page number: address bits 56..12
  *   bits 18..16   7 - access
  *   bits 15..0    index */
 
-#define KEYS_MAX     0xffffu
-#define INDEX_BITS   16u
-#define INDEX_MAX    0xffffu
-#define ACCESS_MAX   7u
-#define PAGE_UP	     7u /* address bit 12 is key bit 19 */
-#define NO_PAGE_BITS (~(uint64_t)0 << (64u - PAGE_UP) | 0xfffu)
-#define BUCKET_BITS  6u
-#define BUCKETS	     (1u << BUCKET_BITS)
-#define STEPS_MAX    4u /* along sorted lists, per key, before the lower bits are sorted */
-#define DIGIT_BITS   8u
+#define KEYS_MAX	0xffffu
+#define INDEX_BITS	16u
+#define INDEX_MAX	0xffffu
+#define ACCESS_MAX_KEY	(7u << INDEX_BITS)
+#define PAGE_UP		7u	 /* address bit 12 is key bit 19 */
+#define NO_PAGE_BITS	0x7ffffu /* of a rotated address: the bits above and below its page number */
+#define BUCKET_BITS_MAX 8u
+#define STEPS_MAX	4u /* along sorted lists, per key, before the lower bits are sorted */
+#define DIGIT_BITS	8u
 
 struct keys {
-	uint64_t *key;	/* [count + 1] */
-	uint64_t *room; /* [count + 1] */
+	uint64_t *key;	/* [1..count]; key[0] is greater than no other, and ends lists */
+	uint64_t *room; /* [1..count] */
+	uint64_t va_space; /* of the first entry */
+	uint32_t gpu;
 	uint32_t count;
-	uint64_t least, most;
 	bool is_sorted;
+	uint64_t least, most;
 };
 
-/* False: the entries have no packed keys, as they differ in address space or GPU, or a field is too large. */
-UVMPI_NOINLINE static bool pack(struct keys *keys, const struct uvmp_fault *entry, const uint32_t *order)
+/* False: a field is too large for a key; or unless they may mix, the entries differ in address space or GPU. */
+static inline bool pack(struct keys *keys, const struct uvmp_fault *entry, const uint32_t *order, bool may_mix)
 {
-	const struct uvmp_fault *first = &entry[order[0]];
-	const uint32_t *end = order + keys->count;
-	uint64_t least = UINT64_MAX, most = 0, addresses = 0, *key = keys->key;
-	uint32_t accesses = 0, indices = 0;
+	uint64_t least = UINT64_MAX, most = 0, pages = 0, *key = keys->key + 1;
+	uint64_t va_space = keys->va_space;
+	uint32_t gpu = keys->gpu, count = keys->count, accesses = 0, indices = 0;
 
-	for (; order != end; order++) {
-		const struct uvmp_fault *e = &entry[*order];
-		uint64_t k = (e->address << PAGE_UP) - ((uint32_t)e->access << INDEX_BITS);
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t index = order[i];
+		const struct uvmp_fault *e = &entry[index];
+		uint64_t page = e->address << PAGE_UP | e->address >> (64u - PAGE_UP), k;
+		uint32_t access = (uint32_t)e->access << INDEX_BITS;
 
-		if (e->va_space != first->va_space || e->gpu != first->gpu)
+		if (!may_mix && (e->va_space != va_space || e->gpu != gpu))
 			return false;
-		addresses |= e->address;
-		accesses |= e->access;
-		indices |= *order;
-		k += (ACCESS_MAX << INDEX_BITS) + *order;
-		*key++ = k;
+		pages |= page;
+		accesses |= access;
+		indices |= index;
+		k = page + (index + ACCESS_MAX_KEY - access);
+		key[i] = k;
 		if (k >= most)
 			most = k;
 		else if (k < least)
 			least = k;
 	}
 	keys->is_sorted = least == UINT64_MAX; /* no key was less than one before it */
-	keys->least = keys->key[0] < least ? keys->key[0] : least;
+	keys->least = key[0] < least ? key[0] : least;
 	keys->most = most;
-	return (addresses & NO_PAGE_BITS) == 0 && accesses <= ACCESS_MAX && indices <= INDEX_MAX;
+	return (pages & NO_PAGE_BITS) == 0 && accesses <= ACCESS_MAX_KEY && indices <= INDEX_MAX;
 }
 
 /* Sorts by one digit, from `key` into `room`; keys with equal digits keep their order. Then the two change places. */
@@ -146,9 +159,9 @@ UVMPI_NOINLINE static void sort_digit(struct keys *keys, uint32_t shift)
 {
 	uint16_t end[1u << DIGIT_BITS] = {0};
 	uint64_t *from = keys->key;
-	uint32_t before = 0;
+	uint32_t before = 1;
 
-	for (uint32_t i = 0; i < keys->count; i++)
+	for (uint32_t i = 1; i <= keys->count; i++)
 		end[(from[i] - keys->least) >> shift & ((1u << DIGIT_BITS) - 1u)]++;
 	for (uint32_t d = 0; d < 1u << DIGIT_BITS; d++) {
 		uint32_t count = end[d];
@@ -156,56 +169,48 @@ UVMPI_NOINLINE static void sort_digit(struct keys *keys, uint32_t shift)
 		end[d] = (uint16_t)before;
 		before += count;
 	}
-	for (uint32_t i = 0; i < keys->count; i++)
+	for (uint32_t i = 1; i <= keys->count; i++)
 		keys->room[end[(from[i] - keys->least) >> shift & ((1u << DIGIT_BITS) - 1u)]++] = from[i];
 	keys->key = keys->room;
 	keys->room = from;
 }
 
-/* Spreads the keys over the buckets, last key first. A bucket is a sorted list; `count` ends the lists, with the
- * greatest key. False: more than `limit` steps along the lists. */
-UVMPI_NOINLINE static bool spread(const struct keys *keys, uint32_t shift, uint32_t limit, uint64_t head[BUCKETS])
+/* Spreads the keys over the buckets, last key first. A bucket is a list of positions, sorted by key, that ends with 0.
+ * False: more than `limit` steps along the lists. */
+UVMPI_NOINLINE static bool spread(const struct keys *keys, uint32_t shift, uint32_t limit, uint16_t *head)
 {
 	uint64_t *key = keys->key, *next = keys->room, least = keys->least;
 	uint32_t steps = 0;
 
-	key[keys->count] = UINT64_MAX;
-	for (uint32_t d = 0; d < BUCKETS; d++)
-		head[d] = keys->count;
-	for (uint32_t i = keys->count; i-- > 0;) {
-		uint64_t *link = &head[(key[i] - least) >> shift];
+	key[0] = UINT64_MAX;
+	for (uint32_t i = keys->count; i != 0; i--) {
+		uint64_t k = key[i], bucket = (k - least) >> shift, at = head[bucket], before;
 
-		if (key[*link] < key[i]) {
-			do {
-				link = &next[*link];
-				steps++;
-			} while (key[*link] < key[i]);
-			if (steps > limit)
-				return false;
+		if (key[at] >= k) {
+			next[i] = at;
+			head[bucket] = (uint16_t)i;
+			continue;
 		}
-		next[i] = *link;
-		*link = i;
+		do {
+			before = at;
+			at = next[at];
+			steps++;
+		} while (key[at] < k);
+		next[before] = i;
+		next[i] = at;
+		if (steps > limit)
+			return false;
 	}
 	return true;
 }
 
-static void write_lists(const struct keys *keys, const uint64_t head[BUCKETS], uint32_t *order)
+static void write_lists(const struct keys *keys, const uint16_t *head, uint32_t buckets, uint32_t *order)
 {
-	const uint64_t *next = keys->room;
+	const uint64_t *key = keys->key, *next = keys->room;
 
-	for (uint32_t d = 0; d < BUCKETS; d++)
-		for (uint64_t i = head[d]; i != keys->count; i = next[i])
-			*order++ = (uint32_t)keys->key[i] & INDEX_MAX;
-}
-
-/* Bits above which all keys agree. */
-static uint32_t width_of(const struct keys *keys)
-{
-	uint32_t width = INDEX_BITS;
-
-	while (width < 64u && (keys->most - keys->least) >> width != 0)
-		width++;
-	return width;
+	for (uint32_t d = 0; d < buckets; d++)
+		for (uint64_t i = head[d]; i != 0; i = next[i])
+			*order++ = (uint32_t)key[i] & INDEX_MAX;
 }
 
 /* Are the indices in order of arrival? */
@@ -215,40 +220,127 @@ static bool rises(const uint32_t *order, uint32_t count)
 
 	while (i < count && order[i - 1u] < order[i])
 		i++;
-	return i == count;
+	return i >= count;
 }
 
-static void sort_keys(struct keys *keys, uint32_t *order)
+/* About two keys to a bucket. */
+static uint32_t bucket_bits(uint32_t count)
 {
-	uint32_t shift = width_of(keys) - BUCKET_BITS;
-	uint64_t head[BUCKETS];
+	return minimum(highest_bit(count | 4u) - 1u, BUCKET_BITS_MAX);
+}
+
+UVMPI_NOINLINE static void sort_keys(struct keys *keys, uint32_t *order)
+{
+	uint16_t head[1u << BUCKET_BITS_MAX] = {0};
+	uint32_t bits = bucket_bits(keys->count), shift = highest_bit((keys->most - keys->least) | INDEX_MAX) + 1u - bits;
 
 	if (!spread(keys, shift, STEPS_MAX * keys->count, head)) {
 		for (uint32_t digit = rises(order, keys->count) ? INDEX_BITS : 0; digit < shift; digit += DIGIT_BITS)
 			sort_digit(keys, digit);
+		__builtin_memset(head, 0, sizeof(head));
 		(void)spread(keys, shift, UINT32_MAX, head);
 	}
-	write_lists(keys, head, order);
+	write_lists(keys, head, 1u << bits, order);
 }
 
-void uvmp_fault_order_by_instance(const struct uvmp_fault *entry, uint32_t *order, uint32_t count)
+/* -- classes -- */
+
+#define CLASSES_MAX 16u
+
+struct classes {
+	uint32_t count;
+	uint32_t member[CLASSES_MAX]; /* index of one entry of each class */
+	uint32_t size[CLASSES_MAX];
+};
+
+/* The class of e, which is a new class if no other has its member: its number, CLASSES_MAX if there are too many. */
+static inline uint32_t class_of(struct classes *classes, const struct uvmp_fault *entry, uint32_t index,
+                                compare_fn *compare_classes)
 {
-	if (entry != NULL && order != NULL)
-		sort(entry, order, count, is_before_by_instance);
+	uint32_t at = 0;
+
+	while (at < classes->count && compare_classes(&entry[classes->member[at]], &entry[index]) != 0)
+		at++;
+	if (at == classes->count && at < CLASSES_MAX) {
+		classes->member[at] = index;
+		classes->size[at] = 0;
+		classes->count++;
+	}
+	return at;
+}
+
+/* Cuts a list into its classes, in the order of the classes; within a class, the list keeps its order. `scratch` holds two
+ * words per entry. False, with the list unchanged: more than CLASSES_MAX classes. */
+static inline bool group(const struct uvmp_fault *entry, uint32_t *order, uint32_t count, uint64_t *scratch,
+                         compare_fn *compare_classes)
+{
+	uint64_t *class_at = scratch, *grouped = scratch + count;
+	uint32_t start[CLASSES_MAX] = {0}, class = 0;
+	struct classes classes = {.count = 1, .member = {order[0]}};
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (compare_classes(&entry[classes.member[class]], &entry[order[i]]) != 0)
+			class = class_of(&classes, entry, order[i], compare_classes);
+		if (class == CLASSES_MAX)
+			return false;
+		classes.size[class]++;
+		class_at[i] = class;
+	}
+	for (uint32_t a = 0; a < classes.count; a++)
+		for (uint32_t b = 0; b < classes.count; b++)
+			if (compare_classes(&entry[classes.member[a]], &entry[classes.member[b]]) < 0)
+				start[b] += classes.size[a];
+	for (uint32_t i = 0; i < count; i++)
+		grouped[start[class_at[i]]++] = order[i];
+	for (uint32_t i = 0; i < count; i++)
+		order[i] = (uint32_t)grouped[i];
+	return true;
+}
+
+/* -- the orders -- */
+
+void uvmp_fault_order_by_instance(const struct uvmp_fault *entry, uint32_t *order, uint32_t count, uint64_t *scratch)
+{
+	if (entry == NULL || order == NULL || count == 0)
+		return;
+	if (scratch == NULL || !rises(order, count) || !group(entry, order, count, scratch, compare_instances))
+		sort(entry, order, count, compare_instances);
+}
+
+UVMPI_NOINLINE static bool pack_alike(struct keys *keys, const struct uvmp_fault *entry, const uint32_t *order)
+{
+	return pack(keys, entry, order, false);
+}
+
+UVMPI_NOINLINE static bool pack_mixed(struct keys *keys, const struct uvmp_fault *entry, const uint32_t *order)
+{
+	return pack(keys, entry, order, true);
+}
+
+/* By packed keys and classes. False, with the entries of the list in any order: they do not fit. */
+static bool sort_packed(const struct uvmp_fault *entry, uint32_t *order, uint32_t count, uint64_t *scratch)
+{
+	const struct uvmp_fault *first = &entry[order[0]];
+	struct keys keys = {.key = scratch,
+	                    .room = scratch + count + 1u,
+	                    .va_space = first->va_space,
+	                    .gpu = first->gpu,
+	                    .count = count};
+	bool is_alike = pack_alike(&keys, entry, order);
+
+	if (!is_alike && !pack_mixed(&keys, entry, order))
+		return false;
+	if (!keys.is_sorted)
+		sort_keys(&keys, order);
+	return is_alike || group(entry, order, count, scratch, compare_spaces);
 }
 
 void uvmp_fault_order(const struct uvmp_fault *entry, uint32_t *order, uint32_t count, uint64_t *scratch)
 {
-	struct keys keys = {.key = scratch, .count = count};
-
 	if (entry == NULL || order == NULL || count == 0)
 		return;
-	if (scratch != NULL)
-		keys.room = scratch + count + 1u;
-	if (scratch == NULL || count > KEYS_MAX || !pack(&keys, entry, order))
-		sort(entry, order, count, is_before_by_page);
-	else if (!keys.is_sorted)
-		sort_keys(&keys, order);
+	if (scratch == NULL || count > KEYS_MAX || !sort_packed(entry, order, count, scratch))
+		sort(entry, order, count, compare_pages);
 }
 
 bool uvmp_fault_is_same_page(const struct uvmp_fault *a, const struct uvmp_fault *b)
@@ -259,28 +351,33 @@ bool uvmp_fault_is_same_page(const struct uvmp_fault *a, const struct uvmp_fault
 enum uvmp_status uvmp_fault_bin_next(const struct uvmp_fault *entry, const uint32_t *order, uint32_t count,
                                      uint32_t first, uvmp_addr block_last, struct uvmp_fault_bin *bin)
 {
-	const struct uvmp_fault *head, *previous;
-	uint32_t end, duplicates;
+	const struct uvmp_fault *head;
+	const uint32_t *at, *end;
+	uint32_t duplicates;
+	uvmp_addr page;
 
 	if (entry == NULL || order == NULL || bin == NULL)
 		return UVMP_ERR_ARGUMENT;
 	if (first >= count || entry[order[first]].address > block_last)
 		return UVMP_ERR_RANGE;
 
-	head = previous = &entry[order[first]];
+	at = order + first;
+	end = order + count;
+	head = &entry[*at];
+	page = head->address;
 	duplicates = head->num_instances - 1u;
-	for (end = first + 1u; end < count; end++) {
-		const struct uvmp_fault *e = &entry[order[end]];
+	while (++at != end) {
+		const struct uvmp_fault *e = &entry[*at];
 
 		if (e->va_space != head->va_space || e->gpu != head->gpu || e->address > block_last)
 			break;
-		duplicates += e->num_instances - (uvmp_fault_is_same_page(previous, e) ? 0u : 1u);
-		previous = e;
+		duplicates += e->num_instances - (e->address != page ? 1u : 0u);
+		page = e->address;
 	}
 	bin->va_space = head->va_space;
 	bin->gpu = head->gpu;
 	bin->first = first;
-	bin->count = end - first;
+	bin->count = (uint32_t)(at - order) - first;
 	bin->duplicates = duplicates;
 	return UVMP_OK;
 }

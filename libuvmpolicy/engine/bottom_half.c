@@ -182,7 +182,8 @@ static bool preprocess(struct uvmp_service *s)
 
 	g->representatives = uvmp_fault_representatives(&g->batch, g->order_of);
 	if (!g->batch.is_single_instance)
-		uvmp_fault_order_by_instance(g->batch.entry, g->order_of, g->representatives);
+		uvmp_fault_order_by_instance(g->batch.entry, g->order_of, g->representatives,
+					     g->order_scratch);
 	if (!translate(s)) {
 		g->representatives = 0;
 		queue_flush(s, true);

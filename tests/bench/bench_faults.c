@@ -30,11 +30,20 @@ void bench_batch(const struct uvmp_fetch_params *params, struct uvmp_fault_buffe
 	}
 }
 
-/* The lower bound: reads each entry of the buffer and writes it into the batch once. */
-__attribute__((noinline)) void bench_batch_floor(void);
-void bench_batch_floor(void)
+/* The core has no vector registers; neither have the lower bounds. */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define FLOOR __attribute__((__noinline__, __target__("general-regs-only")))
+#else
+#define FLOOR __attribute__((__noinline__))
+#endif
+
+/* The lower bound of fetch: reads each entry of the buffer and writes it into the batch once. */
+FLOOR void bench_fetch_floor(void);
+FLOOR void bench_fetch_floor(void)
 {
 	for (uint32_t i = 0; i < BATCH; i++) {
+		entry[i].va_space = ring[i].va_space;
+		entry[i].gpu = ring[i].gpu;
 		entry[i].address = ring[i].address & ~(uint64_t)4095u;
 		entry[i].timestamp_ns = ring[i].timestamp_ns;
 		entry[i].instance = ring[i].instance;
@@ -51,8 +60,8 @@ void bench_batch_floor(void)
 }
 
 /* The lower bound of the order: reads the key of each representative and writes its index once. */
-__attribute__((noinline)) uint64_t bench_order_floor(const uint32_t *order, uint32_t *ordered, uint32_t count);
-uint64_t bench_order_floor(const uint32_t *order, uint32_t *ordered, uint32_t count)
+FLOOR uint64_t bench_order_floor(const uint32_t *order, uint32_t *ordered, uint32_t count);
+FLOOR uint64_t bench_order_floor(const uint32_t *order, uint32_t *ordered, uint32_t count)
 {
 	uint64_t keys = 0;
 
@@ -65,7 +74,36 @@ uint64_t bench_order_floor(const uint32_t *order, uint32_t *ordered, uint32_t co
 	return keys;
 }
 
-static void draw_batch(uint32_t get)
+/* The lower bound of the bins: reads the key and the instances of each representative once. */
+FLOOR uint64_t bench_bins_floor(const uint32_t *order, uint32_t count);
+FLOOR uint64_t bench_bins_floor(const uint32_t *order, uint32_t count)
+{
+	uint64_t keys = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct uvmp_fault *e = &entry[order[i]];
+
+		keys ^= e->va_space ^ e->gpu ^ e->address ^ e->num_instances;
+	}
+	return keys;
+}
+
+static volatile uint64_t floor_keys; /* so that the lower bounds read the keys */
+
+/* The lower bound of the batch: those of the three steps, and one index per representative. */
+FLOOR void bench_batch_floor(void);
+FLOOR void bench_batch_floor(void)
+{
+	static uint32_t order[BATCH], ordered[BATCH];
+
+	bench_fetch_floor();
+	for (uint32_t i = 0; i < BATCH; i++)
+		order[i] = i;
+	floor_keys ^= bench_order_floor(order, ordered, BATCH) ^ bench_bins_floor(ordered, BATCH);
+}
+
+/* The faults are those of so many address spaces. */
+static void draw_batch(uint32_t get, uint32_t spaces)
 {
 	for (uint32_t n = 0; n < BATCH; n++) {
 		ring[(get + n) % (BATCH + 1)] = (struct uvmp_fault){
@@ -74,6 +112,11 @@ static void draw_batch(uint32_t get)
 		        .type = UVMP_FAULT_INVALID_PTE,
 		        .access = (uint8_t)(UVMP_ACCESS_READ + bench_draw(2)),
 		        .is_valid = true};
+		if (spaces > 1) {
+			struct uvmp_fault *e = &ring[(get + n) % (BATCH + 1)];
+
+			e->va_space = e->instance = bench_draw(spaces);
+		}
 	}
 }
 
@@ -85,7 +128,7 @@ static void batches(unsigned long calls)
 	struct uvmp_fault_batch batch = {.entry = entry, .capacity = BATCH + 1, .utlb = utlb, .utlbs = 64};
 
 	for (unsigned long i = 0; i < calls; i++) {
-		draw_batch(buffer.get);
+		draw_batch(buffer.get, 1);
 		bench_batch_floor();
 		bench_begin();
 		bench_batch(&fetch_params, &buffer, &batch);
@@ -94,11 +137,9 @@ static void batches(unsigned long calls)
 }
 
 /* One of the three steps at a time, so that its time can be measured. */
-enum step { FETCH, ORDER, BINS };
+enum step { FETCH, BY_INSTANCE, ORDER, BINS };
 
-static volatile uint64_t floor_keys; /* so that the lower bound reads the keys */
-
-static void steps(enum step step, unsigned long calls)
+static void steps(enum step step, uint32_t spaces, unsigned long calls)
 {
 	struct uvmp_fault_buffer buffer = {ring, BATCH + 1, 0, 0};
 	struct uvmp_fault_batch batch = {.entry = entry, .capacity = BATCH + 1, .utlb = utlb, .utlbs = 64};
@@ -106,8 +147,8 @@ static void steps(enum step step, unsigned long calls)
 	struct uvmp_fault_bin bin;
 
 	for (unsigned long i = 0; i < calls; i++) {
-		draw_batch(buffer.get);
-		bench_batch_floor();
+		draw_batch(buffer.get, spaces);
+		bench_fetch_floor();
 		put = (buffer.get + BATCH) % (BATCH + 1);
 		if (step == FETCH)
 			bench_begin();
@@ -117,11 +158,17 @@ static void steps(enum step step, unsigned long calls)
 			bench_end();
 		count = uvmp_fault_representatives(&batch, order);
 		floor_keys ^= bench_order_floor(order, ordered, count);
+		if (step == BY_INSTANCE) {
+			bench_begin();
+			uvmp_fault_order_by_instance(entry, order, count, scratch);
+			bench_end();
+		}
 		if (step == ORDER)
 			bench_begin();
 		uvmp_fault_order(entry, order, count, scratch);
 		if (step == ORDER)
 			bench_end();
+		floor_keys ^= bench_bins_floor(order, count);
 		if (step == BINS)
 			bench_begin();
 		for (uint32_t first = 0; first < count; first += bin.count) {
@@ -136,27 +183,42 @@ static void steps(enum step step, unsigned long calls)
 
 static void fetch(unsigned long calls)
 {
-	steps(FETCH, calls);
+	steps(FETCH, 1, calls);
 }
 
 static void order_by_page(unsigned long calls)
 {
-	steps(ORDER, calls);
+	steps(ORDER, 1, calls);
+}
+
+static void order_of_spaces(unsigned long calls)
+{
+	steps(ORDER, 4, calls);
+}
+
+static void order_by_instance(unsigned long calls)
+{
+	steps(BY_INSTANCE, 4, calls);
 }
 
 static void bins(unsigned long calls)
 {
-	steps(BINS, calls);
+	steps(BINS, 1, calls);
 }
 
 #define BATCHES .units = BATCH, .calls = 500, .unit = "fault"
 
 const struct bench_case bench_faults_cases[] = {
-        {"fetch", "uvmp_fault_fetch", BATCHES, .original = 130, .budget = 60, .floor = "bench_batch_floor",
+        {"fetch", "uvmp_fault_fetch", BATCHES, .original = 130, .budget = 60, .floor = "bench_fetch_floor",
          .text = "fetch: 256 faults of 64 uTLBs on 64 pages of each of 64 blocks", .run = fetch},
         {"order", "uvmp_fault_order", BATCHES, .original = 391, .budget = 60, .floor = "bench_order_floor",
          .text = "order by page: the representatives of the same batches", .run = order_by_page},
-        {"bins", "uvmp_fault_bin_next", BATCHES, .text = "bins: the same batches", .run = bins},
+        {"order-spaces", "uvmp_fault_order", BATCHES, .floor = "bench_order_floor",
+         .text = "order by page: faults of 4 address spaces", .run = order_of_spaces},
+        {"order-instances", "uvmp_fault_order_by_instance", BATCHES, .floor = "bench_order_floor",
+         .text = "order by instance: faults of 4 instances", .run = order_by_instance},
+        {"bins", "uvmp_fault_bin_next", BATCHES, .floor = "bench_bins_floor", .text = "bins: the same batches",
+         .run = bins},
         {"batch", "bench_batch", BATCHES, .original = 525, .budget = 120, .budget_ns = 12,
          .floor = "bench_batch_floor", .text = "fetch and order and bins: the same batches", .run = batches},
         {0}};

@@ -48,7 +48,7 @@ static void put_orders(struct oracle *oracle, const struct uvmp_fault *fault, ui
 {
 	uint64_t scratch[UVMP_FAULT_ORDER_WORDS(FAULTS)];
 
-	uvmp_fault_order_by_instance(fault, order, FAULTS);
+	uvmp_fault_order_by_instance(fault, order, FAULTS, scratch);
 	for (uint32_t i = 0; i < FAULTS; i++) {
 		oracle_put(oracle, fault[order[i]].aperture, 4);
 		oracle_put(oracle, fault[order[i]].instance, 8);

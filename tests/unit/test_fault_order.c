@@ -128,7 +128,7 @@ static void test_order_by_instance(void **state)
 	e[4].instance = 3;
 	e[4].subcontext = 1;
 	e[5] = e[4];
-	uvmp_fault_order_by_instance(e, order, 6);
+	uvmp_fault_order_by_instance(e, order, 6, scratch);
 	assert_order(order, (const uint32_t[]){4, 5, 3, 2, 1, 0}, 6);
 }
 
@@ -255,6 +255,65 @@ static void test_large_fields(void **state)
 	}
 }
 
+/* 1 to 40 pairs of address space and GPU: up to 16 are kept apart as classes */
+static void test_classes_of_spaces(void **state)
+{
+	static struct uvmp_fault e[300];
+	uint64_t random = 29;
+
+	(void)state;
+	for (uint32_t classes = 1; classes <= 40; classes++) {
+		for (uint32_t i = 0; i < 300; i++) {
+			uint64_t class = i < classes ? classes - 1u - i : uvmp_random_below(&random, classes);
+
+			e[i] = fault(UINT64_MAX - class / 3u, (uint32_t)(class % 3u), uvmp_random_below(&random, 40),
+			             (enum uvmp_access)uvmp_random_below(&random, 5), 1);
+		}
+		assert_ordered(e, 300, false);
+		assert_ordered(e, 300, true);
+		for (uint32_t i = 0; i < 300; i++)
+			e[i].address = i * 4096u; /* the pages alone are in order */
+		assert_ordered(e, 300, false);
+	}
+}
+
+/* The definition of the order by instance. */
+static bool precedes_by_instance(const struct uvmp_fault *e, uint32_t a, uint32_t b)
+{
+	const struct uvmp_fault *x = &e[a], *y = &e[b];
+
+	if (x->aperture != y->aperture)
+		return x->aperture < y->aperture;
+	if (x->instance != y->instance)
+		return x->instance < y->instance;
+	return x->subcontext != y->subcontext ? x->subcontext < y->subcontext : a < b;
+}
+
+/* 1 to 40 instances, in order of arrival and in reverse order, with scratch memory and without */
+static void test_classes_of_instances(void **state)
+{
+	static struct uvmp_fault e[300];
+	uint64_t random = 31;
+	uint32_t order[300];
+
+	(void)state;
+	for (uint32_t turn = 4; turn < 4u * 41u; turn++) {
+		uint32_t classes = turn / 4u;
+
+		for (uint32_t i = 0; i < 300; i++) {
+			uint64_t class = i < classes ? classes - 1u - i : uvmp_random_below(&random, classes);
+
+			e[i].aperture = 10u - (uint32_t)(class & 1u);
+			e[i].instance = class / 2u % 5u;
+			e[i].subcontext = (uint32_t)(class / 10u);
+			order[i] = turn % 2u != 0 ? 299u - i : i;
+		}
+		uvmp_fault_order_by_instance(e, order, 300, turn / 2u % 2u != 0 ? scratch : NULL);
+		for (uint32_t i = 1; i < 300; i++)
+			assert_true(precedes_by_instance(e, order[i - 1u], order[i]));
+	}
+}
+
 /* an index above 65535 does not fit either */
 static void test_large_index(void **state)
 {
@@ -339,15 +398,15 @@ static void test_bad_input(void **state)
 	assert_memory_equal(&bin, &before, sizeof(bin));
 
 	uvmp_fault_order(NULL, untouched, 2, scratch);
-	uvmp_fault_order_by_instance(NULL, untouched, 2);
+	uvmp_fault_order_by_instance(NULL, untouched, 2, scratch);
 	assert_order(untouched, (const uint32_t[]){1, 0}, 2);
 	uvmp_fault_order(e, untouched, 0, scratch);
-	uvmp_fault_order_by_instance(e, untouched, 0);
+	uvmp_fault_order_by_instance(e, untouched, 0, scratch);
 	assert_order(untouched, (const uint32_t[]){1, 0}, 2);
 	uvmp_fault_order(e, untouched, 0, NULL);
 	assert_order(untouched, (const uint32_t[]){1, 0}, 2);
 	uvmp_fault_order(e, NULL, 1, scratch);
-	uvmp_fault_order_by_instance(e, NULL, 1);
+	uvmp_fault_order_by_instance(e, NULL, 1, scratch);
 }
 
 int main(void)
@@ -359,7 +418,8 @@ int main(void)
 	        cmocka_unit_test(test_same_page),          cmocka_unit_test(test_bins),
 	        cmocka_unit_test(test_bin_of_short_block), cmocka_unit_test(test_bad_input),
 	        cmocka_unit_test(test_patterns),           cmocka_unit_test(test_large_fields),
-	        cmocka_unit_test(test_large_index),
+	        cmocka_unit_test(test_large_index),        cmocka_unit_test(test_classes_of_spaces),
+	        cmocka_unit_test(test_classes_of_instances),
 	};
 
 	return cmocka_run_group_tests_name("fault_order", tests, NULL, NULL);
