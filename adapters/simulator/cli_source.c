@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli.h"
@@ -109,6 +110,18 @@ struct source *cli_source_open(const struct cli_sources *sources, size_t index, 
 		return trace_open_stream(stdin, "-", error);
 	memcpy(error, sources->kept_error, SOURCE_ERROR_MAX);
 	return NULL;
+}
+
+bool cli_source_is_file(const struct cli_sources *sources, size_t index)
+{
+	const struct cli_source *source = &sources->source[index];
+	struct stat info;
+
+	if (!source->is_trace)
+		return false;
+	if (is_stdin(source))
+		return sources->kept != NULL;
+	return stat(source->spec, &info) == 0 && S_ISREG(info.st_mode);
 }
 
 void cli_source_close_all(struct cli_sources *sources)

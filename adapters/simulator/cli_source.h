@@ -40,6 +40,8 @@ void cli_source_keep_stdin(struct cli_sources *sources);
 struct source *cli_source_open(const struct cli_sources *sources, size_t index, uint64_t seed,
 			       char error[SOURCE_ERROR_MAX]);
 /* Drops the temporary file; opened sources must have been closed. */
+/* A trace that every opening reads from its beginning. */
+bool cli_source_is_file(const struct cli_sources *sources, size_t index);
 void cli_source_close_all(struct cli_sources *sources);
 
 #endif

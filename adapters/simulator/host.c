@@ -143,39 +143,62 @@ uint64_t host_capacity_bytes(const struct host *h)
 	return setup_capacity_bytes(h->params.run.policy, h->result->memory_bytes, h->space.page_bytes);
 }
 
-bool host_open(struct host *h)
-{
-	struct uvmp_processors processors = {0};
-	struct uvmp_service_gpu gpu = {.size = sizeof(gpu),
-				       .utlbs = h->params.utlbs,
-				       .fault_entries = h->params.fault_entries,
-				       .notes = COUNTERS_NOTES,
-				       .sms = h->params.sms};
-	struct uvmp_service_params params = {.size = sizeof(params),
-					     .policy = h->params.run.policy,
-					     .processors = &processors,
-					     .gpu = &gpu,
-					     .page_bytes = h->space.page_bytes,
-					     .blocks = h->space.blocks + BLOCKS_SPARE,
-					     .spaces = 1,
-					     .ranges = RANGES_MOST,
-					     .instances = 1,
-					     .requests = 16,
-					     .seed = h->params.run.seed};
-	uint64_t roots = 0;
+/* What host_open asks of the engine. Parameters point at the other members. */
+struct setup {
+	struct uvmp_processors processors;
+	struct uvmp_service_gpu gpu;
+	struct uvmp_service_params params;
+	uint64_t roots;
+};
 
+/* Chooses the memory, and fills *setup. False: memory or policy do not suit the ranges. */
+static bool prepare(struct host *h, struct setup *setup)
+{
+	*setup = (struct setup){.gpu = {.size = sizeof(setup->gpu),
+					.utlbs = h->params.utlbs,
+					.fault_entries = h->params.fault_entries,
+					.notes = COUNTERS_NOTES,
+					.sms = h->params.sms},
+				.params = {.size = sizeof(setup->params),
+					   .policy = h->params.run.policy,
+					   .processors = &setup->processors,
+					   .gpu = &setup->gpu,
+					   .page_bytes = h->space.page_bytes,
+					   .blocks = h->space.blocks + BLOCKS_SPARE,
+					   .spaces = 1,
+					   .ranges = RANGES_MOST,
+					   .instances = 1,
+					   .requests = 16,
+					   .seed = h->params.run.seed}};
 	h->result->footprint_bytes = h->space.footprint_bytes;
-	setup_processors(1, &processors);
+	setup_processors(1, &setup->processors);
 	h->needs.size = sizeof(h->needs);
 	uvmp_policy_needs(h->params.run.policy, &h->needs);
-	if (!choose_memory(h, &roots) || !check_policy(h))
+	if (!choose_memory(h, &setup->roots) || !check_policy(h))
 		return false;
-	gpu.memory_bytes = h->result->memory_bytes;
-	gpu.splits = setup_splits(params.blocks, host_capacity_bytes(h));
-	if (!open_engine(h, &params, roots))
+	setup->gpu.memory_bytes = h->result->memory_bytes;
+	setup->gpu.splits = setup_splits(setup->params.blocks, host_capacity_bytes(h));
+	return true;
+}
+
+bool host_open(struct host *h)
+{
+	struct setup setup;
+
+	if (!prepare(h, &setup) || !open_engine(h, &setup.params, setup.roots))
 		return false;
 	uvmp_service_bind(h->service, HOST_GPU, UVMP_APERTURE_VID, 0, 0, HOST_SPACE);
 	return add_known_ranges(h);
+}
+
+bool host_can_open(struct host *h)
+{
+	struct uvmp_service_error error;
+	struct setup setup;
+
+	return prepare(h, &setup) && h->space.ranges <= RANGES_MOST &&
+	       uvmp_service_params_check(&setup.params, &error) == UVMP_OK &&
+	       uvmp_service_size(&setup.params, setup.params.blocks) != 0;
 }
 
 static bool add_piece(struct host *h, size_t size)

@@ -57,6 +57,8 @@ bool host_init(struct host *host, const struct host_params *params, struct sourc
 bool host_add_range(struct host *host, const struct source_range *range);
 /* Builds the engine for the ranges that are known. */
 bool host_open(struct host *host);
+/* Would host_open succeed, if this machine has the memory? Fills footprint and memory of the result. */
+bool host_can_open(struct host *host);
 /* uvmp_service_next; if the arena is too full, it grows first. UVMP_ERR_ARENA: out of memory, the host has failed. */
 enum uvmp_status host_next(struct host *host, uint64_t now_ns, const struct uvmp_action **action);
 /* Is GPU memory managed in root chunks? Every other eviction order has units of its own. */

@@ -7,6 +7,7 @@
 #include "bound.h"
 #include "cli.h"
 #include "interrupt.h"
+#include "page_cache.h"
 #include "parallel.h"
 #include "progress.h"
 #include "timed/timed.h"
@@ -26,13 +27,37 @@ struct answer {
 	struct cli_recorded recorded;
 };
 
+static bool open_source(const struct run_request *q, size_t index, struct source **source, struct answer *answer)
+{
+	*source = cli_source_open(&q->sources, run_source_of(q, index), run_seed_of(q, index), answer->error);
+	return *source != NULL;
+}
+
+/* Without time. A run that suits is tried as a cache of pages first, if its source can be read again should that fail. False:
+ * not complete, or *source has become NULL. */
+static bool run_untimed(const struct run_request *q, size_t index, const struct sim_run *run, struct source **source,
+			struct answer *answer)
+{
+	enum page_cache_end end = PAGE_CACHE_REFUSED;
+
+	if (cli_source_is_file(&q->sources, run_source_of(q, index)) && page_cache_suits(run)) {
+		end = page_cache_run(*source, run, &answer->result, answer->error);
+		if (end != PAGE_CACHE_REFUSED)
+			return end == PAGE_CACHE_DONE;
+		(*source)->close(*source);
+		if (!open_source(q, index, source, answer))
+			return false;
+		answer->error[0] = '\0';
+	}
+	return untimed_run(*source, run, &answer->result, answer->error);
+}
+
 static void run_one(const struct run_request *q, size_t index, struct answer *answer)
 {
-	uint64_t seed = run_seed_of(q, index);
-	struct source *source = cli_source_open(&q->sources, run_source_of(q, index), seed, answer->error);
-	struct sim_run run = {.memory = run_memory_of(q, index), .seed = seed, .log = q->log};
+	struct sim_run run = {.memory = run_memory_of(q, index), .seed = run_seed_of(q, index), .log = q->log};
+	struct source *source;
 
-	if (!source)
+	if (!open_source(q, index, &source, answer))
 		return;
 	if (!run_is_bound(q, index))
 		run.policy = &run_policy_of(q, index)->policy;
@@ -43,7 +68,9 @@ static void run_one(const struct run_request *q, size_t index, struct answer *an
 		answer->is_complete =
 			timed_run(source, &q->model, &run, &answer->result, &answer->times, answer->error);
 	else
-		answer->is_complete = untimed_run(source, &run, &answer->result, answer->error);
+		answer->is_complete = run_untimed(q, index, &run, &source, answer);
+	if (!source)
+		return;
 	answer->recorded.bytes = source->recorded_bytes;
 	answer->recorded.has_faults_only = source->has_faults_only;
 	memcpy(answer->recorded.policy, source->recorded_policy, sizeof(answer->recorded.policy));
