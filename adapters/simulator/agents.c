@@ -110,6 +110,15 @@ static bool write_fault(struct agents *a, struct uvmp_service *service, uint32_t
 	return true;
 }
 
+/* Asks for the lines of the block that the service of the fault reads, later. */
+static void fetch_lines(const struct sim_block *block)
+{
+	__builtin_prefetch(&block->low[0], 1);
+	__builtin_prefetch(&block->high[0], 1);
+	__builtin_prefetch(&block->resident, 1);
+	__builtin_prefetch(&block->touched, 1);
+}
+
 void agents_stall(struct agents *a, struct uvmp_service *service, uint32_t index, struct sim_block *block,
 		  uint32_t page, enum uvmp_access access)
 {
@@ -125,6 +134,7 @@ void agents_stall(struct agents *a, struct uvmp_service *service, uint32_t index
 		a->agent[block->waiting - 1u].previous = index + 1u;
 	block->waiting = index + 1u;
 	a->stalled++;
+	fetch_lines(block);
 	if (!write_fault(a, service, index))
 		heap_add(a, index);
 }

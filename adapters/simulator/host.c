@@ -3,6 +3,7 @@
 
 #include "counters.h"
 #include "engine_setup.h"
+#include "huge_pages.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -89,7 +90,7 @@ static bool add_known_ranges(struct host *h)
 		const struct sim_range *range = h->space.range[i];
 
 		if (!range->is_device &&
-		    !add_to_engine(h, range->start, range->end - range->start + 1u, range->is_fresh))
+		    !add_to_engine(h, range->start, range->last - range->start + 1u, range->is_fresh))
 			return false;
 	}
 	return true;
@@ -123,6 +124,7 @@ static bool open_engine(struct host *h, const struct uvmp_service_params *params
 	h->known_blocks = params->blocks;
 	h->arena[0] = size == 0 ? NULL : malloc(size);
 	h->arenas = 1;
+	huge_pages_advise(h->arena[0], size);
 	if (h->arena[0])
 		status = uvmp_service_init(params, h->arena[0], size, &h->service);
 	if (status == UVMP_OK)
@@ -361,6 +363,9 @@ static void settle(struct host *h, const struct transfer *t)
 	h->result->far_faults += uvmp_region_pages(t->faulted);
 	h->result->pages_prefetched += uvmp_region_pages(t->came);
 	uvmp_mask_region_set(&t->block->resident, t->run);
+	if (t->came.first == t->came.end)
+		return;
+	t->block->had_unused = true;
 	uvmp_mask_region_set(&t->block->unused, t->came);
 }
 
@@ -368,10 +373,11 @@ static void arrive(struct host *h, const struct transfer *t)
 {
 	struct sim_result *r = h->result;
 	uint32_t pages = uvmp_region_pages(t->run);
-	uint32_t refaults = uvmp_mask_region_weight(&t->block->evicted, t->faulted);
 
-	r->pages_thrashed += uvmp_mask_region_weight(&t->block->evicted, t->came) + refaults;
-	r->refaults += refaults;
+	if (t->block->had_evicted) {
+		r->pages_thrashed += uvmp_mask_region_weight(&t->block->evicted, t->run);
+		r->refaults += uvmp_mask_region_weight(&t->block->evicted, t->faulted);
+	}
 	r->h2d_copies++;
 	r->pages_migrated += pages;
 	r->h2d_bytes = r->pages_migrated * h->space.page_bytes;
@@ -384,11 +390,13 @@ static void forget(struct host *h, struct sim_block *block, const uvmp_mask *pag
 {
 	uvmp_mask unused, gone;
 
-	uvmp_mask_and(&unused, pages, &block->unused);
-	h->result->pages_prefetched_unused += uvmp_mask_weight(&unused);
+	if (block->had_unused) {
+		uvmp_mask_and(&unused, pages, &block->unused);
+		h->result->pages_prefetched_unused += uvmp_mask_weight(&unused);
+		uvmp_mask_andnot(&block->unused, &block->unused, pages);
+	}
 	uvmp_mask_and(&gone, pages, &block->resident);
 	h->resident_pages -= uvmp_mask_weight(&gone);
-	uvmp_mask_andnot(&block->unused, &block->unused, pages);
 	uvmp_mask_andnot(&block->resident, &block->resident, pages);
 	uvmp_mask_andnot(&block->written, &block->written, pages);
 }
@@ -424,6 +432,7 @@ static void leave(struct host *h, const struct transfer *t)
 	if (t->action->cause != UVMP_CAUSE_EVICTION) /* the CPU wants it */
 		return;
 	r->pages_evicted += uvmp_region_pages(t->run);
+	t->block->had_evicted = true;
 	uvmp_mask_region_set(&t->block->evicted, t->run);
 }
 

@@ -65,14 +65,14 @@ static bool find_range(struct page_cache *c, uint64_t address)
 
 	if (!block || block->range->is_device)
 		return false;
-	c->piece = c->host.space.last;
+	c->piece = c->host.space.found;
 	c->first_unit = c->piece.range->block[0].number * UVMP_MASK_BITS;
 	return true;
 }
 
 static bool find_unit(struct page_cache *c, uint64_t address, uint32_t *unit)
 {
-	if (!c->piece.range || address < c->piece.start || address > c->piece.end) {
+	if (!c->piece.range || address < c->piece.start || address > c->piece.last) {
 		if (!find_range(c, address))
 			return false;
 	}

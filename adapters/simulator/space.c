@@ -1,4 +1,4 @@
-/* Ranges, each with an array of its VABlocks. Addresses are looked up by a binary search over what is left of
+/* Ranges, each with an array of its VABlocks. Addresses are looked up by a binary search over the parts of
  * the ranges, and one division. A range of which parts were freed keeps its blocks as they were made, however
  * the engine has cut them: pages are always counted from the first one that the block ever had. */
 #include "space.h"
@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "array.h"
+#include "huge_pages.h"
 
 #define BLOCKS_MAX (1u << 24) /* 32 TiB of 2 MiB blocks */
 
@@ -69,16 +70,16 @@ static void fill_blocks(struct space *space, struct sim_range *range)
 	for (uint64_t i = 0; i < range->blocks; i++) {
 		struct sim_block *block = &range->block[i];
 
-		uvmp_geometry_block(&space->geometry, range->start, range->end, i, &block->shape);
+		uvmp_geometry_block(&space->geometry, range->start, range->last, i, &block->shape);
 		block->range = range;
 		block->number = space->numbers++;
 		set_rights(block);
 	}
 	if (range->is_device) {
-		space->device_bytes += (range->end - range->start) / ROOT_BYTES * ROOT_BYTES + ROOT_BYTES;
+		space->device_bytes += (range->last - range->start) / ROOT_BYTES * ROOT_BYTES + ROOT_BYTES;
 		return;
 	}
-	space->footprint_bytes += range->end - range->start + 1u;
+	space->footprint_bytes += range->last - range->start + 1u;
 }
 
 /* There is room. */
@@ -98,7 +99,7 @@ static uint32_t blocks_of(const struct space *space, const struct sim_piece *pie
 {
 	if (piece->range->is_device)
 		return 0;
-	return (uint32_t)uvmp_geometry_block_count(&space->geometry, piece->start, piece->end);
+	return (uint32_t)uvmp_geometry_block_count(&space->geometry, piece->start, piece->last);
 }
 
 /* There is room. */
@@ -110,10 +111,20 @@ static void insert_piece(struct space *space, size_t place, struct sim_piece pie
 	space->pieces++;
 }
 
+/* NULL: out of memory. */
+static struct sim_block *zero_blocks(uint64_t blocks)
+{
+	size_t bytes = (size_t)blocks * sizeof(struct sim_block);
+	struct sim_block *block = blocks > SIZE_MAX / sizeof(*block) ? NULL : aligned_alloc(LINE_BYTES, bytes);
+
+	huge_pages_advise(block, bytes);
+	return block ? memset(block, 0, bytes) : NULL;
+}
+
 bool space_add_range(struct space *space, const struct source_range *source, char error[SOURCE_ERROR_MAX])
 {
 	uint64_t bytes = (source->bytes + space->page_bytes - 1) & ~(uint64_t)(space->page_bytes - 1);
-	uint64_t end = source->base + bytes - 1;
+	uint64_t last = source->base + bytes - 1;
 	size_t place = pieces_below(space, source->base);
 	struct sim_range *range;
 	uint64_t blocks;
@@ -124,23 +135,23 @@ bool space_add_range(struct space *space, const struct source_range *source, cha
 			 (unsigned long long)source->base, space->page_bytes);
 		return false;
 	}
-	blocks = bytes == 0 || end < source->base
+	blocks = bytes == 0 || last < source->base
 			 ? 0
-			 : uvmp_geometry_block_count(&space->geometry, source->base, end);
+			 : uvmp_geometry_block_count(&space->geometry, source->base, last);
 	if (blocks == 0 || blocks > BLOCKS_MAX - space->blocks) {
 		snprintf(error, SOURCE_ERROR_MAX, "range %s at %llx: %llu bytes cannot be managed",
 			 source->name, (unsigned long long)source->base, (unsigned long long)source->bytes);
 		return false;
 	}
-	if ((place > 0 && space->piece[place - 1].end >= source->base) ||
-	    (place < space->pieces && space->piece[place].start <= end)) {
+	if ((place > 0 && space->piece[place - 1].last >= source->base) ||
+	    (place < space->pieces && space->piece[place].start <= last)) {
 		snprintf(error, SOURCE_ERROR_MAX, "range at 0x%llx overlaps another one",
 			 (unsigned long long)source->base);
 		return false;
 	}
 	range = calloc(1, sizeof(*range));
 	if (range)
-		range->block = array_zeros(blocks, sizeof(*range->block));
+		range->block = zero_blocks(blocks);
 	if (!range || !range->block || !ARRAY_RESERVE(space->range, space->ranges_room, space->ranges + 1u) ||
 	    !ARRAY_RESERVE(space->piece, space->pieces_room, space->pieces + 1u)) {
 		if (range)
@@ -151,14 +162,14 @@ bool space_add_range(struct space *space, const struct source_range *source, cha
 		return false;
 	}
 	range->start = source->base;
-	range->end = end;
+	range->last = last;
 	range->pages = bytes / space->page_bytes;
 	range->blocks = blocks;
 	range->is_fresh = source->is_fresh;
 	range->is_device = source->is_device;
 	fill_blocks(space, range);
 	insert_range(space, range);
-	insert_piece(space, place, (struct sim_piece){range->start, range->end, range});
+	insert_piece(space, place, (struct sim_piece){range->start, range->last, range});
 	return true;
 }
 
@@ -167,16 +178,16 @@ static size_t first_piece(const struct space *space, uint64_t address)
 {
 	size_t place = pieces_below(space, address);
 
-	return place > 0 && space->piece[place - 1].end >= address ? place - 1 : place;
+	return place > 0 && space->piece[place - 1].last >= address ? place - 1 : place;
 }
 
-static void set_piece(struct space *space, size_t place, uint64_t start, uint64_t end)
+static void set_piece(struct space *space, size_t place, uint64_t start, uint64_t last)
 {
 	struct sim_piece *piece = &space->piece[place];
 
 	space->blocks -= blocks_of(space, piece);
 	piece->start = start;
-	piece->end = end;
+	piece->last = last;
 	space->blocks += blocks_of(space, piece);
 }
 
@@ -191,11 +202,11 @@ static void remove_piece(struct space *space, size_t place)
 bool space_free(struct space *space, uint64_t start, uint64_t bytes)
 {
 	size_t place = first_piece(space, start);
-	uint64_t end = start + (bytes - 1);
+	uint64_t last = start + (bytes - 1);
 
 	if (!ARRAY_RESERVE(space->piece, space->pieces_room, space->pieces + 1u))
 		return false;
-	space->last.range = NULL;
+	space->found.range = NULL;
 	if (place < space->pieces && space->piece[place].start < start) {
 		struct sim_piece above = space->piece[place];
 
@@ -203,29 +214,30 @@ bool space_free(struct space *space, uint64_t start, uint64_t bytes)
 		above.start = start;
 		insert_piece(space, place, above);
 	}
-	while (place < space->pieces && space->piece[place].end <= end)
+	while (place < space->pieces && space->piece[place].last <= last)
 		remove_piece(space, place);
-	if (place < space->pieces && space->piece[place].start <= end)
-		set_piece(space, place, end + 1, space->piece[place].end);
+	if (place < space->pieces && space->piece[place].start <= last)
+		set_piece(space, place, last + 1, space->piece[place].last);
 	return true;
 }
 
 struct sim_block *space_find(struct space *space, uint64_t address, uint32_t *page)
 {
 	const struct sim_range *range;
-	struct sim_block *block;
+	uint64_t start;
 
-	if (!space->last.range || address < space->last.start || address > space->last.end) {
+	if (!space->found.range || address < space->found.start || address > space->found.last) {
 		size_t place = first_piece(space, address);
 
 		if (place == space->pieces || space->piece[place].start > address)
 			return NULL;
-		space->last = space->piece[place];
+		space->found = space->piece[place];
 	}
-	range = space->last.range;
-	block = &range->block[address / ROOT_BYTES - range->start / ROOT_BYTES];
-	*page = (uint32_t)((address - block->shape.start) >> space->page_shift);
-	return block;
+	range = space->found.range;
+	start = address & ~(uint64_t)(ROOT_BYTES - 1u);
+	start = start > range->start ? start : range->start; /* shape.start, without a look at the block */
+	*page = (uint32_t)((address - start) >> space->page_shift);
+	return &range->block[address / ROOT_BYTES - range->start / ROOT_BYTES];
 }
 
 uint64_t space_unused_pages(const struct space *space)

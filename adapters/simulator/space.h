@@ -17,33 +17,40 @@ struct sim_counter {
 	bool has_notified;
 };
 
-/* One VABlock of the simulated system, in the state that the engine's actions have given it. */
+/* A cache line of the machine that simulates. */
+#define LINE_BYTES 64u
+
+/* One VABlock of the simulated system, in the state that the engine's actions have given it. With a large footprint each access
+ * finds its block outside of the caches: masks have lines of their own, and the first line says which masks need no look. */
 struct sim_block {
-	struct uvmp_block shape;
+	_Alignas(LINE_BYTES) struct uvmp_block shape;
 	struct sim_range *range;
+	uint32_t number;  /* of the block, over all ranges */
+	uint32_t waiting; /* untimed only: the first of the stalled agents (agents.h) */
+	/* Has the mask ever had a page? `unused` and `evicted`; untimed only: `remote`. */
+	bool had_unused, had_evicted, had_remote;
 	/* timed only: */
+	bool is_split;	  /* the rights on these pages are not alike: no TLB's entry holds all of them */
+	uint16_t mapped;  /* pages that the GPU can reach */
+	uint16_t version; /* changes when the TLBs' entries of the block are dropped */
+	/* the rights of CPU and GPU on each page, enum uvmp_right as two bits */
+	_Alignas(LINE_BYTES) uvmp_mask low[2];
+	uvmp_mask high[2];
+	uvmp_mask resident; /* on the GPU */
+	uvmp_mask touched;  /* ever */
+	uvmp_mask evicted;  /* at least once */
+	uvmp_mask unused;   /* prefetched and not touched since */
+	uvmp_mask remote;   /* pages that the GPU can reach and that are resident on the CPU */
+	/* timed only: */
+	uvmp_mask written;  /* by the GPU since they arrived */
 	uint64_t event_ns;  /* when the GPU sees the last change of its page tables that is queued */
 	uint64_t copied_ns; /* the last copy of the block has ended */
-	uint16_t mapped;    /* pages that the GPU can reach */
-	uvmp_mask remote;   /* of them: resident on the CPU */
-	bool is_split;	    /* these pages are not alike: no TLB's entry holds all of them */
-	uint16_t version;   /* changes when the TLBs' entries of the block are dropped */
-	uint16_t big_version[ROOT_BYTES /
-			     BIG_PAGE_BYTES]; /* and those of these pages, and of what is in them */
-	uint32_t number;		      /* of the block, over all ranges */
+	uint16_t big_version[ROOT_BYTES / BIG_PAGE_BYTES]; /* as `version`, of these pages, and of what is in them */
 	struct sim_counter counter;
-	uvmp_mask resident; /* on the GPU */
-	/* the rights of CPU and GPU on each page, enum uvmp_right as two bits */
-	uvmp_mask low[2], high[2];
-	uvmp_mask evicted; /* evicted at least once */
-	uvmp_mask unused;  /* prefetched and not touched since */
-	uvmp_mask touched; /* ever */
-	uvmp_mask written; /* timed only: written by the GPU since they arrived */
-	uint32_t waiting;  /* untimed only: the first of the stalled agents (agents.h) */
 };
 
 struct sim_range {
-	uint64_t start, end; /* inclusive */
+	uint64_t start, last; /* bytes, both included */
 	uint64_t pages;
 	bool is_fresh, is_device; /* as in struct source_range */
 	struct sim_block *block;
@@ -52,7 +59,7 @@ struct sim_range {
 
 /* A part of a range that was not freed. Its blocks stay as they were. */
 struct sim_piece {
-	uint64_t start, end; /* inclusive */
+	uint64_t start, last; /* bytes, both included */
 	struct sim_range *range;
 };
 
@@ -63,7 +70,7 @@ struct space {
 	size_t ranges, ranges_room;
 	struct sim_piece *piece; /* by start */
 	size_t pieces, pieces_room;
-	struct sim_piece last; /* last one found; without a range: none */
+	struct sim_piece found; /* by the latest look-up; without a range: none */
 	uint32_t blocks;       /* of the managed ranges that were not freed */
 	uint32_t numbers;      /* given to blocks so far */
 	uint32_t page_bytes, page_shift;
@@ -97,6 +104,19 @@ bool space_add_range(struct space *space, const struct source_range *range, char
 bool space_free(struct space *space, uint64_t start, uint64_t bytes);
 /* The block and page of an address; NULL outside every range, and in freed memory. */
 struct sim_block *space_find(struct space *space, uint64_t address, uint32_t *page);
+/* Asks for the lines of the block that a look at the GPU's right on the address reads. */
+static inline void space_prefetch(const struct space *space, uint64_t address)
+{
+	const struct sim_piece *piece = &space->found;
+	const struct sim_block *block;
+
+	if (!piece->range || address < piece->start || address > piece->last)
+		return;
+	block = &piece->range->block[address / ROOT_BYTES - piece->range->start / ROOT_BYTES];
+	__builtin_prefetch(block, 1);
+	__builtin_prefetch(&block->low[1], 1);
+	__builtin_prefetch(&block->high[1], 1);
+}
 /* Pages prefetched and never touched, over all blocks. */
 uint64_t space_unused_pages(const struct space *space);
 

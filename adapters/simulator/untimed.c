@@ -14,6 +14,8 @@
 #include "stalled.h"
 #include "uvmpolicy/uvmpolicy.h"
 
+#define ROWS_AHEAD 8u
+
 struct untimed {
 	struct host host;
 	uint64_t now_ns;
@@ -29,6 +31,10 @@ struct untimed {
 	                        then */
 	uint64_t kernel;     /* that runs, by the engine's number */
 	bool has_kernel;
+
+	struct source_row ahead[ROWS_AHEAD]; /* ring: rows that were read, */
+	uint32_t row;			     /* the one in hand */
+	uint32_t rows_read;		     /* how many are used; 0: none was read yet */
 };
 
 /* -- agents -- */
@@ -42,7 +48,7 @@ __attribute__((noinline)) static void observe_access(struct untimed *d, struct s
 	if (d->host.needs.touches)
 		uvmp_service_access(d->host.service, HOST_GPU, HOST_SPACE,
 				    block->shape.start + (uint64_t)page * PAGE_BYTES, access);
-	if (!uvmp_mask_test(&block->remote, page))
+	if (!block->had_remote || !uvmp_mask_test(&block->remote, page))
 		return;
 	d->host.result->remote_accesses++;
 	if (d->has_counters)
@@ -55,8 +61,9 @@ static void access_page(struct untimed *d, struct sim_block *block, uint32_t pag
 		uvmp_mask_set(&block->touched, page);
 		d->host.result->pages_touched++;
 	}
-	uvmp_mask_clear(&block->unused, page);
-	if (d->host.needs.touches || uvmp_mask_test(&block->remote, page))
+	if (block->had_unused)
+		uvmp_mask_clear(&block->unused, page);
+	if (d->host.needs.touches || block->had_remote)
 		observe_access(d, block, page, access);
 }
 
@@ -85,10 +92,12 @@ static void map(const struct host_target *target, const struct uvmp_action *a)
 	host_set_rights(target, a);
 	if (a->to != HOST_GPU)
 		return;
-	if (a->kind == UVMP_ACTION_MAP && a->from == UVMP_CPU)
+	if (a->kind == UVMP_ACTION_MAP && a->from == UVMP_CPU) {
+		target->block->had_remote = true;
 		uvmp_mask_or(remote, remote, target->pages);
-	else if (a->kind != UVMP_ACTION_REVOKE)
+	} else if (a->kind != UVMP_ACTION_REVOKE && target->block->had_remote) {
 		uvmp_mask_andnot(remote, remote, target->pages);
+	}
 }
 
 static void transfer_all(struct untimed *d, const struct uvmp_action *a, const struct host_target *target)
@@ -382,34 +391,55 @@ static bool row_of_program(struct untimed *d, const struct source_row *row)
 	}
 }
 
-static bool rows(struct untimed *d)
+/* The next row of the source. Rows of a workload are read ahead, so that the lines of their blocks are on the way when their
+ * turn comes. Errors in a trace name the row in hand: its rows are read one by one. */
+static const struct source_row *next_row(struct untimed *d)
 {
 	struct source *source = d->host.source;
-	struct source_row row;
-	bool is_open = false;
+	struct source_row *row = &d->ahead[d->row];
+
+	if (d->rows_read == 0) {
+		source->next(source, row);
+		d->rows_read = source->line == 0 && !source->is_binary ? ROWS_AHEAD : 1u;
+		for (uint32_t i = 1; i < d->rows_read; i++)
+			source->next(source, &d->ahead[i]);
+		return row;
+	}
+	source->next(source, row);
+	if (row->kind == SOURCE_ACCESS)
+		space_prefetch(&d->host.space, row->address);
+	d->row = (d->row + 1u) % d->rows_read;
+	return &d->ahead[d->row];
+}
+
+/* False: the run is over. */
+static bool take_row(struct untimed *d, const struct source_row *row)
+{
+	if (row->kind == SOURCE_RANGE)
+		return host_add_range(&d->host, &row->range);
+	if (!d->host.service && !host_open(&d->host))
+		return false;
+	return row_of_program(d, row);
+}
+
+static bool rows(struct untimed *d)
+{
 	uint64_t kernels = 0;
 
 	for (;;) {
-		source->next(source, &row);
+		const struct source_row *row = next_row(d);
+
 		if (!look_up(d, kernels)) /* first: what interrupts also ends the source */
 			return false;
-		if (row.kind == SOURCE_BAD) {
-			snprintf(d->host.error, SOURCE_ERROR_MAX, "%s", source->error);
+		if (row->kind == SOURCE_BAD) {
+			snprintf(d->host.error, SOURCE_ERROR_MAX, "%s", d->host.source->error);
 			return false;
 		}
-		if (row.kind == SOURCE_RANGE) {
-			if (!host_add_range(&d->host, &row.range))
-				return false;
-			continue;
-		}
-		if (!is_open && !host_open(&d->host))
+		if (!take_row(d, row))
 			return false;
-		is_open = true;
-		if (row.kind == SOURCE_END)
+		if (row->kind == SOURCE_END)
 			return release_all(d);
-		kernels += row.kind == SOURCE_KERNEL;
-		if (!row_of_program(d, &row))
-			return false;
+		kernels += row->kind == SOURCE_KERNEL;
 	}
 }
 
