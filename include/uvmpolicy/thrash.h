@@ -99,6 +99,7 @@ struct uvmp_thrash_block {
 	bool has_pages;			 /* the array is in use; without it no page has any state */
 	uvmp_mask thrashing;
 	uvmp_mask pinned; /* subset of thrashing */
+	uvmp_mask begun;  /* has_pages: pages that had an event, whose entries of the array are written */
 };
 
 /* One address space. */

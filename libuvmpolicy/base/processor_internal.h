@@ -10,15 +10,23 @@ uint64_t uvmpi_accessible_from(const struct uvmp_processors *processors, uint32_
 /* As uvmp_closest_processor; all candidates exist. */
 uint32_t uvmpi_closest_of_many(const struct uvmp_processors *processors, uint32_t processor, uint64_t candidates);
 
-/* As uvmp_closest_processor. Most pages have one holder: the only candidate is the closest, and without any lowest_bit says
- * UVMP_PROC_NONE. */
+/* The same. Most pages have one holder: the only candidate is the closest. */
+static inline uint32_t uvmpi_closest_existing(const struct uvmp_processors *processors, uint32_t processor,
+					      uint64_t candidates)
+{
+	if (candidates == 0)
+		return UVMP_PROC_NONE;
+	if ((candidates & (candidates - 1u)) == 0)
+		return lowest_bit(candidates);
+	return uvmpi_closest_of_many(processors, processor, candidates);
+}
+
+/* As uvmp_closest_processor. */
 static inline uint32_t uvmpi_closest_processor(const struct uvmp_processors *processors, uint32_t processor,
 					       uint64_t candidates)
 {
 	candidates &= ~(uint64_t)0 >> (UVMP_PROCS_MAX - processors->count);
-	if ((candidates & (candidates - 1u)) == 0)
-		return lowest_bit(candidates);
-	return uvmpi_closest_of_many(processors, processor, candidates);
+	return uvmpi_closest_existing(processors, processor, candidates);
 }
 
 #endif

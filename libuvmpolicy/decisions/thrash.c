@@ -149,14 +149,20 @@ void uvmpi_thrash_block_forget(struct uvmp_thrash_block *block)
 	uvmpi_mask_zero(&block->thrashing);
 }
 
+/* Most blocks that are suspected have events of few pages: the entry of a page is written when its first event comes. */
 static void begin_pages(struct uvmp_thrash_block *block)
+{
+	uvmpi_mask_zero(&block->begun);
+	block->has_pages = true;
+}
+
+UVMPI_NOINLINE static void begin_page(struct uvmp_thrash_block *block, uint32_t page)
 {
 	const struct uvmp_thrash_page fresh = {
 	        .block = block, .pin_proc = UVMP_PROC_NONE, .spared = UVMP_PROC_NONE};
 
-	for (uint32_t i = 0; i < block->pages; i++)
-		block->memory[i] = fresh;
-	block->has_pages = true;
+	block->memory[page] = fresh;
+	uvmp_mask_set(&block->begun, page);
 }
 
 /* -- pins -- */
@@ -324,7 +330,7 @@ static inline void stamp(struct uvmp_thrash_space *space, struct uvmp_thrash_blo
 	if (now_ns - before <= space->lapse_ns) {
 		count_event(space, block, index, is_migration, now_ns);
 	} else if (page->events >= space->params.threshold) {
-		if (!uvmp_mask_test(&block->pinned, index))
+		if (!uvmpi_thrash_in(&block->pinned, index))
 			uvmpi_thrash_page_reset(space, block, index);
 	} else if (!space->params.quirks) { /* [driver: events-accumulate] */
 		page->events = 0;
@@ -343,8 +349,11 @@ static enum uvmp_status record(struct uvmp_thrash_space *space, struct uvmp_thra
 		begin_pages(block);
 	}
 	if (block->has_pages)
-		for (uint32_t page = region.first; page < region.end; page++)
+		for (uint32_t page = region.first; page < region.end; page++) {
+			if (!uvmpi_thrash_in(&block->begun, page))
+				begin_page(block, page);
 			stamp(space, block, page, BIT(proc), is_migration, now_ns);
+		}
 	block->last_ns = now_ns;
 	block->last_proc = proc;
 	return UVMP_OK;
@@ -355,6 +364,8 @@ enum uvmp_status uvmpi_thrash_migrate(struct uvmp_thrash_space *space, struct uv
 {
 	enum uvmpi_thrash_effect effect = uvmpi_thrash_effect(space, migration);
 
+	UVMPI_ASSERT(uvmpi_thrash_accepts_event(space, block, migration->region, migration->to) &&
+	             migration->final_to < UVMP_PROCS_MAX);
 	if (effect == UVMPI_THRASH_RESETS)
 		reset_region(space, block, migration->region);
 	if (effect != UVMPI_THRASH_COUNTS)
@@ -380,6 +391,7 @@ enum uvmp_status uvmp_thrash_migrate(struct uvmp_thrash_space *space, struct uvm
 enum uvmp_status uvmpi_thrash_revoke(struct uvmp_thrash_space *space, struct uvmp_thrash_block *block,
                                      struct uvmp_region region, uint32_t proc, uint64_t now_ns)
 {
+	UVMPI_ASSERT(uvmpi_thrash_accepts_event(space, block, region, proc));
 	return space->params.is_enabled ? record(space, block, region, proc, false, now_ns) : UVMP_OK;
 }
 

@@ -5,10 +5,8 @@
  * a throttled processor stays throttled until the period ends; the gap since the last event adapts the lapse
  * and decides whether the page still thrashes; if no period is running, a new one begins and does not
  * throttle the requester, unless the last one did not; then the table of [driver: thrashing-table] chooses. */
-#include "thrash_internal.h"
-
-#include "../base/bits_internal.h"
 #include "../base/processor_internal.h"
+#include "thrash_internal.h"
 
 /* An 8-bit vote, and the largest threshold that a 32-bit one can reach. */
 #define VOTE_MIN   (-128)
@@ -180,7 +178,7 @@ static enum uvmp_thrash_hint_kind choose_row(const struct uvmp_thrash_space *spa
 		return UVMP_THRASH_PIN;
 	}
 	if (!is_in(page->procs, preferred)) {
-		r.near = uvmpi_closest_processor(processors, facts->requester, facts->residents);
+		r.near = uvmpi_closest_existing(processors, facts->requester, facts->residents);
 		if (r.near == UVMP_PROC_NONE && facts->is_hmm)
 			r.near = UVMP_CPU;
 		if (is_near_fast(&r))
@@ -211,13 +209,17 @@ static enum uvmp_thrash_hint_kind choose(const struct uvmp_thrash_space *space,
 
 /* -- the hint [driver: thrashing-hint] -- */
 
+/* Was the last event of a thrashing page more than an epoch ago? */
 static inline bool is_epoch_over(const struct uvmp_thrash_space *space, const struct uvmp_thrash_block *block,
-                          uint64_t now_ns)
+                                 uint64_t now_ns)
 {
-	if (block->last_thrashing_ns == 0 ||
-	    now_ns - block->last_thrashing_ns <= uvmpi_thrash_lapses(space, space->params.epoch))
-		return false;
-	/* [driver: pinned-total-grows]; without any pin so far no page is pinned now */
+	return block->last_thrashing_ns != 0 &&
+	       now_ns - block->last_thrashing_ns > uvmpi_thrash_lapses(space, space->params.epoch);
+}
+
+/* May an epoch reset the block? [driver: pinned-total-grows]; without any pin so far no page is pinned now. */
+static bool may_reset(const struct uvmp_thrash_space *space, const struct uvmp_thrash_block *block)
+{
 	if (block->pins != 0 && (space->params.quirks || !uvmpi_mask_is_empty(&block->pinned)))
 		return false;
 	return block->resets < space->params.max_resets;
@@ -324,8 +326,26 @@ UVMPI_NOINLINE static enum uvmp_status decide_thrashing(struct uvmp_thrash_space
 	return UVMP_OK;
 }
 
-UVMPI_NOINLINE static enum uvmp_status reset_block(struct uvmp_thrash_block *block, struct uvmp_thrash_hint *hint)
+static inline enum uvmp_status decide_page(struct uvmp_thrash_space *space, struct uvmp_thrash_block *block,
+                                           const struct uvmp_processors *processors,
+                                           const struct uvmp_thrash_facts *facts,
+                                           struct uvmp_thrash_hint *hint)
 {
+	if (!uvmpi_thrash_in(&block->thrashing, facts->page))
+		return hint_nothing(hint);
+	UVMPI_ASSERT(block->memory[facts->page].events >= space->params.threshold);
+	return decide_thrashing(space, block, processors, facts, hint);
+}
+
+/* As decide_page, after an epoch. */
+UVMPI_NOINLINE static enum uvmp_status decide_late(struct uvmp_thrash_space *space,
+                                                   struct uvmp_thrash_block *block,
+                                                   const struct uvmp_processors *processors,
+                                                   const struct uvmp_thrash_facts *facts,
+                                                   struct uvmp_thrash_hint *hint)
+{
+	if (!may_reset(space, block))
+		return decide_page(space, block, processors, facts, hint);
 	block->resets++;
 	uvmpi_thrash_block_forget(block);
 	return hint_nothing(hint);
@@ -336,13 +356,12 @@ static inline enum uvmp_status decide(struct uvmp_thrash_space *space, struct uv
                                       const struct uvmp_processors *processors,
                                       const struct uvmp_thrash_facts *facts, struct uvmp_thrash_hint *hint)
 {
+	UVMPI_ASSERT(uvmpi_thrash_accepts_facts(space, block, processors, facts));
 	if (!space->params.is_enabled || !block->has_pages)
 		return hint_nothing(hint);
 	if (is_epoch_over(space, block, facts->now_ns))
-		return reset_block(block, hint);
-	if (block->memory[facts->page].events < space->params.threshold)
-		return hint_nothing(hint);
-	return decide_thrashing(space, block, processors, facts, hint);
+		return decide_late(space, block, processors, facts, hint);
+	return decide_page(space, block, processors, facts, hint);
 }
 
 enum uvmp_status uvmpi_thrash_decide(struct uvmp_thrash_space *space, struct uvmp_thrash_block *block,

@@ -2,6 +2,8 @@
 #ifndef UVMPOLICY_THRASH_INTERNAL_H
 #define UVMPOLICY_THRASH_INTERNAL_H
 
+#include "../base/bits_internal.h"
+#include "../base/debug_internal.h"
 #include "../base/mask_internal.h"
 #include "uvmpolicy/thrash.h"
 
@@ -16,6 +18,12 @@ static inline uint64_t stored(const struct uvmp_thrash_space *space, uint64_t ti
 	return space->params.quirks ? time_ns & ~(uint64_t)63 : time_ns;
 }
 
+/* As uvmp_mask_test, for a page of a block. */
+static inline bool uvmpi_thrash_in(const uvmp_mask *pages, uint32_t page)
+{
+	return (pages->word[page / 64u] >> (page % 64u) & 1u) != 0;
+}
+
 static inline bool is_region_inside(const struct uvmp_thrash_block *block, struct uvmp_region region)
 {
 	return region.first < region.end && region.end <= block->pages;
@@ -26,6 +34,30 @@ static inline bool is_region_inside(const struct uvmp_thrash_block *block, struc
 static inline bool uvmpi_thrash_is_ready(const struct uvmp_thrash_space *space)
 {
 	return space != NULL && space->lapse_ns != 0;
+}
+
+/* What the boundary promises for each event and each hint, and debug builds assert behind it. */
+static inline bool uvmpi_thrash_is_sound(const struct uvmp_thrash_space *space, const struct uvmp_thrash_block *block)
+{
+	return uvmp_thrash_space_is_valid(space) && uvmp_thrash_block_is_valid(block) &&
+	       (!block->has_pages || uvmpi_mask_is_subset(&block->thrashing, &block->begun));
+}
+
+static inline bool uvmpi_thrash_accepts_event(const struct uvmp_thrash_space *space,
+                                              const struct uvmp_thrash_block *block, struct uvmp_region region,
+                                              uint32_t proc)
+{
+	return uvmpi_thrash_is_sound(space, block) && is_region_inside(block, region) && proc < UVMP_PROCS_MAX;
+}
+
+static inline bool uvmpi_thrash_accepts_facts(const struct uvmp_thrash_space *space,
+                                              const struct uvmp_thrash_block *block,
+                                              const struct uvmp_processors *processors,
+                                              const struct uvmp_thrash_facts *facts)
+{
+	return uvmpi_thrash_is_sound(space, block) && uvmp_processors_is_valid(processors) &&
+	       facts->page < block->pages && facts->requester < processors->count &&
+	       is_optional_proc(facts->has_preferred, facts->preferred, processors->count);
 }
 
 /* The duration of a number of lapses: of the initial lapse [driver: reset-leftovers], or of the present lapse. */

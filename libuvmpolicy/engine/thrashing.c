@@ -86,12 +86,12 @@ void uvmpi_thrashing_ask(struct uvmp_service *s, handle h, uint32_t page, uint32
 				 &facts, hint);
 }
 
-/* Times that the page was throttled, before the pin sets it back. */
+/* Times that a page that thrashes was throttled, before the pin sets it back. */
 uint8_t uvmpi_thrashing_throttles(const struct uvmp_service *s, const struct block *b, uint32_t page)
 {
 	const struct uvmp_thrash_block *t = &thrash_at(s, b->thrash)->block;
 
-	return t->has_pages ? t->memory[page].throttles : 0;
+	return uvmp_mask_test(&t->thrashing, page) ? t->memory[page].throttles : 0;
 }
 
 void uvmpi_thrashing_end(struct uvmp_service *s, handle h)

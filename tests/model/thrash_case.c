@@ -61,9 +61,12 @@ static void take_processors(const uint8_t *head, struct uvmp_processors *p)
 
 static bool is_same_page(const struct both *b, uint32_t block, uint32_t page)
 {
+	static const struct uvmp_thrash_page fresh = {.pin_proc = UVMP_PROC_NONE, .spared = UVMP_PROC_NONE};
 	const struct uvmp_thrash_page *c = &b->array[block][page];
 	const struct naive_thrash_page *n = &b->naive.block[block].page[page];
 
+	if (!uvmp_mask_test(&b->block[block].begun, page)) /* the array holds anything there */
+		c = &fresh;
 	return c->event_ns == n->ts && c->throttle_end_ns == n->end && c->procs == n->procs &&
 	       c->throttled == n->throttled && (c->throttled & ~c->procs) == 0 && c->events == n->ev &&
 	       c->throttles == n->thr_count && c->pin_proc == n->pin_res && c->spared == n->dnt &&

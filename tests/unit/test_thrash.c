@@ -446,7 +446,33 @@ static void test_array_begins(void **state)
 	assert_int_equal(uvmp_thrash_block_give(&block, array, sizeof(array)), UVMP_OK);
 	m.now_ns = T(500); /* exactly the lapse */
 	assert_int_equal(uvmp_thrash_migrate(&space, &block, &m), UVMP_OK);
-	assert_true(block.has_pages && array[0].procs == 0 && array[511].spared == NONE);
+	assert_true(block.has_pages && page->events == 0 && page->spared == NONE && page->block == &block);
+}
+
+/* Memory may hold anything: the entry of a page is written with its first event, and again after an epoch. */
+static void test_entries_begin(void **state)
+{
+	const struct uvmp_region eight = {PAGE + 1, PAGE + 2};
+	uint64_t epoch = T(2000 * 500 + 1000);
+
+	(void)state;
+	memset(array, 0xa5, sizeof(array));
+	migrate(T(0), 1);
+	migrate(T(100), 0);
+	assert_true(block.has_pages && uvmp_mask_weight(&block.begun) == 1);
+	assert_true(uvmp_mask_test(&block.begun, PAGE) && page->procs == 1 && page->throttles == 0);
+	assert_true(array[PAGE - 1].procs == 0xa5a5a5a5a5a5a5a5u && array[PAGE + 1].procs == 0xa5a5a5a5a5a5a5a5u);
+	assert_int_equal(uvmp_thrash_revoke(&space, &block, eight, 1, T(200)), UVMP_OK);
+	assert_true(uvmp_mask_weight(&block.begun) == 2 && array[PAGE + 1].procs == 2);
+	for (uint32_t i = 3; i < 6; i++)
+		migrate(T(100 * i), i % 2);
+	assert_true(uvmp_mask_test(&block.thrashing, PAGE) && page->events == 3);
+	assert_int_equal(ask(T(500) + epoch, 0), UVMP_THRASH_NONE); /* resets the block */
+	assert_false(block.has_pages);
+	page->spared = 0;
+	migrate(T(600) + epoch, 1);
+	migrate(T(700) + epoch, 0);
+	assert_true(block.has_pages && uvmp_mask_weight(&block.begun) == 1 && page->spared == NONE);
 }
 
 /* Counting stops at 7; a page that thrashes and then rests is reset by its next event; prefetched pages
@@ -1104,7 +1130,7 @@ int main(void)
 	        TEST(test_epoch_limit),   TEST(test_epoch_again),
 	        TEST(test_pinned_total_grows),           TEST(test_causes),
 	        TEST(test_kinds),         TEST(test_filters),
-	        TEST(test_array_begins),  TEST(test_counting),
+	        TEST(test_array_begins),  TEST(test_entries_begin), TEST(test_counting),
 	        TEST(test_revocation),    TEST(test_two_throttled),
 	        TEST(test_end_of_period), TEST(test_end_of_thrashing),
 	        TEST(test_table_fast),    TEST(test_table_preferred),

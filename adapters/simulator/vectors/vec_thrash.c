@@ -238,7 +238,8 @@ static void step_state(struct script *script, struct vec_args *args, struct vec_
 {
 	const struct uvmp_thrash_block *block = &script->block[take_number(args, "blk", 0, BLOCKS - 1)];
 	uint32_t index = take_number(args, "page", 0, PAGES - 1);
-	const struct uvmp_thrash_page *page = &block->memory[index];
+	static const struct uvmp_thrash_page fresh = {.pin_proc = UVMP_PROC_NONE, .spared = UVMP_PROC_NONE};
+	const struct uvmp_thrash_page *page = &fresh; /* without events */
 
 	if (args->failed)
 		return;
@@ -246,6 +247,8 @@ static void step_state(struct script *script, struct vec_args *args, struct vec_
 		vec_printf(out, "=> array=0\n");
 		return;
 	}
+	if (uvmp_mask_test(&block->begun, index))
+		page = &block->memory[index];
 	vec_printf(out,
 	           "=> array=1 ts=%llu ev=%u thr=%u pinned=%d pinres=", (unsigned long long)page->event_ns,
 	           page->events, page->throttles, uvmp_mask_test(&block->pinned, index));
