@@ -77,13 +77,9 @@ static inline bool is_page_size(uint64_t bytes)
 /* x as a 32-bit float holds it: 24 bits, rounded to nearest, ties to even. x below 2^63. */
 static inline uint64_t float_of(uint64_t x)
 {
-	uint32_t drop = 0;
-	uint64_t kept, twice;
+	uint32_t drop = highest_bit(x | 0xffffffu) - 23u; /* the least for which x >> drop has at most 24 bits */
+	uint64_t kept = x >> drop, twice = (x - (kept << drop)) * 2u;
 
-	while (x >> drop >> 24 != 0)
-		drop++;
-	kept = x >> drop;
-	twice = (x - (kept << drop)) * 2u;
 	if (twice + (kept & 1u) > (uint64_t)1 << drop)
 		kept++;
 	return kept << drop;
@@ -94,11 +90,20 @@ static inline uint64_t float_of(uint64_t x)
  * quotient is taken with 28 bits of fraction. What that cuts off cannot make a tie: a fraction with
  * denominator 25 is at least 2^-5, so no more than four zeros follow a one, and from 2 on the quotient is at
  * least five bits longer than a float and the bit that decides. */
-static inline uint32_t percent_as_float(uint32_t x, uint32_t percent)
+static inline uint32_t percent_in_floats(uint32_t x, uint32_t percent)
 {
 	uint64_t product = float_of(float_of(x) * percent) << 28;
 
 	return (uint32_t)(float_of(product / 100u) >> 28);
+}
+
+/* The same, in integers where the product has at most 24 bits: the product is a float, and floats below 2^18 are at most 1/64
+ * apart, so that a quotient whose fraction is 0.99 is not rounded up. */
+static inline uint32_t percent_as_float(uint32_t x, uint32_t percent)
+{
+	uint64_t product = (uint64_t)x * percent;
+
+	return product < 1u << 24 ? (uint32_t)product / 100u : percent_in_floats(x, percent);
 }
 
 #endif

@@ -9,27 +9,14 @@
  * them in this order while no unit is touched, and moving the hand does not change the order. A unit arrives
  * without a chance: the touch that fetched the unit does not count, only later touches do.
  *
- * A reserve is a boundary in the circle for each of the two classes: it passes over units of the other class. */
-#include "recency_internal.h"
-
-/* Marks of a unit. */
-enum {
-	CHANCE = 1, /* touched since the hand passed, or since the unit arrived */
-	BEFORE = 2  /* BEFORE << class: before the boundary of the class (0: without a chance) */
-};
-
-struct boundary {
-	uint32_t last;	/* link of the last unit before the boundary, of either class; 0: none */
-	uint32_t count; /* units of the class before it */
-};
-
-struct clock {
-	struct recency list;
-	uint8_t *mark; /* [units] */
-	uint32_t chances; /* units with a chance */
-	struct boundary boundary[2];
-	struct recency_link link[]; /* [units + 1], then mark */
-};
+ * Units that arrive, and units that the hand passes, get the next slot of an array. So the order of the slots is the circle,
+ * beginning at the hand. A bitmap for each of the two classes, without and with a chance, says which slots have a unit of the
+ * class. Summaries above the bitmaps (slots_internal.h) find the next one in a few steps however far it is. If all slots
+ * have been given, the units move up without gaps: there are twice as many slots as units, so that each unit that gets a slot
+ * pays for one move.
+ *
+ * A reserve is a boundary for each class: it moves by as many units of the class as have come or left before it. */
+#include "clock2m_internal.h"
 
 static struct clock *state_of(const struct uvmp_evict *evict)
 {
@@ -40,74 +27,103 @@ static void init(struct uvmp_evict *evict)
 {
 	struct clock *clock = state_of(evict);
 
-	uvmpi_recency_init(&clock->list, clock->link, evict->units);
-	clock->mark = (uint8_t *)(clock->link + evict->units + 1u);
-	clock->chances = 0;
-	clock->boundary[0] = clock->boundary[1] = (struct boundary){0, 0};
+	*clock = (struct clock){.begun = 0};
+	clock->unit = (void *)uvmpi_slots_init(&clock->slots, 2u * evict->units, clock->memory);
+	clock->slot = clock->unit + 2u * evict->units;
 }
 
 static bool is_valid(const struct uvmp_evict *evict)
 {
 	const struct clock *clock = state_of(evict);
 
-	return uvmpi_recency_is_valid(&clock->list, evict->count) && clock->list.units == evict->units &&
-	       clock->mark != NULL && clock->chances <= evict->count;
+	return uvmpi_slots_is_valid(&clock->slots) && clock->slots.count == 2u * evict->units && clock->unit != NULL &&
+	       clock->slot != NULL && clock->begun <= evict->units && evict->count <= clock->begun &&
+	       clock->chances <= evict->count && clock->end <= clock->slots.count && clock->hand <= clock->end;
 }
 
 static bool contains(const struct uvmp_evict *evict, uint32_t unit)
 {
-	return uvmpi_recency_contains(&state_of(evict)->list, unit);
+	const struct clock *clock = state_of(evict);
+
+	return unit < clock->begun && clock->slot[unit] != UVMP_UNIT_NONE;
 }
 
 /* -- change -- */
 
-/* A listed unit leaves its place in the circle, or its class. */
-static void leave_class(struct clock *clock, uint32_t unit)
+static inline bool is_before(const struct clock *clock, uint32_t class, uint32_t slot)
 {
-	uint32_t class = clock->mark[unit] & CHANCE;
-
-	if ((clock->mark[unit] & BEFORE << class) != 0)
-		clock->boundary[class].count--;
+	return slot < clock->boundary[class].at;
 }
 
-static void leave_place(struct clock *clock, uint32_t unit)
+/* A listed unit leaves its slot. */
+static inline void leave(struct clock *clock, uint32_t unit, uint32_t class)
 {
-	leave_class(clock, unit);
-	for (uint32_t class = 0; class < 2u; class++) {
-		if (clock->boundary[class].last == unit + 1u)
-			clock->boundary[class].last = clock->list.link[unit + 1u].prev;
+	uint32_t slot = clock->slot[unit];
+
+	slots_clear(&clock->slots, class, slot);
+	clock->boundary[class].count -= is_before(clock, class, slot);
+	clock->chances -= class;
+	clock->slot[unit] = UVMP_UNIT_NONE;
+}
+
+/* The unit of a slot moves to a lower slot, or stays. */
+static void move_unit(struct clock *clock, uint32_t class, uint32_t slot, uint32_t to)
+{
+	slots_set(&clock->slots, class, to);
+	clock->unit[to] = clock->unit[slot];
+	clock->slot[clock->unit[to]] = to;
+}
+
+/* All units move up to the lowest slots. */
+static UVMPI_NOINLINE void move_up(struct clock *clock)
+{
+	uint32_t to = 0, at, class, before[SLOT_CLASSES] = {0, 0};
+
+	for (uint32_t first = 0; first < clock->end; first += SLOT_BITS) {
+		struct slot_word were = slots_take_word(&clock->slots, first);
+
+		for (uint64_t rest = were.of[0] | were.of[1]; rest != 0; rest &= rest - 1u, to++) {
+			at = lowest_bit(rest);
+			for (class = 0; class < SLOT_CLASSES; class++)
+				before[class] += is_before(clock, class, first + at);
+			move_unit(clock, were.of[1] >> at & 1u, first + at, to);
+		}
 	}
-	clock->chances -= clock->mark[unit] & CHANCE;
-	clock->mark[unit] = 0;
+	for (class = 0; class < SLOT_CLASSES; class++)
+		clock->boundary[class].at = before[class];
+	clock->end = to;
+	clock->hand = 0;
 }
 
-static void begin(struct clock *clock, uint32_t unit)
+/* A unit that is not listed gets the next slot, without a chance. */
+static inline void append(struct clock *clock, uint32_t unit)
 {
-	for (uint32_t i = clock->list.begun; i <= unit; i++)
-		clock->mark[i] = 0;
-	uvmpi_recency_begin(&clock->list, unit);
-}
-
-static void give_chance(struct clock *clock, uint32_t unit)
-{
-	leave_class(clock, unit);
-	clock->mark[unit] |= CHANCE;
-	clock->chances++;
-	if ((clock->mark[unit] & BEFORE << CHANCE) != 0)
-		clock->boundary[CHANCE].count++;
+	if (clock->end == clock->slots.count)
+		move_up(clock);
+	if (clock->end == clock->slots.begun)
+		uvmpi_slots_begin(&clock->slots);
+	slots_set(&clock->slots, 0, clock->end);
+	clock->unit[clock->end] = unit;
+	clock->slot[unit] = clock->end++;
 }
 
 static void touch(struct uvmp_evict *evict, uint32_t unit)
 {
 	struct clock *clock = state_of(evict);
+	uint32_t slot;
 
-	if (unit >= clock->list.begun)
-		begin(clock, unit);
-	if (clock->list.link[unit + 1u].next == unit + 1u) {
-		link_append(clock->list.link, unit + 1u, 0);
+	for (; clock->begun <= unit; clock->begun++)
+		clock->slot[clock->begun] = UVMP_UNIT_NONE;
+	slot = clock->slot[unit];
+	if (slot == UVMP_UNIT_NONE) {
+		append(clock, unit);
 		evict->count++;
-	} else if ((clock->mark[unit] & CHANCE) == 0) {
-		give_chance(clock, unit);
+	} else if (slots_has(&clock->slots, 0, slot)) {
+		slots_clear(&clock->slots, 0, slot);
+		slots_set(&clock->slots, 1, slot);
+		clock->boundary[0].count -= is_before(clock, 0, slot);
+		clock->boundary[1].count += is_before(clock, 1, slot);
+		clock->chances++;
 	}
 }
 
@@ -117,79 +133,83 @@ static void take_off(struct uvmp_evict *evict, uint32_t unit)
 
 	if (!contains(evict, unit))
 		return;
-	leave_place(clock, unit);
-	uvmpi_recency_take_off(&clock->list, unit);
+	leave(clock, unit, slots_has(&clock->slots, 1, clock->slot[unit]));
 	evict->count--;
 }
 
 /* -- search -- */
 
-/* The first unit of the class from this link on. */
-static uint32_t search(const struct clock *clock, uint32_t at, uint32_t class)
-{
-	while (at != 0 && (clock->mark[at - 1u] & CHANCE) != class)
-		at = clock->list.link[at].next;
-	return at - 1u;
-}
-
 /* The unit of a class that `rank` units of the class precede. */
 static uint32_t find_rank(struct clock *clock, uint32_t class, uint32_t rank)
 {
-	struct boundary *b = &clock->boundary[class];
-	const struct recency_link *link = clock->list.link;
+	struct clock_boundary *b = &clock->boundary[class];
 
-	for (; b->count > rank; b->last = link[b->last].prev) {
-		clock->mark[b->last - 1u] &= (uint8_t)~(BEFORE << class);
-		b->count -= (clock->mark[b->last - 1u] & CHANCE) == class;
+	for (; b->count > rank; b->count--)
+		b->at = uvmpi_slots_previous(&clock->slots, class, b->at);
+	for (; b->count < rank; b->count++)
+		b->at = slots_next(&clock->slots, class, b->at) + 1u;
+	return clock->unit[slots_next(&clock->slots, class, b->at)];
+}
+
+/* Moves the hand to the first unit without a chance, and returns its slot: units with a chance on the way become the newest,
+ * without. UVMP_UNIT_NONE, no such unit, is the largest number. */
+static uint32_t move_hand(struct clock *clock)
+{
+	uint32_t with = slots_next(&clock->slots, 1, clock->hand), without = slots_next(&clock->slots, 0, clock->hand), unit;
+	bool is_moved;
+
+	while (with < without) {
+		unit = clock->unit[with];
+		clock->hand = with;
+		leave(clock, unit, 1);
+		is_moved = clock->end == clock->slots.count;
+		append(clock, unit);
+		if (is_moved || without == UVMP_UNIT_NONE) /* all units moved up, or this unit is the first one without */
+			without = slots_next(&clock->slots, 0, clock->hand);
+		with = slots_next(&clock->slots, 1, clock->hand);
 	}
-	while (b->count < rank) {
-		b->last = link[b->last].next;
-		clock->mark[b->last - 1u] |= (uint8_t)(BEFORE << class);
-		b->count += (clock->mark[b->last - 1u] & CHANCE) == class;
-	}
-	return search(clock, link[b->last].next, class);
+	clock->hand = without;
+	return without;
 }
 
 static enum uvmp_status victim(struct uvmp_evict *evict, uint64_t *random, uint32_t rank, enum evict_walk walk,
 			       uint32_t *unit)
 {
 	struct clock *clock = state_of(evict);
-	uint32_t head = uvmpi_recency_oldest(&clock->list);
+	uint32_t first = move_hand(clock), without = evict->count - clock->chances;
 
 	(void)random, (void)walk;
-	for (; (clock->mark[head] & CHANCE) != 0; head = uvmpi_recency_oldest(&clock->list)) {
-		leave_place(clock, head);
-		uvmpi_recency_touch(&clock->list, head);
-	}
-	*unit = head;
-	if (rank != 0) {
-		uint32_t without = evict->count - clock->chances;
-
-		*unit = rank < without ? find_rank(clock, 0, rank) : find_rank(clock, CHANCE, rank - without);
-	}
+	if (rank == 0)
+		*unit = clock->unit[first];
+	else
+		*unit = rank < without ? find_rank(clock, 0, rank) : find_rank(clock, 1, rank - without);
 	return UVMP_OK;
 }
 
 static enum uvmp_status next(const struct uvmp_evict *evict, uint64_t *random, enum evict_walk walk, uint32_t *unit)
 {
 	const struct clock *clock = state_of(evict);
-	uint32_t found, class;
+	uint32_t slot, class;
 
 	(void)random, (void)walk;
 	if (!contains(evict, *unit))
 		return UVMP_ERR_NO_MEMORY;
-	class = clock->mark[*unit] & CHANCE;
-	found = search(clock, clock->list.link[*unit + 1u].next, class);
-	if (found == UVMP_UNIT_NONE && class == 0)
-		found = search(clock, clock->list.link[0].next, CHANCE);
-	return evict_found(found, unit);
+	slot = clock->slot[*unit];
+	class = slots_has(&clock->slots, 1, slot);
+	slot = slots_next(&clock->slots, class, slot + 1u);
+	if (slot == UVMP_UNIT_NONE && class == 0)
+		slot = slots_next(&clock->slots, 1, 0);
+	if (slot == UVMP_UNIT_NONE)
+		return UVMP_ERR_NO_MEMORY;
+	*unit = clock->unit[slot];
+	return UVMP_OK;
 }
 
 const struct eviction_order uvmpi_order_clock2m = {
 	.name = "clock2m",
 	.traits = {.unit_pages = 512, .has_granularity = true, .has_reserve = true},
-	.state_bytes = sizeof(struct clock) + sizeof(struct recency_link),
-	.unit_bytes = sizeof(struct recency_link) + sizeof(uint8_t),
+	.state_bytes = sizeof(struct clock) + SLOTS_HEAD_BYTES,
+	.unit_bytes = SLOTS_BYTES_PER_TWO + 3u * sizeof(uint32_t),
 	.init = init,
 	.is_valid = is_valid,
 	.contains = contains,

@@ -1,6 +1,6 @@
 /* What eviction orders share: the descriptor.
  *
- * Layers of this folder: evict_recency.c < evict_sequence.c < evict_grouped.c < one file per order <
+ * Layers of this folder: evict_recency.c, evict_slots.c < evict_sequence.c < evict_grouped.c < one file per order <
  * evict.c, which holds the table and checks every argument before it calls an order. The state of an order is
  * private to its file. */
 #ifndef UVMPOLICY_EVICT_INTERNAL_H

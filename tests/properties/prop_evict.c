@@ -9,6 +9,7 @@
 
 #include "support/seed.h"
 #include "model/naive_recency.h"
+#include "base/bits_internal.h"
 #include "evict/recency_internal.h"
 
 #define UNITS_MAX 200u
@@ -381,6 +382,23 @@ static void orders(void **state)
 	}
 }
 
+/* The reserve: integers give what 32-bit floats give. Below 2^24 the result depends on the product alone, and of each hundred
+ * products those with the least and the largest remainder decide; above it, random ones. */
+static void percents(void **state)
+{
+	uint64_t random = seeds[1];
+
+	(void)state;
+	for (uint32_t product = 0; product < 1u << 24; product += product % 100 == 99 ? 1 : 99)
+		assert_int_equal(percent_as_float(product, 1), percent_in_floats(product, 1));
+	for (int i = 0; i < 100000; i++) {
+		uint32_t x = (uint32_t)uvmp_random_below(&random, 1u << uvmp_random_below(&random, 31));
+		uint32_t percent = (uint32_t)uvmp_random_below(&random, 100);
+
+		assert_int_equal(percent_as_float(x, percent), percent_in_floats(x, percent));
+	}
+}
+
 /* Long histories of the orders that keep more than one list: classes of frequency, circles of the clock. */
 static void long_histories(void **state)
 {
@@ -395,7 +413,7 @@ static void long_histories(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(recency), cmocka_unit_test(orders),
+	const struct CMUnitTest tests[] = {cmocka_unit_test(recency), cmocka_unit_test(percents), cmocka_unit_test(orders),
 	                                   cmocka_unit_test(long_histories)};
 
 	seeds[0] = 20260101;

@@ -9,6 +9,7 @@
 
 #include "evict/evict_mhpe_internal.h"
 #include "evict/grouped_internal.h"
+#include "evict/clock2m_internal.h"
 #include "evict/lfu2m_internal.h"
 #include "uvmpolicy/evict.h"
 
@@ -211,7 +212,7 @@ static void size(void **state)
 	assert_int_equal(uvmp_evict_size(UVMP_EVICT_LFU_2M, 9),
 	                 sizeof(struct frequency) + SEQUENCE_HEAD_BYTES + 9 * 40);
 	assert_int_equal(uvmp_evict_size(UVMP_EVICT_CLOCK_2M, 11) - uvmp_evict_size(UVMP_EVICT_CLOCK_2M, 1),
-	                 90);
+	                 130);
 	assert_int_equal(uvmp_evict_size(UVMP_EVICT_MHPE, 10), sizeof(struct mhpe) + 8 + 160);
 	assert_int_equal(uvmp_evict_size(UVMP_EVICT_LRU_4K, 0), 0);
 	assert_int_equal(uvmp_evict_size(UVMP_EVICT_LRU_4K, UVMP_UNITS_MAX + 1u), 0);
@@ -268,12 +269,6 @@ struct random_state {
 	void *dense, *place;
 	uint64_t begun;
 };
-struct clock_state {
-	struct recency list;
-	void *mark;
-	uint32_t chances;
-};
-
 static void assert_bad(struct uvmp_evict evict)
 {
 	assert_false(uvmp_evict_is_valid(&evict));
@@ -327,8 +322,17 @@ static void is_valid(void **state)
 	ASSERT_DAMAGED(&order[UVMP_EVICT_RANDOM_4K], struct random_state, dense, NULL);
 	ASSERT_DAMAGED(&order[UVMP_EVICT_RANDOM_4K], struct random_state, place, NULL);
 	ASSERT_DAMAGED(&order[UVMP_EVICT_RANDOM_4K], struct random_state, begun, UNITS + 1u);
-	ASSERT_DAMAGED(&order[UVMP_EVICT_CLOCK_2M], struct clock_state, mark, NULL);
-	ASSERT_DAMAGED(&order[UVMP_EVICT_CLOCK_2M], struct clock_state, chances, 1);
+	ASSERT_DAMAGED(&order[UVMP_EVICT_LFU_2M], struct frequency, class, NULL);
+	ASSERT_DAMAGED(&order[UVMP_EVICT_CLOCK_2M], struct clock, unit, NULL);
+	ASSERT_DAMAGED(&order[UVMP_EVICT_CLOCK_2M], struct clock, slot, NULL);
+	ASSERT_DAMAGED(&order[UVMP_EVICT_CLOCK_2M], struct clock, begun, UNITS + 1u);
+	ASSERT_DAMAGED(&order[UVMP_EVICT_CLOCK_2M], struct clock, end, 2u * UNITS + 1u);
+	ASSERT_DAMAGED(&order[UVMP_EVICT_CLOCK_2M], struct clock, hand, 1);
+	ASSERT_DAMAGED(&order[UVMP_EVICT_CLOCK_2M], struct clock, chances, 1);
+	ASSERT_DAMAGED(&order[UVMP_EVICT_CLOCK_2M], struct clock, slots.levels, 0);
+	ASSERT_DAMAGED(&order[UVMP_EVICT_CLOCK_2M], struct clock, slots.word[0], NULL);
+	ASSERT_DAMAGED(&order[UVMP_EVICT_CLOCK_2M], struct clock, slots.begun, 1);
+	ASSERT_DAMAGED(&order[UVMP_EVICT_CLOCK_2M], struct clock, slots.begun, 64u * UNITS);
 }
 
 static void call_errors(void **state)
@@ -705,6 +709,7 @@ static void weights(void **state)
 static void second_chance(void **state)
 {
 	uint64_t memory[MEMORY_WORDS(UNITS)];
+	const struct clock *clock = (const void *)memory;
 	struct uvmp_evict evict;
 	uint32_t unit = 7;
 
@@ -718,7 +723,9 @@ static void second_chance(void **state)
 	uvmp_evict_touch(&evict, 2);
 	assert_int_equal(uvmp_evict_next(&evict, NULL, &unit), UVMP_ERR_NO_MEMORY); /* 7 is not there */
 	ASSERT_VICTIMS(&evict, 1, 3, 0, 2);
-	ASSERT_ORDER((const struct recency *)evict.state, 1, 2, 3, 0); /* the hand has passed 0 and stands at 1 */
+	assert_int_equal(clock->hand, 1); /* the hand has passed 0 and stands at 1 */
+	assert_int_equal(clock->unit[clock->end - 1u], 0);
+	assert_int_equal(clock->chances, 1);
 	uvmp_evict_touch(&evict, 1);
 	uvmp_evict_touch(&evict, 3);
 	uvmp_evict_touch(&evict, 0);
