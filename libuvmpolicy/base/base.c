@@ -1,5 +1,5 @@
 /* Version, status texts, the pseudo-random generator. */
-#include "uvmpolicy/base.h"
+#include "random_internal.h"
 
 const char *uvmp_version(void)
 {
@@ -39,16 +39,10 @@ const char *uvmp_status_text(enum uvmp_status status)
 
 uint64_t uvmp_random_next(uint64_t *state)
 {
-	uint64_t x = *state != 0 ? *state : 0x9e3779b97f4a7c15u;
-
-	x ^= x >> 12;
-	x ^= x << 25;
-	x ^= x >> 27;
-	*state = x;
-	return x * 0x2545f4914f6cdd1du;
+	return random_next(state);
 }
 
 uint64_t uvmp_random_below(uint64_t *state, uint64_t bound)
 {
-	return bound == 0 ? 0 : uvmp_random_next(state) % bound;
+	return bound == 0 ? 0 : random_below(state, bound);
 }

@@ -76,7 +76,8 @@ enum uvmp_status uvmp_evict_init(struct uvmp_evict *evict, enum uvmp_evictor evi
 
 bool uvmp_evict_is_valid(const struct uvmp_evict *evict)
 {
-	return is_made(evict) && evict->reserve_percent <= UVMP_EVICT_RESERVE_MAX && evict_order(evict)->is_valid(evict);
+	return is_made(evict) && evict->reserve_percent <= UVMP_EVICT_RESERVE_MAX &&
+	       uvmpi_orders[evict->evictor]->is_valid(evict);
 }
 
 static inline enum uvmp_status check_unit(const struct uvmp_evict *evict, uint32_t unit)
@@ -90,9 +91,7 @@ enum uvmp_status uvmp_evict_touch(struct uvmp_evict *evict, uint32_t unit)
 {
 	enum uvmp_status status = check_unit(evict, unit);
 
-	if (status == UVMP_OK)
-		uvmpi_evict_touch(evict, unit);
-	return status;
+	return status == UVMP_OK ? uvmpi_evict_touch(evict, unit) : status;
 }
 
 enum uvmp_status uvmp_evict_weigh(struct uvmp_evict *evict, uint32_t unit, uint64_t frequency)
@@ -122,28 +121,21 @@ enum uvmp_status uvmp_evict_remove(struct uvmp_evict *evict, uint32_t unit)
 {
 	enum uvmp_status status = check_unit(evict, unit);
 
-	if (status == UVMP_OK)
-		uvmpi_evict_remove(evict, unit);
-	return status;
+	return status == UVMP_OK ? uvmpi_evict_remove(evict, unit) : status;
 }
 
 enum uvmp_status uvmp_evict_forget(struct uvmp_evict *evict, uint32_t unit)
 {
 	enum uvmp_status status = check_unit(evict, unit);
 
-	if (status == UVMP_OK)
-		uvmpi_evict_forget(evict, unit);
-	return status;
+	return status == UVMP_OK ? uvmpi_evict_forget(evict, unit) : status;
 }
 
-enum uvmp_status uvmpi_evict_first(struct uvmp_evict *evict, uint64_t *random, enum evict_walk walk, uint32_t *unit)
+UVMPI_NOINLINE enum uvmp_status uvmpi_evict_behind(struct uvmp_evict *evict, uint64_t *random, enum evict_walk walk,
+						   uint32_t *unit)
 {
-	uint32_t rank = 0;
+	uint32_t rank = percent_as_float(evict->count, evict->reserve_percent); /* fewer than there are */
 
-	if (evict->count == 0)
-		return UVMP_ERR_NO_MEMORY;
-	if (evict->reserve_percent != 0) /* fewer than there are */
-		rank = percent_as_float(evict->count, evict->reserve_percent);
 	return evict_order(evict)->victim(evict, random, rank, walk, unit);
 }
 

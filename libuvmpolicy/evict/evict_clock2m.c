@@ -107,7 +107,7 @@ static inline void append(struct clock *clock, uint32_t unit)
 	clock->slot[unit] = clock->end++;
 }
 
-static void touch(struct uvmp_evict *evict, uint32_t unit)
+static enum uvmp_status touch(struct uvmp_evict *evict, uint32_t unit)
 {
 	struct clock *clock = state_of(evict);
 	uint32_t slot;
@@ -125,16 +125,18 @@ static void touch(struct uvmp_evict *evict, uint32_t unit)
 		clock->boundary[1].count += is_before(clock, 1, slot);
 		clock->chances++;
 	}
+	return UVMP_OK;
 }
 
-static void take_off(struct uvmp_evict *evict, uint32_t unit)
+static enum uvmp_status take_off(struct uvmp_evict *evict, uint32_t unit)
 {
 	struct clock *clock = state_of(evict);
 
 	if (!contains(evict, unit))
-		return;
+		return UVMP_OK;
 	leave(clock, unit, slots_has(&clock->slots, 1, clock->slot[unit]));
 	evict->count--;
+	return UVMP_OK;
 }
 
 /* -- search -- */

@@ -75,69 +75,113 @@ static uint32_t kind_of(const struct group *group)
 	return (group->listed & ~group->spared) == 0;
 }
 
-void uvmpi_by_group_touch(struct uvmp_evict *evict, uint32_t unit)
+/* The unit, which is in no ring, becomes the newest of its group. */
+static inline void append_unit(struct grouped *list, uint32_t unit)
+{
+	link_append(list->link, list->order.elements + unit, group_of(unit));
+	list->stamp[unit] = list->order.key[group_of(unit)].low = ++list->clock;
+}
+
+/* The unit is in the order from now on. */
+static UVMPI_NOINLINE enum uvmp_status arrive(struct uvmp_evict *evict, uint32_t unit)
 {
 	struct grouped *list = list_of(evict);
-	uint32_t number = group_of(unit), at = list->order.elements + unit;
+	uint32_t number = group_of(unit);
 	struct group *group = &list->group[number];
 
 	if (number >= list->begun)
 		begin(list, number);
 	if (group->listed != 0)
 		sequence_unlink(&list->order, number);
-	if ((group->listed & bit_of(unit)) != 0) {
-		link_remove(list->link, at);
-	} else {
-		group->listed |= bit_of(unit);
-		list->order.weight[number]++;
-		evict->count++;
-	}
-	link_append(list->link, at, number);
-	list->stamp[unit] = list->order.key[number].low = ++list->clock;
+	group->listed |= bit_of(unit);
+	list->order.weight[number]++;
+	evict->count++;
+	append_unit(list, unit);
 	sequence_append(&list->order, number, kind_of(group));
+	return UVMP_OK;
 }
 
-/* A unit has left the group, or is spared, or no longer: the group finds its place. Its weight was `weight`. */
-static void settle(struct grouped *list, uint32_t number)
+/* A listed unit is touched whose group has links in several lanes, or a place before or behind a boundary. */
+static UVMPI_NOINLINE enum uvmp_status renew(struct grouped *list, uint32_t unit)
 {
-	const struct group *group = &list->group[number];
-	uint64_t *stamp = &list->order.key[number].low, newest;
+	uint32_t number = group_of(unit);
 
-	if (group->listed == 0) {
-		sequence_unlink(&list->order, number);
-		list->order.weight[number] = 0;
-		return;
-	}
-	newest = list->stamp[list->link[number].prev - list->order.elements];
-	if (newest == *stamp && kind_of(group) == list->order.kind[number]) {
-		uvmpi_sequence_weigh(&list->order, number, popcount(group->listed));
-		return;
+	sequence_unlink(&list->order, number);
+	link_remove(list->link, list->order.elements + unit);
+	append_unit(list, unit);
+	sequence_append(&list->order, number, list->order.kind[number]);
+	return UVMP_OK;
+}
+
+/* Both the unit and its group become the newest. The last touch again changes nothing. */
+enum uvmp_status uvmpi_by_group_touch(struct uvmp_evict *evict, uint32_t unit)
+{
+	struct grouped *list = list_of(evict);
+	uint32_t number = group_of(unit), at;
+
+	if (number >= list->begun || (list->group[number].listed & bit_of(unit)) == 0)
+		return arrive(evict, unit);
+	if (list->stamp[unit] == list->clock)
+		return UVMP_OK;
+	if (!sequence_is_plain(&list->order, number))
+		return renew(list, unit);
+	link_remove(list->link, list->order.elements + unit);
+	append_unit(list, unit);
+	at = list->order.base[0] + number;
+	link_remove(list->order.link, at);
+	link_append(list->order.link, at, sequence_end(0, list->order.kind[number]));
+	return UVMP_OK;
+}
+
+/* Is the group at its place: as new as its newest unit, and of its kind? It has a unit. */
+static inline bool is_settled(const struct grouped *list, uint32_t number)
+{
+	uint64_t newest = list->stamp[list->link[number].prev - list->order.elements];
+
+	return newest == list->order.key[number].low && kind_of(&list->group[number]) == list->order.kind[number];
+}
+
+/* The group, which has `weight` units now, finds its place. */
+static UVMPI_NOINLINE enum uvmp_status settle(struct grouped *list, uint32_t number, uint32_t weight)
+{
+	if (weight != 0 && is_settled(list, number)) {
+		uvmpi_sequence_weigh(&list->order, number, weight);
+		return UVMP_OK;
 	}
 	sequence_unlink(&list->order, number);
-	list->order.weight[number] = (uint8_t)popcount(group->listed);
-	*stamp = newest;
-	uvmpi_sequence_insert(&list->order, number, kind_of(group));
+	list->order.weight[number] = (uint8_t)weight;
+	if (weight != 0) {
+		list->order.key[number].low = list->stamp[list->link[number].prev - list->order.elements];
+		uvmpi_sequence_insert(&list->order, number, kind_of(&list->group[number]));
+	}
+	return UVMP_OK;
 }
 
-void uvmpi_by_group_remove(struct uvmp_evict *evict, uint32_t unit)
+enum uvmp_status uvmpi_by_group_remove(struct uvmp_evict *evict, uint32_t unit)
 {
 	struct grouped *list = list_of(evict);
+	uint32_t number = group_of(unit), weight;
 
 	if (!uvmpi_by_group_contains(evict, unit))
-		return;
+		return UVMP_OK;
 	link_remove(list->link, list->order.elements + unit);
-	list->group[group_of(unit)].listed &= ~bit_of(unit);
+	list->group[number].listed &= ~bit_of(unit);
 	evict->count--;
-	settle(list, group_of(unit));
+	weight = list->order.weight[number] - 1u;
+	if (weight == 0 || list->order.before != 0 || !is_settled(list, number))
+		return settle(list, number, weight);
+	list->order.weight[number] = (uint8_t)weight;
+	return UVMP_OK;
 }
 
-void uvmpi_by_group_forget(struct uvmp_evict *evict, uint32_t unit)
+enum uvmp_status uvmpi_by_group_forget(struct uvmp_evict *evict, uint32_t unit)
 {
 	struct grouped *list = list_of(evict);
 
-	uvmpi_by_group_remove(evict, unit);
+	(void)uvmpi_by_group_remove(evict, unit);
 	if (group_of(unit) < list->begun)
 		list->group[group_of(unit)].spared &= ~bit_of(unit);
+	return UVMP_OK;
 }
 
 void uvmpi_by_group_spare(struct uvmp_evict *evict, uint32_t unit, bool is_spared)
@@ -152,13 +196,13 @@ void uvmpi_by_group_spare(struct uvmp_evict *evict, uint32_t unit, bool is_spare
 	else
 		list->group[number].spared &= ~bit_of(unit);
 	if (list->group[number].listed != 0)
-		settle(list, number);
+		settle(list, number, list->order.weight[number]);
 }
 
 /* -- search -- */
 
 /* Listed units of the group that the walk returns. */
-static uint32_t wanted(const struct group *group, enum evict_walk walk)
+static inline uint32_t wanted(const struct group *group, enum evict_walk walk)
 {
 	if (walk == EVICT_ANY)
 		return group->listed;
@@ -166,7 +210,7 @@ static uint32_t wanted(const struct group *group, enum evict_walk walk)
 }
 
 /* The first wanted unit from this link of a group's ring on. */
-static uint32_t find_in_group(const struct grouped *list, uint32_t number, uint32_t at, enum evict_walk walk)
+static inline uint32_t find_in_group(const struct grouped *list, uint32_t number, uint32_t at, enum evict_walk walk)
 {
 	uint32_t units = wanted(&list->group[number], walk);
 
@@ -224,17 +268,28 @@ static uint32_t find_victim(struct grouped *list, uint32_t rank, enum evict_walk
 	return rank == 0 ? find_first(list, walk) : find_behind(list, rank, walk);
 }
 
-enum uvmp_status uvmpi_by_group_victim(struct uvmp_evict *evict, uint64_t *random, uint32_t rank,
-				       enum evict_walk walk, uint32_t *unit)
+/* The general way: behind a reserve, or no unit is not spared, or all units in their order are wanted. */
+static UVMPI_NOINLINE enum uvmp_status search(struct grouped *list, uint32_t rank, enum evict_walk walk, uint32_t *unit)
 {
-	struct grouped *list = list_of(evict);
 	uint32_t found;
 
-	(void)random;
 	if (walk != EVICT_SPARED_LAST)
 		return evict_found(find_victim(list, rank, walk), unit);
 	found = find_victim(list, rank, EVICT_UNSPARED);
 	return evict_found(found != UVMP_UNIT_NONE ? found : find_victim(list, rank, EVICT_SPARED), unit);
+}
+
+enum uvmp_status uvmpi_by_group_victim(struct uvmp_evict *evict, uint64_t *random, uint32_t rank,
+				       enum evict_walk walk, uint32_t *unit)
+{
+	struct grouped *list = list_of(evict);
+	uint32_t number = sequence_first(&list->order, 0);
+
+	(void)random;
+	if (rank != 0 || number == UVMP_UNIT_NONE || walk > EVICT_UNSPARED)
+		return search(list, rank, walk, unit);
+	*unit = find_in_group(list, number, list->link[number].next, EVICT_UNSPARED);
+	return UVMP_OK;
 }
 
 /* The next wanted unit behind a listed one. */

@@ -6,6 +6,7 @@
 #ifndef UVMPOLICY_EVICT_INTERNAL_H
 #define UVMPOLICY_EVICT_INTERNAL_H
 
+#include "../base/debug_internal.h"
 #include "uvmpolicy/evict.h"
 
 /* The units that a search for victims returns. An order that spares no units returns all in its order. */
@@ -28,9 +29,10 @@ struct eviction_order {
 	void (*init)(struct uvmp_evict *evict);
 	bool (*is_valid)(const struct uvmp_evict *evict); /* evict->state is not NULL */
 	bool (*contains)(const struct uvmp_evict *evict, uint32_t unit);
-	void (*touch)(struct uvmp_evict *evict, uint32_t unit);
-	void (*remove)(struct uvmp_evict *evict, uint32_t unit);
-	void (*forget)(struct uvmp_evict *evict, uint32_t unit); /* NULL: remove */
+	/* These return UVMP_OK, so that the public functions end in their calls. */
+	enum uvmp_status (*touch)(struct uvmp_evict *evict, uint32_t unit);
+	enum uvmp_status (*remove)(struct uvmp_evict *evict, uint32_t unit);
+	enum uvmp_status (*forget)(struct uvmp_evict *evict, uint32_t unit); /* NULL: remove */
 	/* `rank`, the number of units to pass over, spared or not, is below evict->count. UVMP_ERR_NO_MEMORY: the walk has no
 	 * unit behind. *unit is written on success only. */
 	enum uvmp_status (*victim)(struct uvmp_evict *evict, uint64_t *random, uint32_t rank, enum evict_walk walk,
@@ -55,41 +57,59 @@ extern const struct eviction_order *const uvmpi_orders[UVMP_EVICT_COUNT];
 
 static inline const struct eviction_order *evict_order(const struct uvmp_evict *evict)
 {
+	UVMPI_ASSERT(uvmp_evict_is_valid(evict));
 	return uvmpi_orders[evict->evictor];
+}
+static inline const struct eviction_order *evict_order_of_unit(const struct uvmp_evict *evict, uint32_t unit)
+{
+	(void)unit; /* of assertions */
+	UVMPI_ASSERT(unit < evict->units);
+	return evict_order(evict);
 }
 static inline bool uvmpi_evict_contains(const struct uvmp_evict *evict, uint32_t unit)
 {
-	return evict_order(evict)->contains(evict, unit);
+	return evict_order_of_unit(evict, unit)->contains(evict, unit);
 }
-static inline void uvmpi_evict_touch(struct uvmp_evict *evict, uint32_t unit)
+static inline enum uvmp_status uvmpi_evict_touch(struct uvmp_evict *evict, uint32_t unit)
 {
-	evict_order(evict)->touch(evict, unit);
+	return evict_order_of_unit(evict, unit)->touch(evict, unit);
 }
-static inline void uvmpi_evict_remove(struct uvmp_evict *evict, uint32_t unit)
+static inline enum uvmp_status uvmpi_evict_remove(struct uvmp_evict *evict, uint32_t unit)
 {
-	evict_order(evict)->remove(evict, unit);
+	return evict_order_of_unit(evict, unit)->remove(evict, unit);
 }
-static inline void uvmpi_evict_forget(struct uvmp_evict *evict, uint32_t unit)
+static inline enum uvmp_status uvmpi_evict_forget(struct uvmp_evict *evict, uint32_t unit)
 {
-	const struct eviction_order *order = evict_order(evict);
+	const struct eviction_order *order = evict_order_of_unit(evict, unit);
 
-	if (order->forget != NULL)
-		order->forget(evict, unit);
-	else
-		order->remove(evict, unit);
+	return order->forget != NULL ? order->forget(evict, unit) : order->remove(evict, unit);
 }
 static inline void uvmpi_evict_weigh(struct uvmp_evict *evict, uint32_t unit, uint64_t frequency)
 {
-	if (evict_order(evict)->weigh != NULL)
-		evict_order(evict)->weigh(evict, unit, frequency);
+	const struct eviction_order *order = evict_order_of_unit(evict, unit);
+
+	if (order->weigh != NULL)
+		order->weigh(evict, unit, frequency);
 }
 static inline void uvmpi_evict_spare(struct uvmp_evict *evict, uint32_t unit, bool is_spared)
 {
-	if (evict_order(evict)->spare != NULL)
-		evict_order(evict)->spare(evict, unit, is_spared);
+	const struct eviction_order *order = evict_order_of_unit(evict, unit);
+
+	if (order->spare != NULL)
+		order->spare(evict, unit, is_spared);
 }
-/* The first unit of the walk behind the reserve. */
-enum uvmp_status uvmpi_evict_first(struct uvmp_evict *evict, uint64_t *random, enum evict_walk walk, uint32_t *unit);
+/* The first unit of the walk behind a reserve; there are units. */
+enum uvmp_status uvmpi_evict_behind(struct uvmp_evict *evict, uint64_t *random, enum evict_walk walk, uint32_t *unit);
+/* The first unit of the walk behind the reserve. An order of no units need not be set up. */
+static inline enum uvmp_status uvmpi_evict_first(struct uvmp_evict *evict, uint64_t *random, enum evict_walk walk,
+						 uint32_t *unit)
+{
+	if (evict->count == 0)
+		return UVMP_ERR_NO_MEMORY;
+	if (evict->reserve_percent != 0)
+		return uvmpi_evict_behind(evict, random, walk, unit);
+	return evict_order(evict)->victim(evict, random, 0, walk, unit);
+}
 /* The unit of the walk that follows *unit, one of the walk. */
 static inline enum uvmp_status uvmpi_evict_next(const struct uvmp_evict *evict, uint64_t *random,
 						enum evict_walk walk, uint32_t *unit)

@@ -99,16 +99,17 @@ static void enter_class(struct frequency *list, uint32_t unit)
 
 /* -- change -- */
 
-static void take_off(struct uvmp_evict *evict, uint32_t unit)
+static enum uvmp_status take_off(struct uvmp_evict *evict, uint32_t unit)
 {
 	struct frequency *list = list_of(evict);
 
 	if (!contains(evict, unit))
-		return;
+		return UVMP_OK;
 	leave_class(list, unit);
 	sequence_unlink(&list->order, unit);
 	list->order.weight[unit] = 0;
 	evict->count--;
+	return UVMP_OK;
 }
 
 /* Puts a unit that is not listed at the place of its key. */
@@ -180,7 +181,7 @@ static inline void raise(struct frequency *list, uint32_t unit)
 	sequence_insert_behind(&list->order, unit, list->order.kind[unit], smaller);
 }
 
-static void touch(struct uvmp_evict *evict, uint32_t unit)
+static enum uvmp_status touch(struct uvmp_evict *evict, uint32_t unit)
 {
 	struct frequency *list = list_of(evict);
 
@@ -188,17 +189,19 @@ static void touch(struct uvmp_evict *evict, uint32_t unit)
 		raise(list, unit);
 	else
 		arrive(evict, unit);
+	return UVMP_OK;
 }
 
-static void forget(struct uvmp_evict *evict, uint32_t unit)
+static enum uvmp_status forget(struct uvmp_evict *evict, uint32_t unit)
 {
 	struct frequency *list = list_of(evict);
 
 	if (unit >= list->begun)
-		return;
+		return UVMP_OK;
 	take_off(evict, unit);
 	list->order.key[unit].high = 0;
 	list->order.kind[unit] = 0;
+	return UVMP_OK;
 }
 
 static void weigh(struct uvmp_evict *evict, uint32_t unit, uint64_t frequency)

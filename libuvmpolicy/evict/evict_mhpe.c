@@ -24,8 +24,8 @@
  *    their order.
  *
  * Chunks have the number of their arrival, so that partitions are comparisons. The newest chunk of the old
- * partition is kept: at the end of an interval it advances, once past each chunk. With a reserve, the chunk
- * before the victim is kept too. */
+ * partition is kept: at the end of an interval it advances, once past each chunk. The chunk before the victim
+ * is kept too. */
 #include "evict_mhpe_internal.h"
 
 enum {
@@ -77,26 +77,27 @@ static bool contains(const struct uvmp_evict *evict, uint32_t unit)
 	return uvmpi_recency_contains(&state_of(evict)->list, unit);
 }
 
-static void touch(struct uvmp_evict *evict, uint32_t unit)
+static enum uvmp_status touch(struct uvmp_evict *evict, uint32_t unit)
 {
 	struct mhpe *mhpe = state_of(evict);
 
 	if (uvmpi_recency_contains(&mhpe->list, unit))
-		return;
+		return UVMP_OK;
 	begin(mhpe, unit);
 	mhpe->wrong += mhpe->stamp[unit] >= mhpe->last;
 	mhpe->stamp[unit] = ++mhpe->clock;
 	mhpe->came++;
 	(void)uvmpi_recency_touch(&mhpe->list, unit);
 	evict->count++;
+	return UVMP_OK;
 }
 
-static void take_off(struct uvmp_evict *evict, uint32_t unit)
+static enum uvmp_status take_off(struct uvmp_evict *evict, uint32_t unit)
 {
 	struct mhpe *mhpe = state_of(evict);
 
 	if (!uvmpi_recency_contains(&mhpe->list, unit))
-		return;
+		return UVMP_OK;
 	for (struct mhpe_place *place = mhpe->place; place < mhpe->place + MHPE_PLACES; place++) {
 		if (place->count == 0 || mhpe->stamp[unit] > mhpe->stamp[place->last - 1u])
 			continue;
@@ -107,15 +108,17 @@ static void take_off(struct uvmp_evict *evict, uint32_t unit)
 	mhpe->stamp[unit] = 0;
 	uvmpi_recency_take_off(&mhpe->list, unit);
 	evict->count--;
+	return UVMP_OK;
 }
 
-static void forget(struct uvmp_evict *evict, uint32_t unit)
+static enum uvmp_status forget(struct uvmp_evict *evict, uint32_t unit)
 {
 	struct mhpe *mhpe = state_of(evict);
 
 	take_off(evict, unit);
 	begin(mhpe, unit);
 	mhpe->stamp[unit] = 0;
+	return UVMP_OK;
 }
 
 static void left(struct uvmp_evict *evict, uint32_t unit, uint32_t pages, uint32_t untouched)
@@ -213,7 +216,7 @@ static enum uvmp_status next(const struct uvmp_evict *evict, uint64_t *random, e
 	return evict_found(uvmpi_recency_newer(&mhpe->list, first), unit);
 }
 
-/* The chunk that `index` older chunks precede; moves the place from where it was. */
+/* The chunk that `index` older chunks precede; moves the place from where it was, by as many chunks as have left or aged since. */
 static uint32_t find_index(struct mhpe *mhpe, struct mhpe_place *place, uint32_t index)
 {
 	const struct recency_link *link = mhpe->list.link;
@@ -233,10 +236,10 @@ static enum uvmp_status victim(struct uvmp_evict *evict, uint64_t *random, uint3
 	uint32_t first = start_index(mhpe);
 
 	(void)random, (void)walk;
-	if (rank == 0)
-		*unit = start(mhpe);
-	else if (rank <= first)
-		*unit = find_index(mhpe, &mhpe->place[MHPE_BACKWARDS], first - rank);
+	if (rank == first) /* the oldest chunk: the place stays where it is for a later call */
+		*unit = uvmpi_recency_oldest(&mhpe->list);
+	else if (rank < first)
+		*unit = find_index(mhpe, &mhpe->place[rank == 0 ? MHPE_FIRST : MHPE_BACKWARDS], first - rank);
 	else
 		*unit = find_index(mhpe, &mhpe->place[MHPE_FORWARDS], rank);
 	return UVMP_OK;

@@ -9,9 +9,9 @@ struct mhpe_place {
 	uint32_t last, count;
 };
 
-/* The old partition; and the boundaries before the victims that a reserve counts backwards from the first victim, and forwards
- * from the oldest chunk. */
-enum { MHPE_OLD, MHPE_BACKWARDS, MHPE_FORWARDS, MHPE_PLACES };
+/* The old partition; and the boundaries before the first victim, and before those that a reserve counts backwards from the first
+ * victim, and forwards from the oldest chunk. */
+enum { MHPE_OLD, MHPE_FIRST, MHPE_BACKWARDS, MHPE_FORWARDS, MHPE_PLACES };
 
 struct mhpe {
 	struct recency list;

@@ -5,6 +5,7 @@
  * and takes the first evictable entry from there on. While every listed entry is evictable, the distribution
  * is the same. If some are pinned, the original favours the entries after them, and finds no victim when only
  * pinned entries follow; this is not reproduced. */
+#include "../base/random_internal.h"
 #include "evict_internal.h"
 
 struct random_order {
@@ -40,37 +41,39 @@ static bool contains(const struct uvmp_evict *evict, uint32_t unit)
 	return unit < state_of(evict)->begun && state_of(evict)->place[unit] != UVMP_UNIT_NONE;
 }
 
-static void touch(struct uvmp_evict *evict, uint32_t unit)
+static enum uvmp_status touch(struct uvmp_evict *evict, uint32_t unit)
 {
 	struct random_order *order = state_of(evict);
 
 	for (; order->begun <= unit; order->begun++)
 		order->place[order->begun] = UVMP_UNIT_NONE;
 	if (order->place[unit] != UVMP_UNIT_NONE)
-		return;
+		return UVMP_OK;
 	order->place[unit] = evict->count;
 	order->dense[evict->count++] = unit;
+	return UVMP_OK;
 }
 
-static void take_off(struct uvmp_evict *evict, uint32_t unit)
+static enum uvmp_status take_off(struct uvmp_evict *evict, uint32_t unit)
 {
 	struct random_order *order = state_of(evict);
 	uint32_t gap, last;
 
 	if (!contains(evict, unit))
-		return;
+		return UVMP_OK;
 	gap = order->place[unit];
 	last = order->dense[--evict->count];
 	order->dense[gap] = last;
 	order->place[last] = gap;
 	order->place[unit] = UVMP_UNIT_NONE; /* after the line above: unit may be the last itself */
+	return UVMP_OK;
 }
 
 static enum uvmp_status draw(const struct uvmp_evict *evict, uint64_t *random, uint32_t *unit)
 {
 	if (random == NULL)
 		return UVMP_ERR_ARGUMENT;
-	*unit = state_of(evict)->dense[uvmp_random_below(random, evict->count)];
+	*unit = state_of(evict)->dense[random_below(random, evict->count)];
 	return UVMP_OK;
 }
 

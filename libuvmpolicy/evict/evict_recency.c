@@ -1,5 +1,6 @@
 /* Orders by recency: a doubly linked list in an array. Touching unlinks a unit and appends it at the end, so
  * the first unit is always the one whose last touch is oldest. A reserve is a boundary in the list. */
+#include "../base/bits_internal.h"
 #include "recency_internal.h"
 
 bool uvmpi_recency_is_valid(const struct recency *list, uint32_t count)
@@ -23,7 +24,7 @@ void uvmpi_by_recency_init(struct uvmp_evict *evict)
 
 	uvmpi_recency_init(&order->list, order->link, evict->units);
 	order->is_cold = (uint8_t *)(order->link + evict->units + 1u);
-	order->cold = order->last = 0;
+	order->cold = order->last = order->direct = 0;
 }
 
 bool uvmpi_by_recency_is_valid(const struct uvmp_evict *evict)
@@ -43,7 +44,7 @@ bool uvmpi_by_recency_contains(const struct uvmp_evict *evict, uint32_t unit)
 
 /* -- the boundary -- */
 
-/* A listed unit leaves its place. */
+/* A listed unit leaves its place; a unit that is not listed is not cold. */
 static inline void leave_place(struct by_recency *order, uint32_t unit)
 {
 	if (order->cold == 0 || !order->is_cold[unit])
@@ -54,9 +55,10 @@ static inline void leave_place(struct by_recency *order, uint32_t unit)
 		order->last = order->list.link[order->last].prev;
 }
 
-/* Moves the boundary behind the `rank` oldest units. */
-static void move_boundary(struct by_recency *order, uint32_t rank)
+/* Moves the boundary behind the `rank` oldest units; *unit becomes the next one. */
+static UVMPI_NOINLINE enum uvmp_status behind(struct by_recency *order, uint32_t rank, uint32_t *unit)
 {
+	order->direct = 0;
 	for (; order->cold < rank; order->cold++) {
 		order->last = order->list.link[order->last].next;
 		order->is_cold[order->last - 1u] = true;
@@ -65,53 +67,64 @@ static void move_boundary(struct by_recency *order, uint32_t rank)
 		order->is_cold[order->last - 1u] = false;
 		order->last = order->list.link[order->last].prev;
 	}
+	*unit = order->link[order->last].next - 1u;
+	return UVMP_OK;
 }
 
 /* -- functions of the order -- */
 
-static void begin(struct by_recency *order, uint32_t unit)
+static UVMPI_NOINLINE void begin(struct by_recency *order, uint32_t unit)
 {
 	for (uint32_t i = order->list.begun; i <= unit; i++)
 		order->is_cold[i] = false;
 	uvmpi_recency_begin(&order->list, unit);
+	order->direct = order->cold == 0 ? order->list.begun : 0;
 }
 
-void uvmpi_by_recency_touch(struct uvmp_evict *evict, uint32_t unit)
+enum uvmp_status uvmpi_by_recency_touch(struct uvmp_evict *evict, uint32_t unit)
 {
 	struct by_recency *order = evict->state;
 	uint32_t at = unit + 1u;
 
-	if (unit >= order->list.begun)
-		begin(order, unit);
-	leave_place(order, unit);
+	if (unit >= order->direct) {
+		if (unit >= order->list.begun)
+			begin(order, unit);
+		leave_place(order, unit);
+	}
 	evict->count += order->link[at].next == at;
 	link_remove(order->link, at); /* of a unit that is not listed: no effect */
 	link_append(order->link, at, 0);
+	return UVMP_OK;
 }
 
-void uvmpi_by_recency_remove(struct uvmp_evict *evict, uint32_t unit)
+enum uvmp_status uvmpi_by_recency_remove(struct uvmp_evict *evict, uint32_t unit)
 {
 	struct by_recency *order = evict->state;
+	struct recency_link *link = order->link;
+	uint32_t at = unit + 1u;
 
-	if (!uvmpi_recency_contains(&order->list, unit))
-		return;
-	leave_place(order, unit);
-	uvmpi_recency_take_off(&order->list, unit);
+	if (unit >= order->direct) {
+		if (unit >= order->list.begun)
+			return UVMP_OK;
+		leave_place(order, unit);
+	}
+	if (link[at].next == at)
+		return UVMP_OK;
+	link_remove(link, at);
+	link[at] = (struct recency_link){at, at};
 	evict->count--;
+	return UVMP_OK;
 }
 
 enum uvmp_status uvmpi_by_recency_victim(struct uvmp_evict *evict, uint64_t *random, uint32_t rank,
 					 enum evict_walk walk, uint32_t *unit)
 {
 	struct by_recency *order = evict->state;
-	uint32_t last = 0;
 
 	(void)random, (void)walk;
-	if (rank != 0) {
-		move_boundary(order, rank);
-		last = order->last;
-	}
-	*unit = order->list.link[last].next - 1u;
+	if (rank != 0)
+		return behind(order, rank, unit);
+	*unit = order->link[0].next - 1u;
 	return UVMP_OK;
 }
 

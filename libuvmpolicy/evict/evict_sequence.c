@@ -3,20 +3,26 @@
 
 /* -- setting up -- */
 
-/* Lane k has place for every element whose spread number is at most mask >> 2k; the highest lane for four or more. */
+/* The largest spread number in a lane; every number up to it has a place there. */
+static uint32_t largest(const struct sequence *seq, uint32_t lane)
+{
+	return seq->mask >> SEQUENCE_LANE_BITS * lane;
+}
+
+/* The highest lane has place for four or more. */
 void uvmpi_sequence_init(struct sequence *seq, uint32_t elements, void *memory)
 {
 	uint32_t mask = 0, lanes = 1, next;
 
 	while (mask < elements - 1u)
 		mask = 2u * mask + 1u;
-	while (mask >> 2u * lanes >= 3u)
+	while ((uint64_t)mask >> SEQUENCE_LANE_BITS * lanes >= 3u)
 		lanes++;
 	*seq = (struct sequence){.link = memory,
 				 .elements = elements,
 				 .lanes = lanes,
 				 .mask = mask,
-				 .laned = lanes > 1u ? (mask >> 2u) + 1u : 0,
+				 .laned = lanes > 1u ? (mask >> SEQUENCE_LANE_BITS) + 1u : 0,
 				 .last = {UVMP_UNIT_NONE, UVMP_UNIT_NONE}};
 	for (uint32_t end = 0; end < lanes * SEQUENCE_KINDS; end++)
 		seq->link[end] = (struct recency_link){end, end};
@@ -24,7 +30,7 @@ void uvmpi_sequence_init(struct sequence *seq, uint32_t elements, void *memory)
 	next = seq->base[0] + elements;
 	for (uint32_t lane = 1; lane < lanes; lane++) {
 		seq->base[lane] = next;
-		next += (mask >> 2u * lane) + 1u;
+		next += largest(seq, lane) + 1u;
 	}
 	seq->key = (void *)(seq->link + next);
 	seq->weight = (void *)(seq->key + elements);
@@ -42,7 +48,7 @@ bool uvmpi_sequence_is_valid(const struct sequence *seq)
 
 static bool has_lane(const struct sequence *seq, uint32_t lane, uint32_t spread)
 {
-	return lane < seq->lanes && spread <= seq->mask >> 2u * lane;
+	return lane < seq->lanes && spread <= largest(seq, lane);
 }
 void uvmpi_sequence_unlink_lanes(struct sequence *seq, uint32_t element)
 {

@@ -30,10 +30,10 @@ void uvmpi_by_group_init(struct uvmp_evict *evict);
 bool uvmpi_by_group_is_valid(const struct uvmp_evict *evict);
 bool uvmpi_by_group_contains(const struct uvmp_evict *evict, uint32_t unit);
 /* O(1); a first touch as uvmpi_by_recency_touch. */
-void uvmpi_by_group_touch(struct uvmp_evict *evict, uint32_t unit);
+enum uvmp_status uvmpi_by_group_touch(struct uvmp_evict *evict, uint32_t unit);
 /* O(1); of the newest unit of its group, or of the last one that is not spared, O(log groups). */
-void uvmpi_by_group_remove(struct uvmp_evict *evict, uint32_t unit);
-void uvmpi_by_group_forget(struct uvmp_evict *evict, uint32_t unit);
+enum uvmp_status uvmpi_by_group_remove(struct uvmp_evict *evict, uint32_t unit);
+enum uvmp_status uvmpi_by_group_forget(struct uvmp_evict *evict, uint32_t unit);
 /* O(1); O(log groups) if the group becomes one of spared units only, or is no longer. */
 void uvmpi_by_group_spare(struct uvmp_evict *evict, uint32_t unit, bool is_spared);
 enum uvmp_status uvmpi_by_group_victim(struct uvmp_evict *evict, uint64_t *random, uint32_t rank,

@@ -117,6 +117,7 @@ struct by_recency {
 	uint8_t *is_cold;	    /* [units] */
 	uint32_t cold;		    /* units before the boundary; 0 until there is a reserve */
 	uint32_t last;		    /* link of the newest of them; 0: none */
+	uint32_t direct;	    /* units below have been begun, and none is cold */
 	struct recency_link link[]; /* [units + 1], then is_cold */
 };
 
@@ -127,8 +128,8 @@ struct by_recency {
 void uvmpi_by_recency_init(struct uvmp_evict *evict);
 bool uvmpi_by_recency_is_valid(const struct uvmp_evict *evict);
 bool uvmpi_by_recency_contains(const struct uvmp_evict *evict, uint32_t unit);
-void uvmpi_by_recency_touch(struct uvmp_evict *evict, uint32_t unit);
-void uvmpi_by_recency_remove(struct uvmp_evict *evict, uint32_t unit);
+enum uvmp_status uvmpi_by_recency_touch(struct uvmp_evict *evict, uint32_t unit);
+enum uvmp_status uvmpi_by_recency_remove(struct uvmp_evict *evict, uint32_t unit);
 enum uvmp_status uvmpi_by_recency_victim(struct uvmp_evict *evict, uint64_t *random, uint32_t rank,
 					 enum evict_walk walk, uint32_t *unit);
 enum uvmp_status uvmpi_by_recency_next(const struct uvmp_evict *evict, uint64_t *random, enum evict_walk walk,

@@ -5,17 +5,18 @@
 
 #include "recency_internal.h"
 
-/* The elements of each kind form a sorted list. Some elements of a list are also in lane 1, a quarter of those also in lane 2,
+/* The elements of each kind form a sorted list. One of 16 elements of a list is also in lane 1, one of 16 of those also in lane 2,
  * and so on: a skip list (Pugh 1990). A search for a key begins in the highest lane. Which elements are in a lane follows from
  * their number alone: lane k has the elements whose spread number (a multiplication by an odd constant) is below
- * 2^(bits - 2k), so that every regular choice of elements is spread over the lanes. All keys of a sequence differ.
+ * 2^(bits - 4k), so that every regular choice of elements is spread over the lanes. All keys of a sequence differ.
  *
  * Appending the newest element and removing are O(1) on average over the elements; inserting is O(log elements). */
 struct sequence_key {
 	uint64_t high, low;
 };
 
-#define SEQUENCE_LANES 16u
+#define SEQUENCE_LANE_BITS 4u
+#define SEQUENCE_LANES	   8u
 #define SEQUENCE_KINDS 2u
 
 struct sequence {
@@ -93,6 +94,11 @@ static inline void sequence_unlink(struct sequence *seq, uint32_t element)
 	if (sequence_spread(seq, element) < seq->laned)
 		uvmpi_sequence_unlink_lanes(seq, element);
 }
+/* Does the place of the element consist of links in lane 0 alone? */
+static inline bool sequence_is_plain(const struct sequence *seq, uint32_t element)
+{
+	return seq->before == 0 && sequence_spread(seq, element) >= seq->laned;
+}
 /* Puts in an element whose key exceeds all keys. */
 static inline void sequence_append(struct sequence *seq, uint32_t element, uint32_t kind)
 {
@@ -102,7 +108,7 @@ static inline void sequence_append(struct sequence *seq, uint32_t element, uint3
 		uvmpi_sequence_append_lanes(seq, element, kind);
 }
 /* Puts the element in; the element of the kind with the next smaller key is known. UVMP_UNIT_NONE: no key of the kind is smaller.
- * O(1) on average over the elements: one of four is in lane 1, and reaches it over its neighbours. */
+ * O(1) on average over the elements: one of 16 is in lane 1, and reaches it over its neighbours. */
 static inline void sequence_insert_behind(struct sequence *seq, uint32_t element, uint32_t kind, uint32_t smaller)
 {
 	seq->kind[element] = (uint8_t)kind;

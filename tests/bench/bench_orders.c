@@ -16,13 +16,10 @@ void bench_order_touch(struct uvmp_evict *order, uint32_t unit)
 	uvmp_evict_touch(order, unit);
 }
 
-__attribute__((noinline)) uint32_t bench_order_victim(struct uvmp_evict *order, uint64_t *random);
-uint32_t bench_order_victim(struct uvmp_evict *order, uint64_t *random)
+__attribute__((noinline)) enum uvmp_status bench_order_victim(struct uvmp_evict *order, uint64_t *random, uint32_t *unit);
+enum uvmp_status bench_order_victim(struct uvmp_evict *order, uint64_t *random, uint32_t *unit)
 {
-	uint32_t unit = 0;
-
-	bench_check(uvmp_evict_victim(order, random, &unit) == UVMP_OK);
-	return unit;
+	return uvmp_evict_victim(order, random, unit);
 }
 
 __attribute__((noinline)) void bench_order_remove(struct uvmp_evict *order, uint32_t unit);
@@ -49,7 +46,7 @@ static __attribute__((noinline)) void rounds(struct uvmp_evict *order, uint64_t 
 		for (uint32_t t = 0; t < TOUCHES; t++)
 			bench_order_touch(order, touched[t]);
 		for (uint32_t v = 0; v < EVICTIONS; v++) {
-			victim[v] = bench_order_victim(order, random);
+			bench_check(bench_order_victim(order, random, &victim[v]) == UVMP_OK);
 			bench_order_remove(order, victim[v]);
 			uvmp_evict_left(order, victim[v], 1, 0);
 		}
