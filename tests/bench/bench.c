@@ -8,6 +8,7 @@
  *        bench arena                 the memory that an engine needs
  *        bench state                 the memory of uvmsim per page of 32 GB on 12 GB, in thousandths of bytes
  *        bench order NAME RESERVE BYTES TIMES  touches and victims of an eviction order (orders.sh)
+ *        bench zipf FILE             writes a cache trace (oracleGeneral): 20 million requests by Zipf's law
  *        bench measure FILE PROGRAM ARGUMENT...  runs the program, its output into the file, and prints wall
  *                                    and CPU time in microseconds and the most memory that it held, in KiB */
 #include <inttypes.h>
@@ -173,6 +174,8 @@ int main(int argc, char **argv)
 		                    strtoul(argv[5], NULL, 10));
 	if (argc == 2 && strcmp(argv[1], "arena") == 0)
 		bench_print_arena();
+	else if (argc == 3 && strcmp(argv[1], "zipf") == 0)
+		return bench_write_zipf(argv[2]);
 	else if (argc == 2 && strcmp(argv[1], "state") == 0)
 		bench_print_state();
 	else if (argc == 5 && strcmp(argv[1], "ns") == 0 && find(argv[2]))

@@ -45,6 +45,9 @@ void bench_check(int is_ok);
 /* Aligned memory; ends the program if malloc fails. free() releases it. */
 void *bench_memory(size_t bytes);
 
+/* bench_zipf.c: writes the cache trace; the program's exit status. */
+int bench_write_zipf(const char *name);
+
 /* bench_engine.c: memory that engines need. */
 void bench_print_arena(void);
 void bench_print_state(void);

@@ -1,50 +1,73 @@
 #!/bin/sh
-# Writes the tables of docs/performance.md that end with `<!-- end -->`. Those that begin with `<!-- bench: UNITS -->` have the
-# rows of BUILD/bench.csv whose unit matches UNITS, an extended regular expression; `<!-- scale: FILE -->`: BUILD/FILE of
-# scale.sh. A table without its file stays.
+# Writes the tables of docs/performance.md. A table is between a line that names its rows and `<!-- end -->`; a table without
+# measured rows stays as it is.
+#   <!-- bench: UNITS -->     the rows of BUILD/bench.csv whose unit matches UNITS, an extended regular expression. Column `before`
+#                             is from before.csv, which the same bench measured at commit b1c5ac4
+#   <!-- scale: FILE -->      BUILD/FILE, of scale.sh or orders.sh
+#   <!-- pager: SECTION -->   the rows of BUILD/pager.csv, of pager.sh, whose section matches SECTION
 # usage: page.sh BUILD [PAGE]
 set -eu
 csv=$1/bench.csv
 page=${2:-$(dirname "$0")/../../docs/performance.md}
 [ -f "$csv" ] || { echo "page.sh: $csv is missing: run make bench first" >&2; exit 2; }
-awk -v csv="$csv" -v build="$1" '
+awk -v csv="$csv" -v build="$1" -v former="$(dirname "$0")/before.csv" '
 	function shown(n,   s) {
 		if (n == "") return ""
 		if (n !~ /^[0-9]+$/) return n
 		for (; length(n) > 3; n = substr(n, 1, length(n) - 3)) s = "," substr(n, length(n) - 2) s
 		return n s
 	}
-	function table(units,   line, cell) {
-		print "| name | original | budget | now | lower bound | unit | input |"
-		print "|---|---|---|---|---|---|---|"
+	function line_under(fields,   s) {
+		for (s = "|"; fields > 0; fields--) s = s "---|"
+		return s
+	}
+	function bench(units,   line, cell, rows) {
 		while ((getline line < csv) > 0) {
 			split(line, cell, ",")
 			if (cell[7] !~ units || cell[2] == "name") continue
+			if (rows++ == 0) print "| name | original | before | now | budget | lower bound | unit | input |\n" line_under(8)
 			while (match(cell[8], /;[a-z]/)) # a comma of a command: the CSV has none within a cell
 				cell[8] = substr(cell[8], 1, RSTART - 1) "," substr(cell[8], RSTART + 1)
 			sub(/(run|bound) --workload.*/, "`uvmsim &`", cell[8])
-			printf "| `%s` | %s | %s | %s | %s | %s | %s |\n", cell[2], shown(cell[3]), shown(cell[4]), shown(cell[5]), shown(cell[6]), cell[7], cell[8]
+			printf "| `%s` | %s | %s | %s | %s | %s | %s | %s |\n", cell[2], shown(cell[3]), shown(before[cell[2] "," cell[7]]),
+				shown(cell[5]), shown(cell[4]), shown(cell[6]), cell[7], cell[8]
 		}
 		close(csv)
+		return rows > 0
 	}
-	/^<!-- bench: .* -->$/ {print; units = $0; sub(/^<!-- bench: /, "", units); sub(/ -->$/, "", units); table(units); skips = 1}
-	function scale(file,   line, cell, fields, i, row) {
-		while ((getline line < file) > 0) {
+	function scale(file,   line, cell, fields, i, row, rows, first) {
+		for (; (getline line < file) > 0; rows++) {
 			fields = split(line, cell, ",")
-			row = cell[1] == "policy" ? "| policy" : "| `" cell[1] "`"
-			for (i = 2; i <= fields; i++) row = row " | " (cell[1] == "policy" ? cell[i] : shown(cell[i]))
-			print row " | " (cell[1] == "policy" ? cell[fields] "/" cell[2] : sprintf("%.2f", cell[fields] / cell[2])) " |"
-			if (cell[1] != "policy") continue
-			for (row = "|---"; i > 1; i--) row = row "|---"
-			print row "|"
+			if (rows == 0) for (first = 1; first < fields && cell[first] !~ /^[0-9]+[mg]$/;) first++ # the least footprint
+			row = rows == 0 ? "| " cell[1] : "| `" cell[1] "`"
+			for (i = 2; i <= fields; i++) row = row " | " shown(cell[i])
+			print row " | " (rows == 0 ? cell[fields] "/" cell[first] : sprintf("%.2f", cell[fields] / cell[first])) " |"
+			if (rows == 0) print line_under(fields + 1)
 		}
 		close(file)
+		return rows > 0
 	}
-	/^<!-- scale: .* -->$/ {
-		file = build "/" $3
-		print
-		if ((getline line < file) > 0) {close(file); scale(file); skips = 1}
+	function pager(section,   line, cell, what, last, rows) {
+		while ((getline line < (build "/pager.csv")) > 0) {
+			split(line, cell, ",")
+			if (cell[1] !~ section || cell[1] == "section") continue
+			if (rows++ == 0) print "| what | system | min | median | max | ratio of medians |\n" line_under(6)
+			what = (cell[1] ~ /write/ ? "read and written, " : cell[1] ~ /read/ ? "read, " : "") cell[2]
+			printf "| %s | %s | %.2f | %.2f | %.2f | %.2f |\n", what == last ? "" : what, cell[3], cell[5], cell[6], cell[7], cell[8]
+			last = what
+		}
+		close(build "/pager.csv")
+		return rows > 0
+	}
+	BEGIN {
+		while ((getline line < former) > 0) {
+			split(line, cell, ",")
+			before[cell[1] "," cell[2]] = cell[3]
+		}
 	}
 	/^<!-- end -->$/ {skips = 0}
-	!skips' "$page" >"$page.new"
+	!skips {print}
+	/^<!-- bench: .* -->$/ {skips = bench($3)}
+	/^<!-- scale: .* -->$/ {skips = scale(build "/" $3)}
+	/^<!-- pager: .* -->$/ {skips = pager($3)}' "$page" >"$page.new"
 mv "$page.new" "$page"

@@ -5,7 +5,8 @@
 # make bench BENCH_PAGER='...')
 #
 # BENCH_REPEATS (default 3), BENCH_SEED (1), BENCH_DIR (BUILD): where files lie; the kernel reads ahead as that disk says.
-# BENCH_MIB (32): managed memory of `quarter`, a quarter of which is resident; `scan` takes twice that. BENCH_CSV=FILE: there too.
+# BENCH_MIB (32): managed memory of `quarter`, a quarter of which is resident; `scan` takes twice that. BENCH_CSV
+# (BUILD/pager.csv): the same rows.
 set -eu
 build=$1
 shift
@@ -28,7 +29,8 @@ ahead() { # of the disk that the directory is on
 echo
 echo "the pager: Linux $(uname -r), $(nproc) CPUs, load $(cut -d ' ' -f 1 /proc/loadavg); $repeats repeats, seed $seed"
 header='section,what,system,unit,min,median,max,ratio'
-[ -z "${BENCH_CSV:-}" ] || echo "$header" >"$BENCH_CSV"
+csv=${BENCH_CSV:-$build/pager.csv}
+echo "$header" >"$csv"
 for section in "$@"; do
 	size=$mib
 	case $section in
@@ -45,7 +47,7 @@ for section in "$@"; do
 		continue
 	fi
 	[ "$status" = 0 ] || exit 1
-	[ -z "${BENCH_CSV:-}" ] || cat "$lines" >>"$BENCH_CSV"
+	cat "$lines" >>"$csv"
 	awk -F , '$1 "," $2 != last {last = $1 "," $2
 			printf "%-44s %9s %9s %9s %6s\n", ($1 ~ /write/ ? "written too, " : $1 ~ /read/ ? "read, " : "") $2, "min", "median", "max", ""}
 		{printf "  %-42s %9.2f %9.2f %9.2f %5.2fx %s\n", $3, $5, $6, $7, $8, $4}' "$lines"

@@ -44,7 +44,7 @@ awk -F , -v page="$page" '
 	function thousands(n) { return n < 1000 ? n "" : thousands(int(n / 1000)) sprintf(",%03d", n % 1000) }
 	BEGIN {
 		while ((getline line < page) > 0)
-			if (split(line, cell, / *[|] */) >= 8 && cell[2] ~ /^`/ && cell[7] ~ /^instructions\//)
+			if (split(line, cell, / *[|] */) >= 9 && cell[2] ~ /^`/ && cell[8] ~ /^instructions\//)
 				shown[substr(cell[2], 2, length(cell[2]) - 2)] = cell[5]
 	}
 	FNR == 1 {next}

@@ -1,17 +1,17 @@
 #!/bin/sh
 # Nanoseconds of CPU time per serviced fault against the footprint, for every prefetcher and every order of eviction, in a
-# memory that is full: the program moves the first half of its footprint to the GPU, which this half fills; then it reads
-# pages of 4 KiB in random order. The difference of two runs, with and without these reads, is divided by their far faults:
+# memory that is full: the program moves a page of each VABlock in the second half of its footprint to the GPU, then the first
+# half, which fills the memory; then it reads pages of 4 KiB in random order. The difference of two runs, with and without these reads, is divided by their far faults:
 # the cost of a fault with its prefetch and evictions, and of the reads that hit. All rows show the machine's caches; a
 # decision that searches footprint or resident pages shows in its row. BUILD/scale.csv has the same table.
-# usage: scale.sh BUILD [POLICY...]; SCALE_SIZES (default "256m 1g 4g 16g 64g"), SCALE_READS (300000), SCALE_SEED (1),
+# usage: scale.sh BUILD [POLICY...]; SCALE_SIZES (default "256m 1g 4g 16g 64g"), SCALE_READS (500000), SCALE_SEED (1),
 # SCALE_REPEATS (2: the least of two) may be set; SCALE_UNIT=instructions counts them instead (callgrind; slow),
 # into BUILD/scale-instructions.csv
 set -eu
 build=$1
 shift
 sizes=${SCALE_SIZES:-256m 1g 4g 16g 64g}
-reads=${SCALE_READS:-300000}
+reads=${SCALE_READS:-500000}
 repeats=${SCALE_REPEATS:-2}
 uvmsim=$build/uvmsim
 file=$build/scale
@@ -25,8 +25,22 @@ program()
 {
 	[ -f "$file.$1.$2.bin" ] && return
 	"$uvmsim" trace --workload "random:bytes=$1,passes=1000" --seed "${SCALE_SEED:-1}" 2>"$file.out" |
-		awk -F , -v half=$(($(bytes "$1") / 2)) -v reads="$2" '
-			$1 == "range" {print; print "prefetch,gpu," $2 "," half; if (reads == 0) exit; next}
+		awk -F , -v reads="$2" '
+			function number(hex,   n, i) {
+				for (i = 3; i <= length(hex); i++) n = n * 16 + index("0123456789abcdef", substr(hex, i, 1)) - 1
+				return n
+			}
+			function hex(n,   digits) {
+				for (; n > 0; n = int(n / 16)) digits = substr("0123456789abcdef", n % 16 + 1, 1) digits
+				return "0x" digits
+			}
+			$1 == "range" {
+				print
+				for (at = $3 / 2; at < $3; at += 2097152) print "prefetch,gpu," hex(number($2) + at) ",4096"
+				printf "prefetch,gpu,%s,%.0f\n", $2, $3 / 2
+				if (reads == 0) exit
+				next
+			}
 			{print}
 			/,r,/ && --reads == 0 {exit}' | "$uvmsim" trace --trace - --format binary --output "$file.$1.$2.bin"
 }

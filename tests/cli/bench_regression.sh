@@ -34,8 +34,8 @@ count() { # COMPILER ACCESS FAULT: what was counted
 	} >"$dir/bench.csv"
 }
 page() { # ACCESS FAULT
-	printf '<!-- bench: ^instructions -->\n| `access` | | | %s | | instructions/access | one |\n' "$1" >"$dir/page.md"
-	printf '| `fault` | 9 | 8 | %s | | instructions/fault | two |\n<!-- end -->\nfurther text\n' "$2" >>"$dir/page.md"
+	printf '<!-- bench: ^instructions -->\n| `access` | | | %s | | | instructions/access | one |\n' "$1" >"$dir/page.md"
+	printf '| `fault` | 9 | | %s | 8 | | instructions/fault | two |\n<!-- end -->\nfurther text\n' "$2" >>"$dir/page.md"
 }
 baseline() { # ACCESS WHY FAULT WHY
 	printf 'compiler,name,instructions,why\ncc 1,access,%s,%s\ncc 1,fault,%s,%s\n' "$@" >"$dir/baseline.csv"
