@@ -34,15 +34,16 @@ static bool is_optional(enum slab slab)
 	return slab >= SLAB_THRASH;
 }
 
-/* Units that were never used before, of a segment that has `spare` more; 0: none has. */
-static handle take_fresh(struct uvmp_service *s, uint32_t units, uint32_t spare)
+/* Units that were never used before, of a segment that has `spare` more; 0: none has. *object: their memory. */
+static handle take_fresh(struct uvmp_service *s, uint32_t units, uint32_t spare, void **object)
 {
-	for (uint32_t i = 0; i < s->segments; i++) {
-		struct segment *segment = &s->segment[i];
+	for (struct segment *segment = s->segment; segment < s->segment + s->segments; segment++) {
+		handle h = segment->unused;
 
-		if (segment->end - segment->unused >= (uint64_t)units + spare) {
-			segment->unused += units;
-			return segment->unused - units;
+		if (segment->end - h >= (uint64_t)units + spare) {
+			segment->unused = h + units;
+			*object = segment->memory + (size_t)(h - segment->first) * UNIT_BYTES;
+			return h;
 		}
 	}
 	return 0;
@@ -51,14 +52,17 @@ static handle take_fresh(struct uvmp_service *s, uint32_t units, uint32_t spare)
 handle uvmpi_arena_take(struct uvmp_service *s, enum slab slab)
 {
 	handle h = s->free[slab];
+	void *object;
 
-	if (h != 0)
-		s->free[slab] = *(const handle *)uvmpi_arena_at(s, h);
-	else
-		h = take_fresh(s, slab_units(s, slab), is_optional(slab) ? s->reserve : 0);
-	if (h == 0)
-		return 0;
-	__builtin_memset(uvmpi_arena_at(s, h), 0, s->slab_bytes[slab]);
+	if (h != 0) {
+		object = uvmpi_arena_at(s, h);
+		s->free[slab] = *(const handle *)object;
+	} else {
+		h = take_fresh(s, slab_units(s, slab), is_optional(slab) ? s->reserve : 0, &object);
+		if (h == 0)
+			return 0;
+	}
+	__builtin_memset(object, 0, s->slab_bytes[slab]);
 	s->live[slab]++;
 	return h;
 }

@@ -122,7 +122,8 @@ static void begin_classes(const struct uvmp_service *s, const struct job *job, c
 	unclassified->pages = *pages;
 	unclassified->are_mapped = false;
 	/* pages that migrated lost all mappings when they were copied */
-	if (uvmpi_mask_is_subset(pages, &job->migrated) && !uvmpi_mask_intersects(pages, &job->duplicate))
+	if (uvmpi_mask_is_subset(pages, &job->migrated) &&
+	    !(job->has_duplicates && uvmpi_mask_intersects(pages, &job->duplicate)))
 		return;
 	EACH_RESIDENCY(p, s, block_at(s, job->block)) {
 		uint64_t any = 0;
@@ -380,6 +381,7 @@ void uvmpi_block_map(struct uvmp_service *s, struct job *job, const uvmp_mask *p
 
 	if (map_requester(s, job, b, pages))
 		return;
+	uvmpi_job_name_accesses(job);
 	collect_wants(s, job, pages);
 	revoke_victims(s, job);
 	if ((s->processors.can_access[job->requester] & BIT(job->to)) != 0)

@@ -116,7 +116,9 @@ static bool ask_prefetcher(struct uvmp_service *s, struct job *job, uint32_t to)
 		return false;
 	facts.faulted = faulted_for(traits, job, residency, &faulted);
 	facts.faulted_region = uvmpi_mask_bounds(facts.faulted);
-	job->present = residency ? uvmpi_mask_weight(&residency->resident) : 0;
+	job->present = residency && !uvmpi_mask_is_empty(&residency->resident)
+			       ? uvmpi_mask_weight(&residency->resident)
+			       : 0;
 	if (!job->is_follow && uvmp_region_is_empty(facts.faulted_region))
 		return false;
 	fill_block_facts(s, b, &facts);
@@ -175,6 +177,23 @@ void uvmpi_block_prefetch(struct uvmp_service *s, struct job *job)
 	if ((!job->is_retry || traits->may_repeat) && !ask_prefetcher(s, job, to))
 		job->hint = no_hint();
 	add_prefetched(s, job, to);
+}
+
+bool uvmpi_block_prefetch_repeats(const struct uvmp_service *s, const struct job *job, struct block *b)
+{
+	const struct prefetch_states *states = &s->prefetch_states;
+	struct uvmp_prefetch_state state = {.last_proc = b->last_proc, .faults = b->faults};
+	uint32_t faults;
+
+	if (!uvmpi_prefetch_traits(s)->may_repeat)
+		return true; /* it is not asked again */
+	faults = uvmpi_mask_weight(&job->faulted);
+	if ((states->block_bytes | states->range_bytes | states->processor_bytes) != 0 ||
+	    !uvmpi_prefetch_repeats(&s->tuned.prefetch, job->to, faults, &state))
+		return false;
+	b->last_proc = (uint8_t)state.last_proc;
+	b->faults = state.faults;
+	return true;
 }
 
 void uvmpi_prefetch_scale(struct uvmp_service *s)

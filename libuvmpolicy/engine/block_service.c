@@ -21,6 +21,7 @@
 #include "mapping_internal.h"
 #include "memory_internal.h"
 #include "queue_internal.h"
+#include "remote_internal.h"
 #include "space_internal.h"
 #include "thrashing_internal.h"
 
@@ -44,24 +45,24 @@ void uvmpi_block_start(struct uvmp_service *s, struct job *job)
 	job->phase = JOB_ALLOCATE;
 }
 
-bool uvmpi_block_may_resume(const struct uvmp_service *s, const struct job *job)
+/* Would the walk that is repeated decide the same? Pages and mappings of a block of 2 MiB without memory on the destination
+ * are those before the eviction. Counters, detector and controllers are asked again for each fault. */
+static bool repeats_walk(const struct uvmp_service *s, const struct job *job, const struct block *b)
 {
-	const struct prefetch_states *states = &s->prefetch_states;
-	const struct block *b = block_at(s, job->block);
-
-	if (s->adapt.is_on || s->policy.runtime || s->tuned.remote.remote != UVMP_REMOTE_OFF)
-		return false; /* the first walk was counted, or states have changed since */
-	if (uvmpi_prefetch_traits(s)->may_repeat &&
-	    (states->block_bytes | states->range_bytes | states->processor_bytes) != 0)
-		return false;
-	return block_is_whole(s, b) && b->thrash == 0 && job->destinations == BIT(job->to);
+	return !s->adapt.is_on && !remote_is_counting(s) && block_is_whole(s, b) && b->thrash == 0 &&
+	       job->destinations == BIT(job->to);
 }
 
-void uvmpi_block_resume(struct job *job)
+bool uvmpi_block_resume(struct uvmp_service *s, struct job *job)
 {
+	struct block *b = block_at(s, job->block);
+
+	if (!repeats_walk(s, job, b) || !uvmpi_block_prefetch_repeats(s, job, b))
+		return false;
 	job->is_retry = true;
 	job->status = job->error = UVMP_OK;
 	job->phase = JOB_ALLOCATE;
+	return true;
 }
 
 void uvmpi_block_end(struct job *job, enum uvmp_status status)
@@ -99,7 +100,7 @@ static struct block_need allocate(struct uvmp_service *s, struct job *job)
 	const struct arriving arriving = {&job->arrive[job->to], &job->faulted, job->cause};
 	bool has_state = uvmpi_residency_make(s, b, job->to) != NULL;
 
-	if (has_state && uvmpi_mask_intersects(&job->arrive[job->to], &job->duplicate))
+	if (has_state && job->has_duplicates && uvmpi_mask_intersects(&job->arrive[job->to], &job->duplicate))
 		has_state = uvmpi_cold_make(s, b) != NULL;
 	if (!has_state)
 		backing = BACKING_FAILED;
@@ -183,29 +184,19 @@ static void plan_copies(struct uvmp_service *s, struct job *job, const uvmp_mask
 	}
 }
 
-/* The one processor that holds any of the pages, if it is the CPU or the pages go to the CPU, and holds all of them; else
- * UVMP_PROC_NONE. */
+/* If the block has state on the destination and on one other processor, which holds all of the pages, and one of the two is
+ * the CPU: the other processor. Else UVMP_PROC_NONE. */
 static uint32_t only_source(const struct uvmp_service *s, const struct block *b, const struct job *job,
 			    const uvmp_mask *pages)
 {
-	uint32_t from = UVMP_PROC_NONE;
+	const struct residency *first = residency_first(s, b), *second = residency_next(s, first), *other;
 
-	EACH_RESIDENCY(p, s, b) {
-		uint64_t outside = 0, inside = 0;
-
-		if (p->proc == job->to) /* the pages are not resident there */
-			continue;
-		UVMPI_EACH_WORD(i) {
-			outside |= pages->word[i] & ~p->resident.word[i];
-			inside |= pages->word[i] & p->resident.word[i];
-		}
-		if (inside == 0)
-			continue;
-		if (outside != 0 || from != UVMP_PROC_NONE || (p->proc != UVMP_CPU && job->to != UVMP_CPU))
-			return UVMP_PROC_NONE;
-		from = p->proc;
-	}
-	return from;
+	if (second == NULL || residency_next(s, second) != NULL)
+		return UVMP_PROC_NONE;
+	other = first->proc == job->to ? second : first;
+	if ((other->proc != UVMP_CPU && job->to != UVMP_CPU) || !uvmpi_mask_is_subset(pages, &other->resident))
+		return UVMP_PROC_NONE;
+	return other->proc;
 }
 
 /* Plans and queues the copies of a block of 2 MiB from one source. False: another case, or an eviction is to be merged
@@ -362,9 +353,10 @@ static void report_arrival(struct uvmp_service *s, const struct job *job, const 
 	uvmpi_adapt_arrived(s, job->to, job->block, arrived, &faulted, &missed);
 }
 
-/* Pages that are on the destination now, and whether other holders keep them. */
+/* Pages that are on the destination now. Other holders keep the copied ones, and not the moved ones. */
 struct arrived {
-	uvmp_mask all, copied, moved;
+	const uvmp_mask *moved; /* `all`, or `rest` */
+	uvmp_mask all, copied, rest;
 };
 
 /* Makes the pages resident on the destination. An eviction ahead may have taken older pages of this block away. */
@@ -373,15 +365,19 @@ static void arrive(struct job *job, struct residency *to, struct arrived *arrive
 	const uvmp_mask *wanted = &job->arrive[job->to];
 
 	UVMPI_EACH_WORD(i) {
-		uint64_t migrated = job->migrated.word[i] & ~job->failed.word[i];
-		uint64_t all = (wanted->word[i] & to->resident.word[i]) | migrated;
+		uint64_t migrated = job->migrated.word[i] & ~job->failed.word[i], there = to->resident.word[i];
+		uint64_t all = (wanted->word[i] & there) | migrated;
 
 		job->migrated.word[i] = migrated;
-		to->resident.word[i] |= all;
+		to->resident.word[i] = there | migrated;
 		arrived->all.word[i] = all;
-		arrived->copied.word[i] = all & job->duplicate.word[i];
-		arrived->moved.word[i] = all & ~job->duplicate.word[i];
 	}
+	arrived->moved = &arrived->all;
+	if (!job->has_duplicates)
+		return;
+	arrived->moved = &arrived->rest;
+	uvmpi_mask_and(&arrived->copied, &arrived->all, &job->duplicate);
+	uvmpi_mask_andnot(&arrived->rest, &arrived->all, &job->duplicate);
 }
 
 /* Has any of the pages come from another processor? */
@@ -405,12 +401,13 @@ static void tell_migrations(struct uvmp_service *s, const struct job *job, const
 	if (!uvmpi_thrashing_listens(s, job->block, job->to))
 		return;
 	if (all_count(s, job) && uvmpi_thrashing_is_quiet(s, job->block, job->to)) {
-		if (has_source(job, &arrived->moved))
+		if (has_source(job, arrived->moved))
 			uvmpi_thrashing_keep_event(block_at(s, job->block), s->now_ns, job->to);
 		return;
 	}
-	tell_sources(s, job, &arrived->copied, true);
-	tell_sources(s, job, &arrived->moved, false);
+	if (job->has_duplicates)
+		tell_sources(s, job, &arrived->copied, true);
+	tell_sources(s, job, arrived->moved, false);
 }
 
 static void settle_residency(struct uvmp_service *s, const struct job *job, const struct arrived *arrived)
@@ -418,8 +415,10 @@ static void settle_residency(struct uvmp_service *s, const struct job *job, cons
 	struct block *b = block_at(s, job->block);
 
 	EACH_RESIDENCY(p, s, b) {
-		if (p->proc != job->to)
-			uvmpi_depart(s, job->block, p, &arrived->moved, DEPART_MOVED);
+		if (p->proc == UVMP_CPU && job->to != UVMP_CPU) /* only residency knows of pages on the CPU */
+			uvmpi_mask_andnot(&p->resident, &p->resident, arrived->moved);
+		else if (p->proc != job->to)
+			uvmpi_depart(s, job->block, p, arrived->moved, DEPART_MOVED);
 	}
 	recount_duplicates(s, b, &arrived->all);
 	b->is_touched = true;

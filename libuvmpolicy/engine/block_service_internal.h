@@ -8,6 +8,8 @@
 
 /* Asks the prefetcher, and adds its pages to the job. */
 void uvmpi_block_prefetch(struct uvmp_service *s, struct job *job);
+/* The faults of the job are decided again. True: the prefetcher's answer stays, and has been counted where it would be. */
+bool uvmpi_block_prefetch_repeats(const struct uvmp_service *s, const struct job *job, struct block *b);
 const struct uvmp_prefetch_traits *uvmpi_prefetch_traits(const struct uvmp_service *s);
 /* A batch begins: where memory has been full, the prefetcher for that takes over. */
 void uvmpi_prefetch_switch(struct uvmp_service *s);
@@ -36,11 +38,9 @@ void uvmpi_queue_copies(struct uvmp_service *s, const struct job *job, struct ou
 
 /* Starts the job: prefetch decision, then destination by destination. */
 void uvmpi_block_start(struct uvmp_service *s, struct job *job);
-/* The job has ended with UVMP_ERR_RETRY. Would the same job follow from the same faults now? Pages and mappings of a block of
- * 2 MiB without memory on the destination are those before the eviction, and the prefetcher answers from these. */
-bool uvmpi_block_may_resume(const struct uvmp_service *s, const struct job *job);
-/* Continues that job with the memory. */
-void uvmpi_block_resume(struct job *job);
+/* Continues a job of faults that has ended with UVMP_ERR_RETRY, if the same faults would give the same job now. False: they
+ * must be walked again; nothing has changed. */
+bool uvmpi_block_resume(struct uvmp_service *s, struct job *job);
 /* Decides the next thing. `room` is the result of the room that the job needed before. */
 struct block_need uvmpi_block_advance(struct uvmp_service *s, struct job *job, enum uvmp_status room);
 /* Queues the copies, which NEED_ROOM_AHEAD has left to the caller. */

@@ -272,26 +272,79 @@ static void walk_fault(struct uvmp_service *s, const struct block *b, uint32_t i
 		verdict->is_throttled = s->fault.event.has_throttled = true;
 }
 
+/* Pages whose faults are decided as the latest one that was judged, if their accesses are the same: pages of its class that
+ * the GPU does not map with the right already. Where the detector or counters are asked for each fault, there are none. */
+static void find_common(const struct uvmp_service *s, const struct block *b, const struct job *job, uvmp_mask *common)
+{
+	const struct residency *residency = uvmpi_residency_find(s, b, s->fault.gpu);
+
+	uvmpi_mask_zero(common);
+	if (job->alike.access == UVMP_ACCESS_NONE || remote_is_counting(s))
+		return;
+	*common = job->alike.pages;
+	if (residency != NULL)
+		(void)residency_without(
+			residency, (uint8_t)uvmp_access_right((enum uvmp_access)job->alike.access), common);
+}
+
+/* Adds the faults that follow the one at position `i` of the bin and are decided alike: other pages of `common` with the
+ * same accesses. The verdict on each is that it is serviced. Returns the position of the last one, or i. */
+static uint32_t add_common(const struct gpu *g, const struct uvmp_fault_bin *bin, uint32_t i, uvmp_addr start,
+			   uint32_t page_shift, const uvmp_mask *common, struct job_class *alike)
+{
+	const uint32_t *order = &g->order_of[bin->first];
+	uvmp_addr previous = g->batch.entry[order[i]].address;
+
+	for (; i + 1u < bin->count; i++) {
+		const struct uvmp_fault *fault = &g->batch.entry[order[i + 1u]];
+		uint32_t page = (uint32_t)((fault->address - start) >> page_shift);
+
+		if (fault->access != alike->access || fault->access_mask != alike->accesses || fault->is_fatal ||
+		    fault->address == previous || !uvmp_mask_test(common, page))
+			break;
+		uvmp_mask_set(&alike->more, page);
+		alike->has_more = true;
+		previous = fault->address;
+	}
+	return i;
+}
+
+static void walk_faults(struct uvmp_service *s, const struct block *b, struct job *job)
+{
+	static const struct uvmp_fault_verdict serviced;
+	const struct uvmp_fault_bin *bin = &s->fault.bin;
+	const struct uvmp_fault_verdict *before = NULL;
+	const struct uvmp_fault *previous = NULL;
+	const struct gpu *g = gpu_of(s);
+	struct uvmp_fault_verdict verdict[2];
+	uvmp_mask common;
+
+	for (uint32_t i = 0; i < bin->count; i++) {
+		struct uvmp_fault_verdict *own = &verdict[i % 2u];
+		uint32_t judged = i;
+
+		walk_fault(s, b, g->order_of[bin->first + i], previous, before, own);
+		if (own->service_access != UVMP_ACCESS_NONE && i + 1u < bin->count) {
+			find_common(s, b, job, &common);
+			i = add_common(g, bin, i, b->start, s->page_shift, &common, &job->alike);
+		}
+		before = i == judged ? own : &serviced;
+		previous = &g->batch.entry[g->order_of[bin->first + i]];
+	}
+}
+
 /* Starts the block service of the bin. A bin without work counts as serviced. */
 static void walk(struct uvmp_service *s, handle h)
 {
 	struct fault_run *run = &s->fault;
 	struct gpu *g = gpu_of(s);
 	struct job *job = &run->servicing->job;
-	struct uvmp_fault_verdict verdict[2];
-	const struct uvmp_fault *previous = NULL;
 
 	uvmpi_job_clear(job, h, run->gpu);
 	job->is_prefetching = true;
 	job->is_retry = run->retries != 0;
 	job->has_next = uvmpi_fault_has_next(s, &job->next_start);
-	for (uint32_t i = 0; i < run->bin.count; i++) {
-		uint32_t index = g->order_of[run->bin.first + i];
-
-		walk_fault(s, block_at(s, h), index, previous, previous ? &verdict[(i + 1u) % 2u] : NULL,
-			   &verdict[i % 2u]);
-		previous = &g->batch.entry[index];
-	}
+	walk_faults(s, block_at(s, h), job);
 	uvmpi_job_name_more(s, job);
 	uvmpi_remote_map(s, h, run->gpu, &job->remote, &job->arrive[run->gpu]);
 	if (g->utlb_seen)
@@ -460,12 +513,10 @@ static void walk_again(struct uvmp_service *s)
 	struct fault_run *run = &s->fault;
 	struct job *job = &run->servicing->job;
 
-	if (run->event.has_fatal || run->event.invalid_prefetches != 0 || !uvmpi_block_may_resume(s, job)) {
+	if (run->event.has_fatal || run->event.invalid_prefetches != 0 || !uvmpi_servicing_resume(s, run->servicing))
 		walk(s, job->block);
-		return;
-	}
-	job->has_next = uvmpi_fault_has_next(s, &job->next_start);
-	uvmpi_servicing_resume(s, run->servicing);
+	else
+		job->has_next = uvmpi_fault_has_next(s, &job->next_start);
 }
 
 static void step_ended(struct uvmp_service *s)
@@ -745,6 +796,12 @@ static bool evict_first(struct uvmp_service *s)
 	return uvmpi_servicing_evict_ahead(s, run->servicing, run->gpu, start);
 }
 
+static void give_answer(struct uvmp_service *s)
+{
+	if (!trim(s) && !evict_first(s))
+		tell(s);
+}
+
 void uvmpi_fault_advance(struct uvmp_service *s)
 {
 	s->batch = gpu_of(s)->replay.batch_id;
@@ -752,12 +809,13 @@ void uvmpi_fault_advance(struct uvmp_service *s)
 	case FAULT_ACTION:
 		act(s);
 		break;
-	case FAULT_ANSWER:
-		if (!trim(s) && !evict_first(s))
-			tell(s);
-		break;
 	case FAULT_STEP:
 		step_ended(s);
+		if (s->fault.phase == FAULT_ANSWER)
+			give_answer(s);
+		break;
+	case FAULT_ANSWER:
+		give_answer(s);
 		break;
 	case FAULT_FOLLOW:
 		follow_next(s);

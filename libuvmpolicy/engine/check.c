@@ -276,7 +276,8 @@ static bool check_places(const struct uvmp_service *s, handle h, struct tally *t
 	}
 	for (handle at = b->residency; at != 0; at = residency_at(s, at)->next) {
 		residency_mapped(residency_at(s, at), &both);
-		if (!uvmp_mask_is_subset(&both, &resident))
+		if (!uvmp_mask_is_subset(&both, &resident) ||
+		    (!residency_at(s, at)->is_mapped && !uvmp_mask_is_empty(&both)))
 			return false;
 	}
 	return uvmp_mask_next_set(&resident, b->pages) == UVMP_MASK_BITS && check_extra(s, b, &twice, tally);

@@ -32,16 +32,18 @@ static void name_subtrees(const struct uvmp_service *s, const struct job *job, s
 		uvmp_mask_set(&a->subtrees, pages);
 }
 
-static void explain_prefetch(const struct uvmp_service *s, const struct job *job, struct uvmp_action *a)
+static void explain_prefetch(const struct uvmp_service *s, const struct job *job, uint32_t faulted,
+			     struct uvmp_action *a)
 {
-	a->faulted = uvmpi_mask_weight(&job->faulted);
+	a->faulted = faulted;
 	a->present = job->present;
 	name_subtrees(s, job, a);
 }
 
 static void queue_prefetched(struct uvmp_service *s, const struct uvmp_copy *copy, const struct job *job)
 {
-	explain_prefetch(s, job, queue_copy(s, copy, job->block, UVMP_CAUSE_PREFETCH));
+	explain_prefetch(s, job, uvmpi_mask_weight(&job->faulted),
+			 queue_copy(s, copy, job->block, UVMP_CAUSE_PREFETCH));
 }
 
 /* Splits a set by its transfers: `with` gets those with a marked page (is_last: with a marked last page), `without` the
@@ -112,19 +114,23 @@ static void queue_demanded(struct uvmp_service *s, const struct uvmp_copy *copy,
 void uvmpi_queue_from_one(struct uvmp_service *s, const struct job *job, const uvmp_mask *pages, uint32_t from)
 {
 	struct uvmp_action *a;
+	uint32_t faulted = 0;
 	uvmp_mask some;
 
 	if (uvmpi_mask_and_any(&some, pages, &job->faulted)) {
+		faulted = uvmpi_mask_weight(&some);
 		a = uvmpi_queue(s, UVMP_ACTION_COPY, (enum uvmp_cause)job->cause, job->block, &some);
 		a->from = (uint8_t)from;
 		a->to = (uint8_t)job->to;
-		a->faulted_pages = uvmpi_mask_weight(&some);
+		a->faulted_pages = faulted;
 	}
 	if (uvmpi_mask_andnot_any(&some, pages, &job->faulted)) {
 		a = uvmpi_queue(s, UVMP_ACTION_COPY, UVMP_CAUSE_PREFETCH, job->block, &some);
 		a->from = (uint8_t)from;
 		a->to = (uint8_t)job->to;
-		explain_prefetch(s, job, a);
+		if (!uvmpi_mask_is_subset(&job->faulted, pages)) /* some were resident */
+			faulted = uvmpi_mask_weight(&job->faulted);
+		explain_prefetch(s, job, faulted, a);
 	}
 }
 

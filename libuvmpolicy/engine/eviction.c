@@ -88,6 +88,25 @@ static void plan_copies(struct uvmp_service *s, struct eviction *e)
 	s->outs = uvmpi_plan_copies(&s->processors, &facts, s->out);
 }
 
+/* Queues the copy of a block of 2 MiB that has state on the GPU and the CPU only, without a plan. False: another case, or
+ * copies of a job are to be merged with the eviction. */
+static bool copy_to_cpu(struct uvmp_service *s, const struct eviction *e)
+{
+	const struct block *b = block_at(s, e->block);
+	const struct residency *second = residency_next(s, residency_first(s, b));
+	struct uvmp_action *a;
+
+	if (!block_is_whole(s, b) || s->ins != 0 || second == NULL || residency_next(s, second) != NULL)
+		return false;
+	if (uvmpi_mask_is_empty(&e->copied))
+		return true;
+	a = uvmpi_queue(s, UVMP_ACTION_COPY, UVMP_CAUSE_EVICTION, e->block, &e->copied);
+	a->from = (uint8_t)e->gpu;
+	a->to = UVMP_CPU;
+	a->for_address = e->for_address;
+	return true;
+}
+
 /* The eviction has failed. */
 static void give_up(struct uvmp_service *s, struct eviction *e, enum uvmp_status status)
 {
@@ -125,8 +144,10 @@ static void send_away(struct uvmp_service *s, struct eviction *e)
 	uvmpi_mapping_unmap(s, e->block, &e->pages, 0, (struct reason){UVMP_CAUSE_EVICTION, e->for_address});
 	if (!uvmpi_mask_is_empty(&e->lost))
 		queue_leave(s, e, UVMP_ACTION_DISCARD, &e->lost);
-	plan_copies(s, e);
-	uvmpi_queue_copies(s, e->job, (struct outgoing){e->block, e->for_address});
+	if (!copy_to_cpu(s, e)) {
+		plan_copies(s, e);
+		uvmpi_queue_copies(s, e->job, (struct outgoing){e->block, e->for_address});
+	}
 	e->phase = EVICT_COMMIT;
 }
 

@@ -3,6 +3,7 @@
  * The operation owns the job and fills it: page by page, with the thrashing detector's hint and the destination of
  * each fault [driver: residency-choice], or with a set of pages that nothing has faulted on. */
 #include "../base/bits_internal.h"
+#include "../base/debug_internal.h"
 #include "../decisions/residency_internal.h"
 #include "job_internal.h"
 #include "queue_internal.h"
@@ -14,10 +15,13 @@ void uvmpi_job_clear(struct job *job, handle block, uint32_t requester)
 	for (uint64_t used = job->used | BIT(requester); used != 0; used &= used - 1u)
 		uvmpi_mask_zero(&job->arrive[lowest_bit(used)]);
 	job->used = BIT(requester);
+	for (uint32_t bit = 0; bit < 3u; bit++)
+		uvmpi_mask_zero(&job->access[bit]);
 	uvmpi_mask_zero(&job->alike.pages);
 	job->alike.access = UVMP_ACCESS_NONE;
 	job->alike.has_more = false;
 	uvmpi_mask_zero(&job->duplicate);
+	job->has_duplicates = false;
 	uvmpi_mask_zero(&job->pinned);
 	job->has_pins = false;
 	uvmpi_mask_zero(&job->throttled);
@@ -53,6 +57,7 @@ static inline void add_page(struct job *job, uint32_t page, uint32_t to, enum uv
 	put_bit(&job->access[0].word[word], bit, (uint32_t)access & 1u);
 	put_bit(&job->access[1].word[word], bit, (uint32_t)access >> 1 & 1u);
 	put_bit(&job->access[2].word[word], bit, (uint32_t)access >> 2 & 1u);
+	job->has_duplicates |= is_duplicate;
 	put_bit(&job->duplicate.word[word], bit, is_duplicate); /* of two verdicts the last: what is written has one home */
 	job->arrive[to].word[word] |= bit;
 	job->destinations |= BIT(to);
@@ -64,11 +69,13 @@ void uvmpi_job_add(struct job *job, uint32_t page, uint32_t to, enum uvmp_access
 	add_page(job, page, to, access, is_duplicate);
 }
 
-/* Adds the pages that are duplicated. */
-static void add_duplicated(uvmp_mask *to, const uvmp_mask *pages, const uvmp_mask *duplicated)
+/* Of these pages, those of the set are to be duplicated, or all (NULL); others are not. */
+static void set_duplicates(struct job *job, const uvmp_mask *pages, const uvmp_mask *set)
 {
+	job->has_duplicates = true;
 	UVMPI_EACH_WORD(i)
-		to->word[i] |= pages->word[i] & duplicated->word[i];
+		job->duplicate.word[i] = (job->duplicate.word[i] & ~pages->word[i]) |
+					 (pages->word[i] & (set != NULL ? set->word[i] : UVMPI_ALL_ONES));
 }
 
 void uvmpi_job_add_prefetched(const struct uvmp_service *s, struct job *job, const uvmp_mask *pages,
@@ -80,26 +87,21 @@ void uvmpi_job_add_prefetched(const struct uvmp_service *s, struct job *job, con
 	job->destinations |= BIT(to);
 	job->used |= BIT(to);
 	job->accesses |= 1u << UVMP_ACCESS_PREFETCH;
-	UVMPI_EACH_WORD(i) {
-		uint64_t others = ~pages->word[i];
-
-		arrive->word[i] |= pages->word[i];
-		job->access[0].word[i] &= others; /* UVMP_ACCESS_PREFETCH is 0 */
-		job->access[1].word[i] &= others;
-		job->access[2].word[i] &= others;
-		job->duplicate.word[i] &= others;
-	}
+	uvmpi_mask_or(arrive, arrive, pages); /* their access is that of a new job: UVMP_ACCESS_PREFETCH is 0 */
+	for (uint32_t bit = 0; bit < 3u; bit++)
+		UVMPI_ASSERT(!uvmpi_mask_intersects(&job->access[bit], pages));
 	if (duplication == UVMP_DUPLICATION_ENABLED)
-		uvmpi_mask_or(&job->duplicate, &job->duplicate, pages);
+		set_duplicates(job, pages, NULL);
 	else if (duplication == UVMP_DUPLICATION_UNSET && b->cold != 0)
-		add_duplicated(&job->duplicate, pages, &cold_at(s, b->cold)->duplicated);
+		set_duplicates(job, pages, &cold_at(s, b->cold)->duplicated);
+	else if (job->has_duplicates)
+		set_duplicates(job, pages, uvmpi_mask_or_none(NULL));
 }
 
 /* Destination of one page [driver: residency-choice]; pin: the hint's target or UVMP_PROC_NONE. */
-static void select_place(const struct uvmp_service *s, const struct job *job, uint32_t page, uint8_t accesses,
-			 uint32_t pin, struct uvmp_residency_place *place)
+static void select_place(const struct uvmp_service *s, const struct job *job, const struct block *b, uint32_t page,
+			 uint8_t accesses, uint32_t pin, struct uvmp_residency_place *place)
 {
-	const struct block *b = block_at(s, job->block);
 	const struct range *range = range_of(s, b);
 	struct uvmp_residency_facts facts = {.requester = job->requester,
 					     .accesses = accesses,
@@ -142,9 +144,36 @@ static void find_alike(const struct uvmp_service *s, const struct block *b, uint
 		uvmpi_mask_keep_same(pages, &cold_at(s, b->cold)->duplicated, page);
 }
 
+/* select_place for a page without a pin. The facts are often those of the page before. */
+static void select_unpinned(struct uvmp_service *s, const struct job *job, const struct block *b, uint32_t page,
+			    uint8_t accesses, struct uvmp_residency_place *place)
+{
+	const struct range *range = range_of(s, b);
+	uint64_t holders = uvmpi_block_holders(s, b, page);
+	bool is_duplicated = block_is_duplicated(s, b, page);
+	struct place_memo *memo = &s->place_memo;
+
+	if (!memo->is_set || memo->accessed_by != range->accessed_by || memo->holders != holders ||
+	    memo->requester != job->requester || memo->operation != job->operation || memo->accesses != accesses ||
+	    memo->preferred != range->preferred || memo->duplication != range->duplication ||
+	    memo->is_duplicated != is_duplicated) {
+		*memo = (struct place_memo){.accessed_by = range->accessed_by,
+					    .holders = holders,
+					    .requester = (uint8_t)job->requester,
+					    .operation = job->operation,
+					    .accesses = accesses,
+					    .preferred = range->preferred,
+					    .duplication = range->duplication,
+					    .is_duplicated = is_duplicated,
+					    .is_set = true};
+		select_place(s, job, b, page, accesses, UVMP_PROC_NONE, &memo->place);
+	}
+	*place = memo->place;
+}
+
 /* The destination of a page without a pin: the one of its class. */
-static const struct uvmp_residency_place *place_of(const struct uvmp_service *s, struct job *job,
-						   const struct block *b, uint32_t page, uint8_t accesses)
+static const struct uvmp_residency_place *place_of(struct uvmp_service *s, struct job *job, const struct block *b,
+						   uint32_t page, uint8_t accesses)
 {
 	struct job_class *alike = &job->alike;
 	bool is_member = uvmp_mask_test(&alike->pages, page);
@@ -153,7 +182,7 @@ static const struct uvmp_residency_place *place_of(const struct uvmp_service *s,
 		find_alike(s, b, page, &alike->pages);
 	if (!is_member || alike->accesses != accesses) {
 		alike->accesses = accesses;
-		select_place(s, job, page, accesses, UVMP_PROC_NONE, &alike->place);
+		select_unpinned(s, job, b, page, accesses, &alike->place);
 	}
 	return &alike->place;
 }
@@ -167,20 +196,31 @@ static bool is_copy(const struct uvmp_service *s, const struct job *job, const s
 void uvmpi_job_name_more(const struct uvmp_service *s, struct job *job)
 {
 	struct job_class *alike = &job->alike;
-	uint64_t set[4];
+	uvmp_mask *arrive = &job->arrive[alike->place.to];
+
+	if (!alike->has_more)
+		return;
+	uvmpi_mask_or(arrive, arrive, &alike->more);
+	if (is_copy(s, job, &alike->place))
+		set_duplicates(job, &alike->more, NULL);
+	else if (job->has_duplicates)
+		set_duplicates(job, &alike->more, uvmpi_mask_or_none(NULL));
+}
+
+void uvmpi_job_name_accesses(struct job *job)
+{
+	struct job_class *alike = &job->alike;
+	uint64_t set[3];
 
 	if (!alike->has_more)
 		return;
 	for (uint32_t bit = 0; bit < 3u; bit++)
 		set[bit] = 0u - (uint64_t)((uint32_t)alike->access >> bit & 1u);
-	set[3] = 0u - (uint64_t)is_copy(s, job, &alike->place);
 	UVMPI_EACH_WORD(i) {
 		uint64_t pages = alike->more.word[i], others = ~pages;
 
 		for (uint32_t bit = 0; bit < 3u; bit++)
 			job->access[bit].word[i] = (job->access[bit].word[i] & others) | (pages & set[bit]);
-		job->duplicate.word[i] = (job->duplicate.word[i] & others) | (pages & set[3]);
-		job->arrive[alike->place.to].word[i] |= pages;
 	}
 	alike->has_more = false;
 }
@@ -218,10 +258,11 @@ bool uvmpi_job_add_new_fault(struct uvmp_service *s, struct job *job, uint32_t p
 	if (b->thrash != 0 && !ask_detector(s, job, page, &pin))
 		return false;
 	uvmpi_job_name_more(s, job);
+	uvmpi_job_name_accesses(job);
 	if (pin == UVMP_PROC_NONE) {
 		place = place_of(s, job, b, page, accesses);
 	} else {
-		select_place(s, job, page, accesses, pin, &own);
+		select_place(s, job, b, page, accesses, pin, &own);
 		place = &own;
 	}
 	add_page(job, page, place->to, access, is_copy(s, job, place));

@@ -39,7 +39,9 @@ static inline bool uvmpi_job_add_fault(struct uvmp_service *s, struct job *job, 
 	alike->has_more = true;
 	return true;
 }
-/* Names the pages that uvmpi_job_add_fault has noted. */
+/* Names the destination of the pages that uvmpi_job_add_fault has noted, and whether they are duplicated. */
 void uvmpi_job_name_more(const struct uvmp_service *s, struct job *job);
+/* Names their accesses, which only some jobs need. */
+void uvmpi_job_name_accesses(struct job *job);
 
 #endif

@@ -8,15 +8,18 @@
 /* Unmaps the pages of the set that the processor maps; *mapped: those. False: none. */
 static bool unmap(struct residency *p, const uvmp_mask *pages, uvmp_mask *mapped)
 {
-	uint64_t any = 0;
+	uint64_t any = 0, rest = 0;
 
+	if (!p->is_mapped)
+		return false;
 	UVMPI_EACH_WORD(i) {
 		uint64_t low = p->low.word[i], high = p->high.word[i], set = pages->word[i];
 
 		any |= mapped->word[i] = (low | high) & set;
-		p->low.word[i] = low & ~set;
-		p->high.word[i] = high & ~set;
+		rest |= p->low.word[i] = low & ~set;
+		rest |= p->high.word[i] = high & ~set;
 	}
+	p->is_mapped = rest != 0;
 	return any != 0;
 }
 

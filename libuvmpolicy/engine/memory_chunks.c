@@ -234,11 +234,12 @@ void uvmpi_chunks_settle(struct uvmp_service *s)
 	for (uint32_t i = 0; i < s->pinned_count; i++)
 		release_pin(s, &s->pinned[i]);
 	s->pinned_count = 0;
-	for (uint32_t i = 0; i < PARKED_MAX; i++) {
+	for (uint32_t i = 0; s->has_parked && i < PARKED_MAX; i++) {
 		if (s->parked[i].is_set)
 			(void)uvmp_pmm_free(s->gpu[s->parked[i].gpu].pmm, s->parked[i].chunk);
 		s->parked[i].is_set = false;
 	}
+	s->has_parked = false;
 }
 
 /* -- chunks arrive -- */
@@ -246,7 +247,7 @@ void uvmpi_chunks_settle(struct uvmp_service *s)
 static enum uvmp_status take_chunk(struct uvmp_service *s, uint32_t gpu, handle block,
 				   enum uvmp_chunk_size size, struct uvmp_chunk *chunk)
 {
-	for (uint32_t i = 0; i < PARKED_MAX; i++) {
+	for (uint32_t i = 0; s->has_parked && i < PARKED_MAX; i++) {
 		struct parked *parked = &s->parked[i];
 
 		if (parked->is_set && parked->gpu == gpu && parked->block == block &&
@@ -280,12 +281,18 @@ static enum backing back_chunk(struct uvmp_service *s, uint32_t gpu, handle bloc
 	return BACKING_DONE;
 }
 
+/* Does the set hold a page of the region? A block of 2 MiB has no pages beyond its one region. */
+static bool has_page(const struct uvmp_service *s, const uvmp_mask *pages, struct uvmp_region region)
+{
+	return uvmp_region_pages(region) == s->block_pages ? !uvmpi_mask_is_empty(pages)
+							   : uvmpi_mask_region_any(pages, region);
+}
+
 /* Queues ALLOCATE for new chunks. */
 static void announce(struct uvmp_service *s, uint32_t gpu, handle block, const struct arriving *arriving)
 {
 	const struct block *b = block_at(s, block);
 	struct uvmp_action *a;
-	uvmp_mask whole;
 
 	for (uint32_t i = 0; i < s->pinned_count; i++) {
 		struct pinned *pin = &s->pinned[i];
@@ -294,16 +301,17 @@ static void announce(struct uvmp_service *s, uint32_t gpu, handle block, const s
 		if (pin->is_known || pin->gpu != gpu || pin->block != block)
 			continue;
 		region = chunk_pages(s, b, pin->first);
-		uvmpi_mask_zero(&whole);
-		uvmpi_mask_region_set(&whole, region);
-		if (!uvmpi_mask_intersects(arriving->pages, &whole))
+		if (!has_page(s, arriving->pages, region))
 			continue;
 		pin->is_known = true;
 		a = uvmpi_queue(s, UVMP_ACTION_ALLOCATE,
-				uvmpi_mask_intersects(&whole, arriving->faulted)
-					? (enum uvmp_cause)arriving->cause
-					: UVMP_CAUSE_PREFETCH,
-				block, &whole);
+				has_page(s, arriving->faulted, region) ? (enum uvmp_cause)arriving->cause
+									: UVMP_CAUSE_PREFETCH,
+				block, NULL);
+		if (uvmp_region_pages(region) == UVMP_MASK_BITS)
+			uvmpi_mask_fill(&a->pages);
+		else
+			uvmpi_mask_region_set(&a->pages, region);
 		a->to = (uint8_t)gpu;
 		a->offset = chunk_offset(pin->chunk);
 		a->detail = region_bytes(s, region);

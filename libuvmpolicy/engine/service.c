@@ -164,26 +164,35 @@ static bool needs_arena(const struct uvmp_service *s)
 	return uvmpi_fault_is_active(s) || uvmpi_counter_is_active(s) || uvmpi_hot_is_active(s);
 }
 
+/* Decides until an action is queued. All decided actions have been handed out. */
+static __attribute__((__noinline__)) enum uvmp_status decide(struct uvmp_service *s)
+{
+	if (s->completed < s->actions)
+		return UVMP_ERR_RETRY;
+	do {
+		if (uvmpi_arena_is_short(s) && needs_arena(s))
+			return UVMP_ERR_ARENA;
+		s->is_drained = s->actions != 0;
+		if (!advance(s))
+			return UVMP_ERR_RETRY;
+		uvmpi_queue_begin_group(s); /* if no action was queued: the results are read */
+	} while (s->actions == 0);
+	return UVMP_OK;
+}
+
 enum uvmp_status uvmp_service_next(struct uvmp_service *s, uint64_t now_ns, const struct uvmp_action **action)
 {
 	if (!service_is_valid(s) || !action)
 		return UVMP_ERR_ARGUMENT;
 	s->now_ns = now_ns;
-	for (;;) {
-		if (s->handed < s->actions) {
-			*action = &s->action[s->handed++];
-			return UVMP_OK;
-		}
-		if (s->completed < s->actions)
-			return UVMP_ERR_RETRY;
-		if (uvmpi_arena_is_short(s) && needs_arena(s))
-			return UVMP_ERR_ARENA;
-		s->is_drained = s->actions != 0;
-		if (!advance(s))
-			break;
-		uvmpi_queue_begin_group(s); /* if no action was queued: the results are read */
+	if (s->handed == s->actions) {
+		enum uvmp_status status = decide(s);
+
+		if (status != UVMP_OK)
+			return status;
 	}
-	return UVMP_ERR_RETRY;
+	*action = &s->action[s->handed++];
+	return UVMP_OK;
 }
 
 /* The stored result of an action. Inside the engine, RETRY means that an eviction has made room. */

@@ -101,7 +101,8 @@ struct residency {
 	uint32_t memory;   /* whole block: root; small block: handle of a struct chunk_map; page-wise order: unit */
 	uint8_t proc;
 	bool has_memory;   /* `memory` means something */
-	uint8_t unused[6];
+	bool is_mapped;	   /* `low` or `high` may hold pages */
+	uint8_t unused[5];
 };
 
 /* Cold state: what few blocks have. */
@@ -280,7 +281,7 @@ struct job_class {
 	uint8_t access;   /* as what they are serviced: enum uvmp_access; NONE: each fault is decided for itself */
 	bool has_more;	  /* `more` holds pages */
 	struct uvmp_residency_place place; /* their destination */
-	uvmp_mask more;	  /* faults like the last one, which the job does not name yet */
+	uvmp_mask more;	  /* faults like the last one, of which the job does not name the accesses yet */
 };
 
 enum job_phase { JOB_IDLE, JOB_ALLOCATE, JOB_MADE_ROOM, JOB_COPY, JOB_COMMIT, JOB_MAPPED };
@@ -305,6 +306,7 @@ struct job {
 	uint64_t used; /* processors whose `arrive` may hold pages */
 	struct job_class alike;
 	uvmp_mask duplicate;
+	bool has_duplicates; /* `duplicate` may hold pages */
 	bool has_pins; /* `pinned` holds pages */
 	uvmp_mask pinned;
 	uvmp_mask throttled; /* the host was told: at most one THROTTLE a page */
@@ -352,6 +354,14 @@ struct map_memo {
 	uint64_t accessed_by; /* these facts are the same for all accesses */
 	uint8_t requester, right, preferred, duplication;
 	uint8_t of[UVMP_ACCESS_NONE]; /* enum uvmp_right; NONE: not asked yet, MAPS_OTHERS: others are mapped too */
+};
+
+/* The destination of the latest class of pages without a pin, and the facts that it follows from (job.c). */
+struct place_memo {
+	uint64_t accessed_by, holders;
+	uint8_t requester, operation, accesses, preferred, duplication;
+	bool is_duplicated, is_set;
+	struct uvmp_residency_place place;
 };
 
 /* Where evicted pages come from, and for which block they leave. */
@@ -533,12 +543,14 @@ struct uvmp_service {
 	uint32_t notes_waiting;	 /* in the rings of all GPUs */
 
 	struct parked parked[PARKED_MAX];
+	bool has_parked; /* an element of `parked` may be set */
 	struct pinned *pinned; /* [PINNED_MAX], oldest first: to unpin at the end of the operation */
 	uint32_t pinned_count;
 
 	uvmp_mask prefetched; /* by the latest job of any operation, which is not always the present one [driver: stale-prefetch-mask] */
 	struct map_wants wants; /* of the job that is mapped now */
 	struct map_memo map_memo;
+	struct place_memo place_memo;
 	struct servicing *active; /* of the operation that waits for it; NULL: none (servicing.c) */
 	struct request_run run;
 	struct fault_run fault;

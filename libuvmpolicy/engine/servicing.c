@@ -23,10 +23,9 @@ void uvmpi_servicing_start(struct uvmp_service *s, struct servicing *servicing)
 	(void)note_active(s, servicing);
 }
 
-void uvmpi_servicing_resume(struct uvmp_service *s, struct servicing *servicing)
+bool uvmpi_servicing_resume(struct uvmp_service *s, struct servicing *servicing)
 {
-	uvmpi_block_resume(&servicing->job);
-	(void)note_active(s, servicing);
+	return uvmpi_block_resume(s, &servicing->job) && note_active(s, servicing);
 }
 
 bool uvmpi_servicing_evict_ahead(struct uvmp_service *s, struct servicing *servicing, uint32_t gpu,

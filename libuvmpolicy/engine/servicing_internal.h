@@ -4,8 +4,8 @@
 
 #include "service_internal.h"
 
-/* Goes on with a job that may resume (uvmpi_block_may_resume). */
-void uvmpi_servicing_resume(struct uvmp_service *s, struct servicing *servicing);
+/* uvmpi_block_resume. */
+bool uvmpi_servicing_resume(struct uvmp_service *s, struct servicing *servicing);
 void uvmpi_servicing_start(struct uvmp_service *s, struct servicing *servicing);
 /* Is a job or an eviction of some operation active? */
 static inline bool uvmpi_servicing_is_active(const struct uvmp_service *s)

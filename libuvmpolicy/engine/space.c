@@ -410,12 +410,14 @@ static handle take_block(struct uvmp_service *s, uint32_t slot, uvmp_addr start,
 /* All pages of the block are the CPU's, which has them mapped. False: the arena is full. */
 static bool fill_home(struct uvmp_service *s, struct block *b)
 {
-	struct uvmp_region all = {0, b->pages};
 	struct residency *p = uvmpi_residency_make(s, b, UVMP_CPU);
 
 	if (p == NULL)
 		return false;
-	uvmpi_mask_region_set(&p->resident, all);
+	if (b->pages == UVMP_MASK_BITS)
+		uvmpi_mask_fill(&p->resident);
+	else
+		uvmpi_mask_region_set(&p->resident, (struct uvmp_region){0, b->pages});
 	uvmpi_residency_map(p, &p->resident, range_of(s, b)->right);
 	b->is_touched = true;
 	return true;
@@ -515,6 +517,7 @@ static void split_block(struct uvmp_service *s, struct block *b, struct block *u
 		move_pages(&from->resident, &to->resident, cut);
 		move_pages(&from->low, &to->low, cut);
 		move_pages(&from->high, &to->high, cut);
+		to->is_mapped = from->is_mapped;
 	}
 	if (b->cold != 0) {
 		struct cold *from = cold_at(s, b->cold), *to = cold_at(s, upper->cold);

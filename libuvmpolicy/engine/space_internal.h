@@ -118,6 +118,12 @@ static inline void uvmpi_residency_map(struct residency *p, const uvmp_mask *pag
 {
 	uint64_t low = 0u - (uint64_t)(right & 1u), high = 0u - (uint64_t)(right >> 1 & 1u);
 
+	p->is_mapped |= right != UVMP_RIGHT_NONE;
+	if (right == UVMP_RIGHT_READ_WRITE_ATOMIC) { /* both bits are set */
+		uvmpi_mask_or(&p->low, &p->low, pages);
+		uvmpi_mask_or(&p->high, &p->high, pages);
+		return;
+	}
 	UVMPI_EACH_WORD(i) {
 		p->low.word[i] = (p->low.word[i] & ~pages->word[i]) | (pages->word[i] & low);
 		p->high.word[i] = (p->high.word[i] & ~pages->word[i]) | (pages->word[i] & high);

@@ -73,6 +73,7 @@ static void park(struct uvmp_service *s, const struct eviction *e, struct uvmp_c
 		i++;
 	if (s->parked[i].is_set)
 		(void)uvmp_pmm_free(s->gpu[s->parked[i].gpu].pmm, s->parked[i].chunk);
+	s->has_parked = true;
 	s->parked[i] = (struct parked){
 		.chunk = chunk, .block = uvmpi_victim_serviced(e), .gpu = (uint8_t)e->gpu, .is_set = true};
 }

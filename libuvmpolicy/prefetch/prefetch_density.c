@@ -332,6 +332,18 @@ static bool is_enough(const struct uvmp_prefetch_params *params, const struct uv
 	return state->faults >= params->min_faults;
 }
 
+bool uvmpi_prefetch_repeats(const struct uvmp_prefetch_params *params, uint32_t to, uint32_t faults,
+			    struct uvmp_prefetch_state *state)
+{
+	const struct uvmp_prefetch_facts facts = {.to = to};
+	struct uvmp_prefetch_state again = *state;
+
+	if (is_enough(params, &facts, faults, &again) != (state->faults >= params->min_faults))
+		return false;
+	*state = again;
+	return true;
+}
+
 enum uvmp_status uvmpi_prefetch_density_decide(const struct uvmp_prefetch_params *params,
 					       const struct uvmp_prefetch_facts *facts,
 					       struct uvmp_prefetch_state *state,

@@ -122,6 +122,10 @@ void uvmpi_prefetch_admit(const struct uvmp_prefetch_facts *facts, uvmp_mask *pa
 /* -- prefetch_density.c: the decision that next, pattern and safe start from -- */
 
 uvmpi_prefetch_function uvmpi_prefetch_density_decide;
+/* A prefetcher that may repeat, without private state, is asked again with the same facts, whose `faults` pages faulted. True:
+ * it answers the same, and the state is as after that. False: the state is unchanged. */
+bool uvmpi_prefetch_repeats(const struct uvmp_prefetch_params *params, uint32_t to, uint32_t faults,
+			    struct uvmp_prefetch_state *state);
 
 /* -- prefetch_tree.c: for prefetchers with the trait has_tree -- */
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../../libuvmpolicy/prefetch/prefetch_internal.h"
 #include "support/page_text.h"
 #include "uvmpolicy/prefetch.h"
 
@@ -397,6 +398,47 @@ static void test_min_faults(void **state)
 	assert_int_equal(block_state.faults, 1);
 }
 
+/* After `faults` counted faults, uvmpi_prefetch_repeats does what the same request does: it counts, and tells whether the
+ * answer stays. If not, it leaves the state. */
+static void repeat_after(uint16_t faults)
+{
+	struct uvmp_prefetch_state before;
+	uint32_t to;
+	bool repeats;
+
+	block_state.last_proc = facts.to;
+	block_state.faults = faults;
+	decide();
+	to = hint.to;
+	before = block_state;
+	repeats = uvmpi_prefetch_repeats(&params, facts.to, uvmp_mask_weight(&faulted), &block_state);
+	if (!repeats)
+		assert_memory_equal(&block_state, &before, sizeof(before));
+	before = repeats ? block_state : before;
+	block_state.faults = (uint16_t)(faults + uvmp_mask_weight(&faulted));
+	if (!params.quirks && faults > 0xffffu - uvmp_mask_weight(&faulted))
+		block_state.faults = 0xffff;
+	decide();
+	assert_int_equal(repeats, hint.to == to);
+	if (repeats)
+		assert_memory_equal(&before, &block_state, sizeof(before));
+}
+
+static void test_repeats(void **state)
+{
+	(void)state;
+	set_faults("5,7,100");
+	for (params.min_faults = 1; params.min_faults <= 20; params.min_faults++) {
+		for (uint32_t faults = 0; faults < 30; faults++) {
+			for (uint32_t quirks = 0; quirks < 2; quirks++) {
+				params.quirks = quirks != 0;
+				repeat_after((uint16_t)faults);
+				repeat_after((uint16_t)(0xffffu - faults));
+			}
+		}
+	}
+}
+
 /* The counter advances although nothing is prefetched. */
 static void test_count_without_pages(void **state)
 {
@@ -630,6 +672,7 @@ int main(void)
 	        cmocka_unit_test_setup(test_confidential, prepare),
 	        cmocka_unit_test_setup(test_range_groups, prepare),
 	        cmocka_unit_test_setup(test_min_faults, prepare),
+	        cmocka_unit_test_setup(test_repeats, prepare),
 	        cmocka_unit_test_setup(test_count_without_pages, prepare),
 	        cmocka_unit_test_setup(test_all_faulted, prepare),
 	        cmocka_unit_test_setup(test_no_candidate, prepare),

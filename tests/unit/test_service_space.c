@@ -645,6 +645,7 @@ static void test_split_block(void **state)
 	p = uvmpi_residency_make(s, low, 2);
 	set_pages(&p->low, 90, 110); /* read and write, remotely */
 	set_pages(&p->high, 100, 120);
+	p->is_mapped = true;
 	give_tree(h);
 	set_pages(&cold_at(s, low->cold)->duplicated, 98, 101);
 	set_pages(&cold_at(s, low->cold)->discarded, 99, 103);
@@ -771,6 +772,8 @@ static void test_page(void **state)
 	set_pages(&uvmpi_residency_make(s, block_at(s, h), 0)->resident, 3, 5);
 	set_pages(&uvmpi_residency_make(s, block_at(s, h), 0)->low, 3, 4);
 	set_pages(&uvmpi_residency_make(s, block_at(s, h), 1)->high, 3, 4);
+	uvmpi_residency_make(s, block_at(s, h), 0)->is_mapped = true;
+	uvmpi_residency_make(s, block_at(s, h), 1)->is_mapped = true;
 	assert_false(uvmp_service_check(s)); /* two homes */
 	set_pages(&uvmpi_cold_make(s, block_at(s, h))->duplicated, 3, 4);
 	set_pages(&uvmpi_cold_make(s, block_at(s, h))->discarded, 4, 5);
@@ -929,10 +932,12 @@ static void test_check_processors(void **state)
 	/* each alone holds a page: twice without being duplicated, or once */
 	set_pages(&cpu->resident, 3, 4);
 	assert_true(uvmp_service_check(s));
+	cpu->is_mapped = gpu->is_mapped = true;
 	DAMAGE_PAGE(cpu->low, 4); /* mapped where no processor holds it */
 	DAMAGE_PAGE(gpu->low, 4);
 	DAMAGE_PAGE(gpu->high, 4);
 	set_pages(&gpu->low, 3, 4);
+	DAMAGE(gpu->is_mapped, false);
 	assert_true(uvmp_service_check(s)); /* mapped to the CPU's */
 }
 
