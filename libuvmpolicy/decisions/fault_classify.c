@@ -4,24 +4,13 @@
  * A verdict depends on the entry before it in the walk. The most intrusive access of a page precedes the
  * others, so once it is serviced, the other faults of the page need no service. If it was cancelled, the next
  * one is judged separately. */
-#include "uvmpolicy/fault.h"
+#include "fault_internal.h"
 
 #define ACCESS_MASK_ALL ((1u << UVMP_ACCESS_NONE) - 1u)
 
 enum uvmp_right uvmp_access_right(enum uvmp_access access)
 {
-	switch (access) {
-	case UVMP_ACCESS_PREFETCH:
-	case UVMP_ACCESS_READ:
-		return UVMP_RIGHT_READ;
-	case UVMP_ACCESS_WRITE:
-	case UVMP_ACCESS_ATOMIC_WEAK:
-		return UVMP_RIGHT_READ_WRITE;
-	case UVMP_ACCESS_ATOMIC_STRONG:
-		return UVMP_RIGHT_READ_WRITE_ATOMIC;
-	default:
-		return UVMP_RIGHT_NONE;
-	}
+	return (uint32_t)access < UVMP_ACCESS_NONE ? uvmpi_access_right(access) : UVMP_RIGHT_NONE;
 }
 
 static void refuse(struct uvmp_fault_verdict *verdict, enum uvmp_cancel_mode mode)
@@ -40,7 +29,7 @@ static enum uvmp_access check_permission(const struct uvmp_fault *fault, const s
 	enum uvmp_right right = facts->is_unmapped ? UVMP_RIGHT_NONE : facts->right;
 	bool has_read = (fault->access_mask & 1u << UVMP_ACCESS_READ) != 0;
 
-	if (uvmp_access_right(access) <= right)
+	if (uvmpi_access_right(access) <= right)
 		return access;
 	if (access == UVMP_ACCESS_PREFETCH) {
 		if (!facts->is_retry) {
@@ -65,7 +54,7 @@ static void judge(const struct uvmp_fault *fault, const struct uvmp_fault_facts 
 
 	if (access == UVMP_ACCESS_NONE)
 		return;
-	if (uvmp_access_right(access) <= facts->mapped) {
+	if (uvmpi_access_right(access) <= facts->mapped) {
 		verdict->is_already_mapped = true;
 		return;
 	}
@@ -95,7 +84,7 @@ enum uvmp_status uvmp_fault_classify(const struct uvmp_fault *fault, const struc
 		return UVMP_ERR_RANGE;
 
 	v.is_fatal = fault->is_fatal;
-	v.is_duplicate = uvmp_fault_is_same_page(previous, fault);
+	v.is_duplicate = previous != NULL && uvmpi_fault_is_same_page(previous, fault);
 	if (v.is_duplicate) {
 		v.is_invalid_prefetch = previous_verdict->is_invalid_prefetch;
 		v.is_throttled = previous_verdict->is_throttled;

@@ -119,11 +119,7 @@ static void batch_reset(struct uvmp_fault_batch *batch, const struct survey *sur
 {
 	uint32_t used = batch->max_utlb > survey->max_utlb ? batch->max_utlb : survey->max_utlb;
 
-	for (uint32_t i = 0; i <= used; i++) {
-		batch->utlb[i].num_pending = 0;
-		batch->utlb[i].last_fault = 0;
-		batch->utlb[i].has_fatal = false;
-	}
+	__builtin_memset(batch->utlb, 0, ((size_t)used + 1u) * sizeof(batch->utlb[0]));
 	batch->max_utlb = survey->max_utlb;
 	batch->is_single_instance = survey->is_single_instance;
 }

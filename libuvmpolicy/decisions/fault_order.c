@@ -12,7 +12,7 @@
  *   - Address spaces with GPUs, and instances, are few. They are classes: a list that is in order within each class
  *     is cut into its classes, which keep this order. */
 #include "../base/bits_internal.h"
-#include "uvmpolicy/fault.h"
+#include "fault_internal.h"
 
 /* -- the definition -- */
 
@@ -345,7 +345,7 @@ void uvmp_fault_order(const struct uvmp_fault *entry, uint32_t *order, uint32_t 
 
 bool uvmp_fault_is_same_page(const struct uvmp_fault *a, const struct uvmp_fault *b)
 {
-	return a != NULL && b != NULL && a->va_space == b->va_space && a->address == b->address;
+	return a != NULL && b != NULL && uvmpi_fault_is_same_page(a, b);
 }
 
 enum uvmp_status uvmp_fault_bin_next(const struct uvmp_fault *entry, const uint32_t *order, uint32_t count,

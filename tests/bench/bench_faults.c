@@ -137,7 +137,22 @@ static void batches(unsigned long calls)
 }
 
 /* One of the three steps at a time, so that its time can be measured. */
-enum step { FETCH, BY_INSTANCE, ORDER, BINS };
+enum step { FETCH, BY_INSTANCE, ORDER, BINS, CLASSIFY };
+
+/* Each fault is judged after the one before it, as in the walk over a block: all pages may be written, none is mapped. */
+static void classify(const uint32_t *order, uint32_t count)
+{
+	const struct uvmp_fault_facts facts = {.right = UVMP_RIGHT_READ_WRITE_ATOMIC};
+	struct uvmp_fault_verdict verdict[2];
+	bool is_ok = true;
+
+	bench_begin();
+	for (uint32_t i = 0; i < count; i++)
+		is_ok &= uvmp_fault_classify(&entry[order[i]], &facts, i > 0 ? &entry[order[i - 1]] : NULL,
+		                             i > 0 ? &verdict[(i + 1) % 2] : NULL, &verdict[i % 2]) == UVMP_OK;
+	bench_end();
+	bench_check(is_ok);
+}
 
 static void steps(enum step step, uint32_t spaces, unsigned long calls)
 {
@@ -178,6 +193,8 @@ static void steps(enum step step, uint32_t spaces, unsigned long calls)
 		}
 		if (step == BINS)
 			bench_end();
+		if (step == CLASSIFY)
+			classify(order, count);
 	}
 }
 
@@ -206,6 +223,11 @@ static void bins(unsigned long calls)
 	steps(BINS, 1, calls);
 }
 
+static void verdicts(unsigned long calls)
+{
+	steps(CLASSIFY, 1, calls);
+}
+
 #define BATCHES .units = BATCH, .calls = 500, .unit = "fault"
 
 const struct bench_case bench_faults_cases[] = {
@@ -219,6 +241,7 @@ const struct bench_case bench_faults_cases[] = {
          .text = "order by instance: faults of 4 instances", .run = order_by_instance},
         {"bins", "uvmp_fault_bin_next", BATCHES, .floor = "bench_bins_floor", .text = "bins: the same batches",
          .run = bins},
+        {"classify", "uvmp_fault_classify", BATCHES, .text = "permission check: the same batches", .run = verdicts},
         {"batch", "bench_batch", BATCHES, .original = 525, .budget = 120, .budget_ns = 12,
          .floor = "bench_batch_floor", .text = "fetch and order and bins: the same batches", .run = batches},
         {0}};
