@@ -10,8 +10,11 @@
 #include "page_cache.h"
 #include "parallel.h"
 #include "progress.h"
+#include "shared_rows.h"
 #include "timed/timed.h"
 #include "untimed.h"
+
+#define SHARED_GROUPS_MOST 256u
 
 /* -- one run -- */
 
@@ -27,54 +30,100 @@ struct answer {
 	struct cli_recorded recorded;
 };
 
-static bool open_source(const struct run_request *q, size_t index, struct source **source, struct answer *answer)
+/* Does the run read rows that it may share? With time a workload is asked for its thread blocks instead. */
+static bool shares_rows(const struct run_batch *batch, size_t index)
 {
-	*source = cli_source_open(&q->sources, run_source_of(q, index), run_seed_of(q, index), answer->error);
-	return *source != NULL;
+	const struct run_request *q = batch->q;
+
+	return batch->rows && (!q->has_model || run_is_bound(q, index) || q->sources.source[run_source_of(q, index)].is_trace);
 }
 
-/* Without time. A run that suits is tried as a cache of pages first, if its source can be read again should that fail. False:
- * not complete, or *source has become NULL. */
-static bool run_untimed(const struct run_request *q, size_t index, const struct sim_run *run, struct source **source,
-			struct answer *answer)
+/* The source of a run, from its beginning, or the rows that another run has recorded of it. */
+static struct source *open_source(const struct run_batch *batch, size_t index, bool may_share, struct answer *answer)
 {
-	enum page_cache_end end = PAGE_CACHE_REFUSED;
+	const struct run_request *q = batch->q;
+	struct source *source = NULL;
 
-	if (cli_source_is_file(&q->sources, run_source_of(q, index)) && page_cache_suits(run)) {
-		end = page_cache_run(*source, run, &answer->result, answer->error);
-		if (end != PAGE_CACHE_REFUSED)
-			return end == PAGE_CACHE_DONE;
-		(*source)->close(*source);
-		if (!open_source(q, index, source, answer))
-			return false;
-		answer->error[0] = '\0';
-	}
-	return untimed_run(*source, run, &answer->result, answer->error);
+	if (may_share)
+		source = shared_rows_source(batch->rows, run_rows_of(q, index));
+	if (source)
+		return source;
+	source = cli_source_open(&q->sources, run_source_of(q, index), run_seed_of(q, index), answer->error);
+	if (source && may_share)
+		shared_rows_record(batch->rows, run_rows_of(q, index), source);
+	return source;
 }
 
-static void run_one(const struct run_request *q, size_t index, struct answer *answer)
+/* What the source says of its recording, after the run. */
+static void describe_recording(const struct source *source, struct answer *answer)
 {
+	answer->recorded.bytes = source->recorded_bytes;
+	answer->recorded.has_faults_only = source->has_faults_only;
+	memcpy(answer->recorded.policy, source->recorded_policy, sizeof(answer->recorded.policy));
+}
+
+static void run_source(const struct run_batch *batch, size_t index, struct source *source, struct answer *answer)
+{
+	const struct run_request *q = batch->q;
 	struct sim_run run = {.memory = run_memory_of(q, index), .seed = run_seed_of(q, index), .log = q->log};
-	struct source *source;
 
-	if (!open_source(q, index, &source, answer))
-		return;
+	snprintf(answer->workload, NAME_MOST, "%s", source->name); /* first: the run may crash */
 	if (!run_is_bound(q, index))
 		run.policy = &run_policy_of(q, index)->policy;
-	snprintf(answer->workload, NAME_MOST, "%s", source->name);
 	if (run_is_bound(q, index))
 		answer->is_complete = bound_run(source, run.memory, 1, &answer->bound, answer->error);
 	else if (q->has_model)
 		answer->is_complete =
 			timed_run(source, &q->model, &run, &answer->result, &answer->times, answer->error);
 	else
-		answer->is_complete = run_untimed(q, index, &run, &source, answer);
-	if (!source)
-		return;
-	answer->recorded.bytes = source->recorded_bytes;
-	answer->recorded.has_faults_only = source->has_faults_only;
-	memcpy(answer->recorded.policy, source->recorded_policy, sizeof(answer->recorded.policy));
+		answer->is_complete = untimed_run(source, &run, &answer->result, answer->error);
+	describe_recording(source, answer);
 	source->close(source);
+}
+
+/* Runs as a cache of pages, if the run suits and its source can be read again should that fail. False: not run. */
+static bool run_page_cache(const struct run_batch *batch, size_t index, struct answer *answer)
+{
+	const struct run_request *q = batch->q;
+	struct sim_run run = {.memory = run_memory_of(q, index), .seed = run_seed_of(q, index), .log = q->log};
+	enum page_cache_end end;
+	struct source *source = NULL;
+
+	if (run_is_bound(q, index) || q->has_model || !cli_source_is_file(&q->sources, run_source_of(q, index)))
+		return false;
+	run.policy = &run_policy_of(q, index)->policy;
+	if (page_cache_suits(&run))
+		source = open_source(batch, index, shares_rows(batch, index), answer);
+	if (!source)
+		return false;
+	snprintf(answer->workload, NAME_MOST, "%s", source->name);
+	end = page_cache_run(source, &run, &answer->result, answer->error);
+	answer->is_complete = end == PAGE_CACHE_DONE;
+	describe_recording(source, answer);
+	source->close(source);
+	return end != PAGE_CACHE_REFUSED;
+}
+
+/* Errors in a trace name the place of a row, which shared rows do not have: such a run is repeated with the trace itself. */
+static void run_one(const struct run_batch *batch, size_t index, struct answer *answer)
+{
+	bool is_trace = batch->q->sources.source[run_source_of(batch->q, index)].is_trace;
+	bool may_share = shares_rows(batch, index);
+
+	if (run_page_cache(batch, index, answer))
+		return;
+	for (;;) {
+		struct source *source;
+
+		memset(answer, 0, sizeof(*answer));
+		source = open_source(batch, index, may_share, answer);
+		if (!source)
+			return;
+		run_source(batch, index, source, answer);
+		if (answer->is_complete || !may_share || !is_trace || interrupt_caught != 0)
+			return;
+		may_share = false;
+	}
 }
 
 /* -- all runs -- */
@@ -138,7 +187,16 @@ static bool take(struct run_batch *batch, size_t index, const struct answer *ans
 
 static void run_child(void *context, size_t index, void *answer)
 {
-	run_one(((struct run_batch *)context)->q, index, answer);
+	run_one(context, index, answer);
+}
+
+/* The run has ended: rows that no further run reads are dropped. */
+static void end_rows(struct run_batch *batch, size_t index)
+{
+	size_t rows = run_rows_of(batch->q, index);
+
+	if (batch->rows && --batch->rows_left[rows] == 0)
+		shared_rows_drop(batch->rows, rows);
 }
 
 static bool take_child(void *context, size_t index, const void *memory, const char *crash)
@@ -150,6 +208,7 @@ static bool take_child(void *context, size_t index, const void *memory, const ch
 						       : q->sources.source[run_source_of(q, index)].spec;
 	char error[SOURCE_ERROR_MAX];
 
+	end_rows(batch, index);
 	if (!crash) /* an interrupt ends the later runs, too: each answer counts */
 		return take(batch, index, answer) || interrupt_caught != 0;
 	snprintf(error, SOURCE_ERROR_MAX, "%.300s: %s", name, crash);
@@ -168,7 +227,8 @@ static void run_in_turn(struct run_batch *batch)
 		fail(batch, 0, "out of memory");
 	for (size_t i = 0; i < batch->count && batch->failed == batch->count; i++) {
 		memset(answer, 0, sizeof(*answer));
-		run_one(batch->q, i, answer);
+		run_one(batch, i, answer);
+		end_rows(batch, i);
 		take(batch, i, answer);
 	}
 	free(answer);
@@ -187,16 +247,49 @@ static void run_side_by_side(struct run_batch *batch, unsigned jobs)
 		fail(batch, 0, "no process can be started for the runs");
 }
 
+static bool has_trace(const struct run_request *q)
+{
+	for (size_t i = 0; i < q->sources.count; i++)
+		if (q->sources.source[i].is_trace)
+			return true;
+	return false;
+}
+
+/* Rows are recorded if runs can still read them when the first one has ended: more runs than are started together. */
+static void share_rows(struct run_batch *batch, size_t jobs)
+{
+	const struct run_request *q = batch->q;
+	size_t groups = q->sources.count * run_seeds_of(q);
+
+	if (batch->count <= jobs || batch->count == groups || (q->has_model && !has_trace(q)) || groups > SHARED_GROUPS_MOST)
+		return;
+	batch->rows_left = calloc(groups, sizeof(*batch->rows_left));
+	if (!batch->rows_left)
+		return;
+	for (size_t i = 0; i < batch->count; i++)
+		batch->rows_left[run_rows_of(q, i)]++;
+	batch->rows = shared_rows_open(groups);
+}
+
+static void close_rows(struct run_batch *batch)
+{
+	if (batch->rows)
+		shared_rows_close(batch->rows);
+	free(batch->rows_left);
+}
+
 static void perform(struct run_batch *batch)
 {
 	size_t jobs = batch->q->jobs != 0 ? batch->q->jobs : parallel_processors();
 
 	jobs = jobs < JOBS_MOST ? jobs : JOBS_MOST;
 	jobs = jobs < batch->count ? jobs : batch->count;
+	share_rows(batch, jobs);
 	if (jobs > 1)
 		run_side_by_side(batch, (unsigned)jobs);
 	else
 		run_in_turn(batch);
+	close_rows(batch);
 }
 
 /* Gives each run the bound of its group and seed. */

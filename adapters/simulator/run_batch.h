@@ -74,11 +74,21 @@ static inline struct sim_memory run_memory_of(const struct run_request *q, size_
 	return q->memory[index / run_group_of(q) % q->memories];
 }
 
+/* Tasks with the same rows: those of one trace, or of one workload and seed, are a group. */
+static inline size_t run_rows_of(const struct run_request *q, size_t index)
+{
+	size_t source = run_source_of(q, index);
+
+	return source * run_seeds_of(q) + (q->sources.source[source].is_trace ? 0 : index % run_seeds_of(q));
+}
+
 /* All runs and their results. */
 struct run_batch {
 	const struct run_request *q;
 	struct report *report;
 	struct cli_recorded *recorded; /* for each source */
+	struct shared_rows *rows;      /* NULL: each run reads its own source */
+	size_t *rows_left;	       /* for each group of run_rows_of: tasks that have not ended */
 	size_t count, failed; /* failed: the first task whose failure ends all; count: none has failed */
 	char error[SOURCE_ERROR_MAX];
 };

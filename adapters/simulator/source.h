@@ -65,6 +65,7 @@ struct source {
 	/* Receives the comments of a trace as they are read, from `#` on, without line feed. NULL: not wanted. */
 	void (*comment)(void *context, const char *text, size_t length);
 	void *comment_context;
+	struct source_recorder *recorder; /* shared_rows.c, while the rows are recorded */
 	/* Progress. */
 	uint64_t done, total;		    /* bytes of a trace's file; total 0: not known */
 	uint64_t kernel_done, kernel_total; /* warps of a workload's kernel; total 0: not known */
