@@ -102,22 +102,9 @@ bool uvmp_block_is_valid(const struct uvmp_block *block)
 
 struct uvmp_region uvmp_block_big_pages(const struct uvmp_block *block, struct uvmp_region within)
 {
-	struct uvmp_region big = {0, 0};
-	uint32_t first, end, mask;
+	struct uvmp_region none = {0, 0};
 
-	if (!uvmp_block_is_valid(block))
-		return big;
-	/* Counted from the boundary before the block, big pages start at multiples of their size. If the end
-	 * is rounded down to before the block, the region is empty; so the test precedes the subtraction of
-	 * the offset. */
-	mask = block->big_pages - 1u;
-	first = (minimum(within.first, block->pages) + block->offset + mask) & ~mask;
-	end = (minimum(within.end, block->pages) + block->offset) & ~mask;
-	if (end <= first)
-		return big;
-	big.first = first - block->offset;
-	big.end = end - block->offset;
-	return big;
+	return uvmp_block_is_valid(block) ? uvmpi_block_big_pages(block, within) : none;
 }
 
 struct uvmp_region uvmp_block_chunk(const struct uvmp_block *block, uint32_t page)

@@ -38,11 +38,34 @@ static inline bool uvmpi_is_block_of(const struct uvmp_block *block, uint32_t sh
 	       page << shift == block->start && (page & (block->big_pages - 1u)) == block->offset;
 }
 
+/* Is this a whole block of 2 MiB with pages of 4 KiB and big pages of 64 KiB? Such a block is valid. */
+static inline bool uvmpi_is_usual_block(const struct uvmp_block *block)
+{
+	return block->pages == UVMP_MASK_BITS && block->offset == 0 && block->big_pages == 16u &&
+	       block->last - block->start == ((uint64_t)UVMP_MASK_BITS << 12) - 1u && (block->start & 0xffffu) == 0 &&
+	       block->last >= block->start;
+}
+
 /* uvmp_block_is_valid. A block does not carry its page size, so one must be found that fits: 4, 16 or 64 KiB. */
 static inline bool uvmpi_block_is_valid(const struct uvmp_block *block)
 {
+	if (uvmpi_is_usual_block(block))
+		return true;
 	return uvmpi_is_block_shape(block->pages, block->offset, block->big_pages) &&
 	       (uvmpi_is_block_of(block, 12) || uvmpi_is_block_of(block, 14) || uvmpi_is_block_of(block, 16));
+}
+
+/* uvmp_block_big_pages. Counted from the boundary before the block, big pages start at multiples of their size. If the end
+ * is rounded down to before the block, the region is empty; so the test precedes the subtraction of the offset. */
+static inline struct uvmp_region uvmpi_block_big_pages(const struct uvmp_block *block, struct uvmp_region within)
+{
+	uint32_t mask = block->big_pages - 1u;
+	uint32_t first = (minimum(within.first, block->pages) + block->offset + mask) & ~mask;
+	uint32_t end = (minimum(within.end, block->pages) + block->offset) & ~mask;
+
+	if (end <= first)
+		return (struct uvmp_region){0, 0};
+	return (struct uvmp_region){first - block->offset, end - block->offset};
 }
 
 /* As uvmp_block_chunk, of a block that is no whole root. */

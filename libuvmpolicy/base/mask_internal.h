@@ -161,6 +161,39 @@ static inline void uvmpi_mask_keep_same(uvmp_mask *pages, const uvmp_mask *set, 
 		pages->word[i] &= set->word[i] ^ flip;
 }
 
+/* -- moving -- */
+
+static inline void uvmpi_mask_shift_up(uvmp_mask *to, const uvmp_mask *from, uint32_t pages)
+{
+	uint64_t word, carry = 0;
+
+	if (pages >= 64u) {
+		uvmp_mask_shift_up(to, from, pages);
+		return;
+	}
+	UVMPI_EACH_WORD(i) {
+		word = from->word[i];
+		to->word[i] = word << pages | carry;
+		carry = word >> 1 >> (63u - pages);
+	}
+}
+
+static inline void uvmpi_mask_shift_down(uvmp_mask *to, const uvmp_mask *from, uint32_t pages)
+{
+	uint64_t word, carry = 0;
+
+	if (pages >= 64u) {
+		uvmp_mask_shift_down(to, from, pages);
+		return;
+	}
+	_Pragma("GCC unroll 8") for (uint32_t i = UVMP_MASK_WORDS; i-- > 0;)
+	{
+		word = from->word[i];
+		to->word[i] = word >> pages | carry;
+		carry = word << 1 << (63u - pages);
+	}
+}
+
 /* -- regions -- */
 
 /* The words of a region: bits `low` of word `first`, whole words, bits `high` of word `last`; where `first` is `last`, the bits
@@ -250,6 +283,21 @@ static inline bool uvmpi_mask_region_all(const uvmp_mask *mask, struct uvmp_regi
 	return (missing | (~mask->word[w.last] & bits & w.high)) == 0;
 }
 
+/* Are all pages of the set in the region, which is not empty? */
+static inline bool uvmpi_mask_is_inside(const uvmp_mask *mask, struct uvmp_region region)
+{
+	struct uvmpi_region_words w = {0, 0, 0, 0};
+	uint64_t outside;
+
+	(void)uvmpi_region_words(region, &w);
+	outside = (mask->word[w.first] & ~w.low) | (mask->word[w.last] & ~w.high);
+	for (uint32_t i = 0; i < w.first; i++)
+		outside |= mask->word[i];
+	for (uint32_t i = w.last + 1u; i < UVMP_MASK_WORDS; i++)
+		outside |= mask->word[i];
+	return outside == 0;
+}
+
 static inline void uvmpi_mask_region_and(uvmp_mask *to, const uvmp_mask *from, struct uvmp_region region)
 {
 	struct uvmpi_region_words w = {0, 0, 0, 0};
@@ -291,6 +339,17 @@ static inline uint32_t uvmpi_mask_next_set(const uvmp_mask *mask, uint32_t from)
 static inline uint32_t uvmpi_mask_next_clear(const uvmp_mask *mask, uint32_t from)
 {
 	return uvmpi_mask_next(mask, from, UVMPI_ALL_ONES);
+}
+
+/* Last page <= from that is set, from < UVMP_MASK_BITS. There is one. */
+static inline uint32_t uvmpi_mask_last_set(const uvmp_mask *mask, uint32_t from)
+{
+	uint32_t i = from / 64u;
+	uint64_t word = mask->word[i] & UVMPI_ALL_ONES >> (63u - from % 64u);
+
+	while (word == 0)
+		word = mask->word[--i];
+	return i * 64u + highest_bit(word);
 }
 
 static inline struct uvmp_region uvmpi_mask_next_run(const uvmp_mask *mask, uint32_t from)

@@ -81,10 +81,28 @@ static inline uint64_t density_rows_of(uint64_t word)
 	return (((word & low) + low) | word) >> 15 & ROWS;
 }
 
+/* Number of rows. */
+static inline uint32_t density_row_count(uint64_t rows)
+{
+	uint32_t bits = (uint32_t)(rows | rows >> 24);
+
+	bits -= bits >> 1 & 0x55555555u;
+	bits = (bits & 0x33333333u) + (bits >> 2 & 0x33333333u);
+	return ((bits + (bits >> 4)) & 0x0f0f0f0fu) * 0x01010101u >> 24;
+}
+
 /* All leaves of the rows that density_rows_of returns. */
 static inline uint64_t density_leaves_of(uint64_t rows)
 {
 	return (rows << 16) - rows;
+}
+
+/* Rows up to the one of leaf `last`. */
+static inline uint64_t density_rows_to(uint32_t last)
+{
+	uint64_t last_word = UVMPI_ALL_ONES >> (48u - last / 16u % 4u * 16u) & ROWS;
+
+	return ROWS * (((uint64_t)1 << last / 64u) - 1u) | last_word << last / 64u;
 }
 
 /* Words of which any row is in the set: bit w is word w. */

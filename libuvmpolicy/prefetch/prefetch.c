@@ -117,6 +117,17 @@ static inline bool is_region_of_block(struct uvmp_region region, uint32_t pages)
 	return !uvmp_region_is_empty(region) && region.end <= pages;
 }
 
+/* Is the faulted region one of the block, and does any page fault? The region is inside the mask, and as a rule its first
+ * page has faulted. */
+static inline bool has_faults(const struct uvmp_prefetch_facts *facts)
+{
+	struct uvmp_region region = facts->faulted_region;
+
+	return is_region_of_block(region, facts->block.pages) &&
+	       ((facts->faulted->word[region.first / 64u] >> region.first % 64u & 1u) != 0 ||
+		!uvmpi_mask_is_empty(facts->faulted));
+}
+
 /* -- arguments: what every decision has, and what only some have -- */
 
 static inline enum uvmp_status check_common(const struct prefetcher *prefetcher, const struct uvmp_prefetch_params *params,
@@ -131,10 +142,7 @@ static inline enum uvmp_status check_common(const struct prefetcher *prefetcher,
 	if (facts->to >= UVMP_PROCS_MAX ||
 	    !is_optional_proc(facts->has_preferred, facts->preferred, UVMP_PROCS_MAX))
 		return UVMP_ERR_RANGE;
-	return facts->is_follow || (!uvmpi_mask_is_empty(facts->faulted) &&
-				    is_region_of_block(facts->faulted_region, facts->block.pages))
-		       ? UVMP_OK
-		       : UVMP_ERR_RANGE;
+	return facts->is_follow || has_faults(facts) ? UVMP_OK : UVMP_ERR_RANGE;
 }
 
 /* Does check_rest have anything to check? */

@@ -1,10 +1,8 @@
 /* The driver's limits on prefetching, for prefetchers that keep to them. */
 #include "prefetch_internal.h"
 
-bool uvmpi_prefetch_is_allowed(const struct uvmp_prefetch_facts *facts)
+bool uvmpi_prefetch_is_allowed_elsewhere(const struct uvmp_prefetch_facts *facts)
 {
-	if (!facts->has_preferred || facts->preferred == facts->to)
-		return true;
 	if (!facts->is_confidential)
 		return false;
 	return facts->to == UVMP_CPU ||

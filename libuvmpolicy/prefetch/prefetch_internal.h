@@ -112,8 +112,14 @@ static inline void uvmpi_prefetch_drop_groups(const struct uvmp_prefetch_facts *
 
 /* -- prefetch_common.c: the driver's limits on prefetching -- */
 
+/* May pages be prefetched to processor `to` although their preferred location is another one? */
+bool uvmpi_prefetch_is_allowed_elsewhere(const struct uvmp_prefetch_facts *facts);
+
 /* Does the preferred location of the pages allow prefetching to processor `to`? */
-bool uvmpi_prefetch_is_allowed(const struct uvmp_prefetch_facts *facts);
+static inline bool uvmpi_prefetch_is_allowed(const struct uvmp_prefetch_facts *facts)
+{
+	return !facts->has_preferred || facts->preferred == facts->to || uvmpi_prefetch_is_allowed_elsewhere(facts);
+}
 
 /* What the driver would prefetch: *pages = absent pages that do not thrash, of range groups that fault; none if
  * the preferred location is elsewhere. */

@@ -14,7 +14,7 @@ struct input {
 	struct uvmp_prefetch_state state;
 	struct uvmp_tree tree;
 	struct uvmp_prefetch_hint hint;
-	uvmp_mask resident, faulted;
+	uvmp_mask resident, faulted, thrashing;
 };
 
 static struct input input[ROUND];
@@ -83,6 +83,34 @@ static void density(uint32_t stride, uint32_t faults, uint32_t resident, unsigne
 				uvmp_mask_andnot(&in->resident, &in->resident, &in->faulted);
 			}
 			in->facts.faulted_region = uvmp_mask_bounds(&in->faulted);
+		}
+		decide(&params, decisions);
+	}
+}
+
+/* Independent decisions on an empty block of this shape: 16 random faults, and with `thrashes` a random page that
+ * thrashes. */
+static void density_of_shape(uint32_t pages, uint32_t offset, bool thrashes, unsigned long calls)
+{
+	struct uvmp_prefetch_params params;
+
+	uvmp_prefetch_params_init(&params, UVMP_PREFETCH_DENSITY);
+	for (unsigned long done = 0; done < calls; done += ROUND) {
+		unsigned long decisions = calls - done < ROUND ? calls - done : ROUND;
+
+		for (unsigned long i = 0; i < decisions; i++) {
+			struct input *in = &input[i];
+
+			begin_input(in);
+			bench_check(uvmp_block_from_shape(pages, offset, 16, &in->facts.block) == UVMP_OK);
+			while (uvmp_mask_weight(&in->faulted) < 16u)
+				uvmp_mask_set(&in->faulted, bench_draw(pages));
+			in->facts.faulted_region = uvmp_mask_bounds(&in->faulted);
+			uvmp_mask_zero(&in->thrashing);
+			if (thrashes) {
+				uvmp_mask_set(&in->thrashing, bench_draw(pages));
+				in->facts.thrashing = &in->thrashing;
+			}
 		}
 		decide(&params, decisions);
 	}
@@ -190,6 +218,21 @@ static void density_32nd(unsigned long calls)
 	density(32, 0, 0, calls);
 }
 
+static void density_unaligned(unsigned long calls)
+{
+	density_of_shape(500, 12, false, calls);
+}
+
+static void density_thrashing(unsigned long calls)
+{
+	density_of_shape(PAGES, 0, true, calls);
+}
+
+static void density_small(unsigned long calls)
+{
+	density_of_shape(64, 0, false, calls);
+}
+
 static void density_fill(unsigned long calls)
 {
 	fill(UVMP_PREFETCH_DENSITY, 1, calls);
@@ -243,6 +286,13 @@ const struct bench_case bench_prefetch_cases[] = {
          .text = "density: all 512 pages faulted", .run = density_512},
         {"density-32nd", DECIDE, .budget = 600, .budget_ns = 120,
          .text = "density: every 32nd page faulted; empty block", .run = density_32nd},
+        {"density-unaligned", DECIDE, .budget = 600, .budget_ns = 120,
+         .text = "density: 16 random faults; empty block of 500 pages that starts 12 pages behind a big page's start",
+         .run = density_unaligned},
+        {"density-thrashing", DECIDE, .budget = 600, .budget_ns = 120,
+         .text = "density: 16 random faults; empty block in which a random page thrashes", .run = density_thrashing},
+        {"density-small", DECIDE, .budget = 600, .budget_ns = 120,
+         .text = "density: 16 random faults; empty block of 64 pages", .run = density_small},
         {"density-fill", DECIDE, .budget = 600, .budget_ns = 120,
          .text = "density: 1 random fault; a block that fills up", .run = density_fill},
         {"tbnp-first", DECIDE, .original = 29136, .budget = 600, .budget_ns = 120,

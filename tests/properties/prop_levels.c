@@ -123,6 +123,82 @@ static void test_density_of_whole_blocks(void **state)
 	}
 }
 
+/* What a number to the base of 4 says of the big pages of a block: its digits are empty, a fault, all resident, a fault
+ * beside a page that thrashes. */
+static void set_big_pages(struct density_case *c, uint32_t kinds, uint64_t *random)
+{
+	uint32_t pages = c->facts.block.pages, offset = c->facts.block.offset;
+
+	for (uint32_t first = 0; first < pages; kinds /= 4u) {
+		uint32_t end = (first + offset) / BLOCK_PAGES * BLOCK_PAGES + BLOCK_PAGES - offset;
+		struct uvmp_region all = {first, end < pages ? end : pages};
+		uint32_t page = all.first + (uint32_t)uvmp_random_below(random, all.end - all.first);
+
+		if (kinds % 2u != 0)
+			uvmp_mask_set(&c->faulted, page);
+		if (kinds % 4u == 2u)
+			uvmp_mask_region_set(&c->resident, all);
+		if (kinds % 4u == 3u)
+			uvmp_mask_set(&c->thrashing, all.first + (page + 5u) % (all.end - all.first));
+		first = all.end;
+	}
+}
+
+/* Blocks that begin and end anywhere in a big page: each number of five digits for each begin and end. */
+static void test_density_of_unaligned_blocks(void **state)
+{
+	static const uint32_t threshold[] = {51, 25, 50, 74, 12, 90, 6, 0, 99};
+	uint32_t all = 1024u * BLOCK_PAGES * BLOCK_PAGES;
+	uint64_t seed = test_seed(), random = seed;
+	struct density_case c;
+
+	(void)state;
+	for (uint32_t i = 0; i < all; i++) {
+		uint32_t kinds = i % 1024u, offset = i / 1024u % BLOCK_PAGES, cut = i / 1024u / BLOCK_PAGES;
+
+		if (!test_is_chosen(seed, i, all))
+			continue;
+		open_case(&c, 5u * BLOCK_PAGES - offset - cut, offset, BLOCK_PAGES, threshold[(i + seed) % 9u]);
+		set_big_pages(&c, kinds, &random);
+		if (uvmp_mask_is_empty(&c.faulted))
+			continue;
+		if (uvmp_mask_is_empty(&c.thrashing) && kinds % 5u != 0)
+			c.facts.thrashing = NULL;
+		if (uvmp_mask_is_empty(&c.resident) && kinds % 3u != 0)
+			c.facts.resident = NULL;
+		c.params.quirks = i % 7u != 0 || c.params.threshold == 0;
+		c.facts.faulted_region = uvmp_mask_bounds(&c.faulted);
+		assert_true(density_case_agrees(&c));
+	}
+}
+
+/* Big pages of each size, in blocks that begin and end anywhere. */
+static void test_density_of_other_big_pages(void **state)
+{
+	uint64_t random = test_seed();
+	struct density_case c;
+
+	(void)state;
+	for (uint32_t i = 0; i < test_share_of(20000); i++) {
+		uint32_t big_pages = (uint32_t)1 << i % 10u, offset = (uint32_t)uvmp_random_below(&random, big_pages);
+		uint32_t pages = 1u + (uint32_t)uvmp_random_below(&random, 512u - offset);
+		struct uvmp_region run = {(uint32_t)uvmp_random_below(&random, pages), pages};
+
+		open_case(&c, pages, offset, big_pages, 1u + (uint32_t)uvmp_random_below(&random, 99));
+		for (uint64_t faults = 1u + uvmp_random_below(&random, 4); faults > 0; faults--)
+			uvmp_mask_set(&c.faulted, (uint32_t)uvmp_random_below(&random, pages));
+		if (i % 3u == 0)
+			uvmp_mask_set(&c.thrashing, (uint32_t)uvmp_random_below(&random, pages));
+		else
+			c.facts.thrashing = NULL;
+		if (i % 5u != 0)
+			uvmp_mask_region_set(&c.resident, run);
+		c.params.quirks = i % 4u != 0;
+		c.facts.faulted_region = uvmp_mask_bounds(&c.faulted);
+		assert_true(density_case_agrees(&c));
+	}
+}
+
 /* -- trees of basic blocks -- */
 
 /* TBNp: each set of absent basic blocks among 16, with a fault in the lowest one. */
@@ -239,7 +315,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(test_density_of_small_blocks), cmocka_unit_test(test_density_of_whole_blocks),
-	        cmocka_unit_test(test_density_of_large_pages),
+	        cmocka_unit_test(test_density_of_large_pages), cmocka_unit_test(test_density_of_unaligned_blocks),
+	        cmocka_unit_test(test_density_of_other_big_pages),
 	        cmocka_unit_test(test_tbn_of_16_blocks),	cmocka_unit_test(test_closure_of_16_blocks),
 	        cmocka_unit_test(test_closure_of_any_tree),
 	};
