@@ -147,13 +147,12 @@ UVMP_API enum uvmp_status uvmp_evict_left(struct uvmp_evict *evict, uint32_t uni
  * order, spared or not. If every unit behind is spared, the first of those is the victim. `random` is the
  * generator's state, which RANDOM_4K advances by one draw; for other orders it may be NULL.
  * UVMP_ERR_NO_MEMORY: nothing may be evicted (no draw is made). UVMP_ERR_ARGUMENT. O(1), CLOCK_2M amortised.
- * With a reserve also O(units that have come or left since the last call), CLOCK_2M amortised with the units
- * of the other class between them. */
+ * With a reserve also O(units that have come or left since the last call). */
 UVMP_API enum uvmp_status uvmp_evict_victim(struct uvmp_evict *evict, uint64_t *random, uint32_t *unit);
 /* Replaces a victim that cannot be evicted by the next unit of the order, and the last unit that is not
  * spared by the first spared one; RANDOM_4K draws again.
  * UVMP_ERR_NO_MEMORY: `unit` is the last, or may not be evicted itself. Otherwise as uvmp_evict_victim. O(1);
- * CLOCK_2M: O(count); SL_64K and TBN, a spared unit: O(trees without spared units before it). */
+ * CLOCK_2M: O(log units); SL_64K and TBN, a spared unit: O(trees without spared units before it). */
 UVMP_API enum uvmp_status uvmp_evict_next(const struct uvmp_evict *evict, uint64_t *random, uint32_t *unit);
 /* Trait has_tree: the basic blocks of `tree` to evict with a victim that the caller has removed from the tree
  * (uvmp_evict_tbn_closure). 0 for every other order and for arguments that are not valid. O(blocks). */

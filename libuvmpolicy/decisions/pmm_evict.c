@@ -112,9 +112,9 @@ enum uvmp_status uvmp_pmm_evict_next(struct uvmp_pmm *pmm, uint32_t root, struct
 	enum uvmp_status status;
 	struct pmm_root *r;
 
-	if (eviction == NULL || found == NULL)
+	if (eviction == NULL)
 		return UVMP_ERR_ARGUMENT;
-	status = check_root(pmm, root);
+	status = found != NULL ? check_root(pmm, root) : UVMP_ERR_ARGUMENT;
 	if (status != UVMP_OK)
 		return status;
 	r = &pmm->root[root];

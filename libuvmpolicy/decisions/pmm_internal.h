@@ -2,6 +2,7 @@
 #ifndef UVMPOLICY_PMM_INTERNAL_H
 #define UVMPOLICY_PMM_INTERNAL_H
 
+#include "../base/debug_internal.h"
 #include "../base/mask_internal.h"
 #include "uvmpolicy/pmm.h"
 
@@ -119,7 +120,10 @@ static inline bool pmm_root_is_pinned(const struct pmm_root *root)
  * parameters. */
 static inline bool pmm_is_made(const struct uvmp_pmm *pmm)
 {
-	return pmm != NULL && pmm->magic == PMM_MAGIC;
+	bool is_made = pmm != NULL && pmm->magic == PMM_MAGIC;
+
+	UVMPI_ASSERT(!is_made || uvmp_pmm_is_valid(pmm));
+	return is_made;
 }
 
 /* -- lists of roots -- */
@@ -131,11 +135,11 @@ static inline void pmm_root_append(struct uvmp_pmm *pmm, uint32_t root, uint32_t
 	struct pmm_root *r = &pmm->root[root];
 	uint32_t before = queue->tail;
 
+	queue->count++;
 	r->link = (struct pmm_link){PMM_NONE, before};
 	r->list = (uint8_t)list;
 	*(before == PMM_NONE ? &queue->head : &pmm->root[before].link.next) = root;
 	queue->tail = root;
-	queue->count++;
 }
 
 /* The root is on a list. */

@@ -4,6 +4,7 @@
  * it, to balance the tree; each run of basic blocks is one pass of the eviction. If a tree prefetcher keeps a tree, TBNe
  * uses that tree. Without such a prefetcher, and without quirks, TBNe builds the tree from the resident and arriving pages.
  */
+#include "../base/bits_internal.h"
 #include "../evict/evict_internal.h"
 #include "block_service_internal.h"
 #include "space_internal.h"
@@ -100,10 +101,8 @@ static void add_closure(struct uvmp_service *s, struct eviction *e, uint32_t gpu
 
 	tree_without(s, e, block, gpu, &e->rest, &tree);
 	more = uvmp_evict_closure(&s->gpu[gpu].order, &tree, evictable_blocks(s, e, block, gpu, &p->resident));
-	for (uint32_t i = 0; i < UVMP_TREE_BLOCKS_MAX; i++) {
-		if ((more >> i & 1u) != 0)
-			uvmp_mask_region_set(&e->rest, pages_of_unit(&s->gpu[gpu], i));
-	}
+	for (; more != 0; more &= more - 1u)
+		uvmp_mask_region_set(&e->rest, pages_of_unit(&s->gpu[gpu], lowest_bit(more)));
 }
 
 /* -- the victim -- */

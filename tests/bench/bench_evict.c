@@ -37,30 +37,30 @@ static void begin_links(void)
 /* -- root chunks of 2 MiB -- */
 
 /* The oldest root is evicted and used again, whole, by another block. */
-__attribute__((noinline)) void bench_root_cycle(struct uvmp_pmm *pmm, uint32_t block);
-void bench_root_cycle(struct uvmp_pmm *pmm, uint32_t block)
+__attribute__((noinline)) enum uvmp_status bench_root_cycle(struct uvmp_pmm *pmm, uint32_t block);
+enum uvmp_status bench_root_cycle(struct uvmp_pmm *pmm, uint32_t block)
 {
 	struct uvmp_pmm_eviction eviction;
-	struct uvmp_chunk chunk;
-	uint32_t root;
-	bool found;
+	struct uvmp_chunk chunk = {UVMP_ROOT_NONE, 0, 0}; /* stays if a call fails: an error of the unpin */
+	uint32_t root = UVMP_ROOT_NONE;
+	bool found = false;
 
-	bench_check(uvmp_pmm_evict_begin(pmm, UVMP_CHUNK_USER, &root) == UVMP_OK);
+	uvmp_pmm_evict_begin(pmm, UVMP_CHUNK_USER, &root);
 	do
 		uvmp_pmm_evict_next(pmm, root, &eviction, &found);
 	while (found);
 	uvmp_pmm_evict_end(pmm, root, UVMP_CHUNK_USER, UVMP_CHUNK_2M, block, &chunk);
-	uvmp_pmm_unpin(pmm, chunk);
+	return uvmp_pmm_unpin(pmm, chunk);
 }
 
 /* A root of the pool becomes used. */
-__attribute__((noinline)) void bench_root_fill(struct uvmp_pmm *pmm, uint32_t block);
-void bench_root_fill(struct uvmp_pmm *pmm, uint32_t block)
+__attribute__((noinline)) enum uvmp_status bench_root_fill(struct uvmp_pmm *pmm, uint32_t block);
+enum uvmp_status bench_root_fill(struct uvmp_pmm *pmm, uint32_t block)
 {
-	struct uvmp_chunk chunk;
+	struct uvmp_chunk chunk = {UVMP_ROOT_NONE, 0, 0}; /* stays if no root is left: an error of the unpin */
 
-	bench_check(uvmp_pmm_alloc(pmm, UVMP_CHUNK_USER, UVMP_CHUNK_2M, block, &chunk) == UVMP_OK);
-	uvmp_pmm_unpin(pmm, chunk);
+	uvmp_pmm_alloc(pmm, UVMP_CHUNK_USER, UVMP_CHUNK_2M, block, &chunk);
+	return uvmp_pmm_unpin(pmm, chunk);
 }
 
 static struct uvmp_pmm *begin_roots(uint32_t roots)
@@ -80,13 +80,13 @@ static void root_cycle(uint32_t roots, unsigned long calls)
 
 	begin_links();
 	for (uint32_t i = 0; i < roots; i++)
-		bench_root_fill(pmm, i);
+		bench_check(bench_root_fill(pmm, i) == UVMP_OK);
 	for (unsigned long done = 0; done < calls; done += ROUND) {
 		for (uint32_t i = 0; i < ROUND; i++)
 			block[i] = bench_draw(1u << 20);
 		bench_begin();
 		for (uint32_t i = 0; i < ROUND; i++)
-			bench_root_cycle(pmm, block[i]);
+			bench_check(bench_root_cycle(pmm, block[i]) == UVMP_OK);
 		bench_end();
 		for (uint32_t i = 0; i < ROUND; i++)
 			bench_cycle_floor(block[i]);
@@ -115,7 +115,7 @@ static void root_fill(unsigned long calls)
 
 	bench_begin();
 	for (unsigned long i = 0; i < calls; i++)
-		bench_root_fill(pmm, (uint32_t)i);
+		bench_check(bench_root_fill(pmm, (uint32_t)i) == UVMP_OK);
 	bench_end();
 	begin_links();
 	for (unsigned long i = 0; i < calls; i++)
@@ -135,14 +135,11 @@ void bench_tbne(struct uvmp_evict *order, struct uvmp_tree *tree)
 	bench_check(uvmp_evict_victim(order, NULL, &unit) == UVMP_OK);
 	tree_first = unit / 32u * 32u;
 	tree += unit / 32u;
-	uvmp_tree_set_leaf(tree, unit % 32u, 0);
-	uvmp_tree_recompute(tree);
+	uvmp_tree_set_leaf(tree, unit % 32u, 0); /* the closure renews the sums */
 	leaving = (uint32_t)1 << unit % 32u;
 	leaving |= uvmp_evict_tbn_closure(tree, ~leaving);
-	for (uint32_t block = 0; block < 32u; block++) {
-		if ((leaving >> block & 1u) != 0)
-			uvmp_evict_remove(order, tree_first + block);
-	}
+	for (; leaving != 0; leaving &= leaving - 1u)
+		uvmp_evict_remove(order, tree_first + (uint32_t)__builtin_ctz(leaving));
 }
 
 /* The lower bound: reads the basic blocks of a tree once, and clears the victim. */
