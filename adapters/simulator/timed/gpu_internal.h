@@ -133,6 +133,7 @@ struct gpu {
 	size_t event_count, event_room;
 	uint64_t event_number;
 	bool owes_turn; /* no warp has run since the last replay */
+	bool asks_singly; /* the definition of a step that asks for many pages, for tests: page by page */
 
 	struct found found[GPU_FOUND]; /* by the last bits of the number */
 	struct gpu_counts counts;

@@ -404,10 +404,11 @@ static inline struct step step_of(struct gpu *gpu, struct sm *sm, struct warp *w
 			     .ready_ns = sm->now_ns};
 }
 
-/* The wanted pages from the first of `left` on that follow each other. */
+/* The wanted pages from the first of `left` on that follow each other. A run means the same as its pages one by one
+ * (tests/properties/prop_gpu_runs.c). */
 static inline struct run next_run(const struct gpu *gpu, const struct warp *w, uint64_t left, uint32_t number)
 {
-	uint64_t others = ~(left >> number);
+	uint64_t others = gpu->asks_singly ? ~(uint64_t)1 : ~(left >> number);
 
 	return (struct run){.page = (w->at >> gpu->page_shift) + number,
 			    .count = others == 0 ? WORD_BITS : (uint32_t)__builtin_ctzll(others)};
