@@ -1,106 +1,27 @@
-/* oracleGeneral, the binary format of libCacheSim for cache traces: records of 24 bytes, little-endian:
- * seconds (32 bits), object (64), bytes of it (32), number of the next request for it (64, not needed here).
- * Each object becomes pages of its own, as many as the largest request for it needs, one object behind the
- * other in the order in which they first appear. A request reads all pages that its size needs. */
+/* oracleGeneral, the binary format of libCacheSim for cache traces (trace_objects.h). The file is read twice: first each object
+ * gets its pages, then each request reads those that its size needs. */
 #include "import/importer.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define RECORD_BYTES 24u
-#define FIRST_BASE   ((uint64_t)0x7e0000000000) /* as built-in workloads */
-#define LAST_END     ((uint64_t)1 << 47)	/* user addresses end there */
-#define FIRST_ROOM   1024u
-#define NS_PER_S     UINT64_C(1000000000)
+#include "trace_objects.h"
 
-struct object {
-	uint64_t id;
-	uint64_t address; /* known after the first reading */
-	uint64_t pages;
-};
-
-/* Objects in the order of their appearance, and a hash of where they stand, plus 1. */
-struct objects {
-	struct object *object;
-	size_t count, *slot, room; /* room slots, half as many objects */
+struct state {
+	struct objects objects;
 	uint32_t first_s;
 };
 
-struct request {
-	uint64_t id, pages;
-	uint32_t second;
-};
-
-/* -- objects -- */
-
-static size_t slot_of(const struct objects *objects, uint64_t id)
-{
-	size_t slot = (size_t)((id * UINT64_C(0x9e3779b97f4a7c15)) >> 20) & (objects->room - 1);
-
-	while (objects->slot[slot] != 0 && objects->object[objects->slot[slot] - 1].id != id)
-		slot = (slot + 1) & (objects->room - 1);
-	return slot;
-}
-
-static bool grow(struct objects *objects)
-{
-	size_t room = objects->room != 0 ? 2 * objects->room : FIRST_ROOM;
-	struct object *object = realloc(objects->object, room / 2 * sizeof(*object));
-	size_t *slot = calloc(room, sizeof(*slot));
-
-	if (object)
-		objects->object = object;
-	if (!object || !slot) {
-		free(slot);
-		return false;
-	}
-	free(objects->slot);
-	objects->slot = slot;
-	objects->room = room;
-	for (size_t i = 0; i < objects->count; i++)
-		slot[slot_of(objects, object[i].id)] = i + 1;
-	return true;
-}
-
-/* NULL: not found, or out of memory. */
-static struct object *find(struct objects *objects, uint64_t id, bool may_add)
-{
-	size_t slot;
-
-	if (may_add && objects->count == objects->room / 2 && !grow(objects))
-		return NULL;
-	if (objects->room == 0)
-		return NULL;
-	slot = slot_of(objects, id);
-	if (objects->slot[slot] == 0) {
-		if (!may_add)
-			return NULL;
-		objects->object[objects->count] = (struct object){.id = id};
-		objects->slot[slot] = ++objects->count;
-	}
-	return &objects->object[objects->slot[slot] - 1];
-}
-
 /* -- records -- */
 
-static uint64_t little_endian(const unsigned char *bytes, size_t length)
-{
-	uint64_t value = 0;
-
-	while (length-- > 0)
-		value = value << 8 | bytes[length];
-	return value;
-}
-
 /* LINE_END, LINE_OK, or LINE_BAD with the error filled. */
-static enum line_status next_record(struct import *import, struct request *request)
+static enum line_status next_record(struct import *import, struct object_request *request)
 {
 	FILE *in = import_view_file(import->view);
-	unsigned char record[RECORD_BYTES];
+	unsigned char record[OBJECTS_RECORD_BYTES];
 	size_t length = fread(record, 1, sizeof(record), in);
 	const char *problem = import_view_problem(import->view);
-	uint64_t bytes;
 
 	if (length == 0 && !ferror(in))
 		return LINE_END;
@@ -110,83 +31,75 @@ static enum line_status next_record(struct import *import, struct request *reque
 		return LINE_BAD;
 	}
 	if (length < sizeof(record)) {
-		import_bad(import, "ends after %zu of %u bytes", length, RECORD_BYTES);
+		import_bad(import, "ends after %zu of %u bytes", length, OBJECTS_RECORD_BYTES);
 		return LINE_BAD;
 	}
-	request->second = (uint32_t)little_endian(record, 4);
-	request->id = little_endian(record + 4, 8);
-	bytes = little_endian(record + 12, 4);
-	request->pages = bytes != 0 ? (bytes + IMPORT_PAGE - 1) / IMPORT_PAGE : 1;
+	*request = object_request_read(record);
 	return LINE_OK;
 }
 
 /* -- two readings -- */
 
-/* Gives every object its place. */
+/* Gives every object its pages. */
 static bool place(struct import *import, struct objects *objects)
 {
-	struct source_range range = {.base = FIRST_BASE, .name = "objects"};
+	struct source_range range = {.base = OBJECTS_BASE, .name = "objects"};
 	const char *wrong;
 
-	for (size_t i = 0; i < objects->count; i++) {
-		objects->object[i].address = FIRST_BASE + range.bytes;
-		range.bytes += objects->object[i].pages * IMPORT_PAGE;
-		if (range.bytes > LAST_END - FIRST_BASE)
-			return import_bad(import, "all objects together have more than %llu bytes",
-					  (unsigned long long)(LAST_END - FIRST_BASE));
-	}
+	if (!objects_place(objects))
+		return import_bad(import, "all objects together have more than %llu bytes",
+				  (unsigned long long)(OBJECTS_PAGES_MOST * OBJECTS_PAGE_BYTES));
+	range.bytes = objects_pages(objects) * OBJECTS_PAGE_BYTES;
 	wrong = objects->count > 0 ? import_ranges_add(&import->ranges, &range) : NULL;
 	return !wrong || import_bad(import, "%s", wrong);
 }
 
-static bool count_objects(struct import *import, struct objects *objects)
+static bool count_objects(struct import *import, struct state *state)
 {
-	struct request request;
+	struct object_request request;
 	enum line_status status;
 
 	while ((status = next_record(import, &request)) == LINE_OK) {
-		struct object *object = find(objects, request.id, true);
-
-		if (!object)
+		if (objects_add(&state->objects, &request) == OBJECT_NONE)
 			return import_bad(import, "out of memory");
 		if (import->accesses++ == 0)
-			objects->first_s = request.second;
+			state->first_s = request.second;
 		if (request.second < import->time_ns)
 			return import_bad(import, "time goes backwards, from %llu s to %lu s",
 					  (unsigned long long)import->time_ns, (unsigned long)request.second);
 		import->time_ns = request.second;
-		if (object->pages < request.pages)
-			object->pages = request.pages;
 	}
-	return status == LINE_END && place(import, objects);
+	return status == LINE_END && place(import, &state->objects);
 }
 
-static bool put_request(struct import *import, const struct objects *objects, const struct object *object,
-			const struct request *request)
+static bool put_request(struct import *import, const struct state *state, uint64_t first_page,
+			const struct object_request *request)
 {
 	struct source_row row = {.has_time = true, .access = UVMP_ACCESS_READ};
 
-	row.time_ns = (uint64_t)(request->second - objects->first_s) * NS_PER_S;
+	row.time_ns = (uint64_t)(request->second - state->first_s) * OBJECTS_NS_PER_S;
 	row.agent = import_agent(import);
-	for (uint64_t page = 0; page < request->pages; page++) {
-		row.address = object->address + page * IMPORT_PAGE;
+	for (uint64_t page = first_page; page < first_page + request->pages; page++) {
+		row.address = OBJECTS_BASE + page * OBJECTS_PAGE_BYTES;
 		if (!import_access(import, &row))
 			return false;
 	}
 	return true;
 }
 
-static bool put_requests(struct import *import, struct objects *objects)
+static bool put_requests(struct import *import, const struct state *state)
 {
-	struct request request;
+	const uint64_t *page = state->objects.page;
+	struct object_request request;
 	enum line_status status;
 
 	while ((status = next_record(import, &request)) == LINE_OK) {
-		const struct object *object = find(objects, request.id, false);
+		uint32_t object = objects_find(&state->objects, request.id);
 
-		if (!object || request.pages > object->pages || request.second < objects->first_s)
+		if (object == OBJECT_NONE || request.pages > page[object + 1u] - page[object] ||
+		    request.second < state->first_s)
 			return import_bad(import, "was not so in the first reading: the file has changed");
-		if (!put_request(import, objects, object, &request))
+		if (!put_request(import, state, page[object], &request))
 			return false;
 	}
 	return status == LINE_END;
@@ -194,24 +107,22 @@ static bool put_requests(struct import *import, struct objects *objects)
 
 static bool read_records(struct import *import)
 {
-	struct objects *objects = import->state;
+	struct state *state = import->state;
 
-	if (!objects)
-		objects = import->state = calloc(1, sizeof(*objects));
-	if (!objects)
+	if (!state)
+		state = import->state = calloc(1, sizeof(*state));
+	if (!state)
 		return import_bad(import, "out of memory");
-	return import->is_scan ? count_objects(import, objects) : put_requests(import, objects);
+	return import->is_scan ? count_objects(import, state) : put_requests(import, state);
 }
 
 static void end_records(struct import *import)
 {
-	struct objects *objects = import->state;
+	struct state *state = import->state;
 
-	if (objects) {
-		free(objects->object);
-		free(objects->slot);
-	}
-	free(objects);
+	if (state)
+		objects_free(&state->objects);
+	free(state);
 }
 
 const struct import_format import_oracle_general = {
