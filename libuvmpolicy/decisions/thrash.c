@@ -316,15 +316,12 @@ static void count_event(const struct uvmp_thrash_space *space, struct uvmp_thras
 		page->has_revoked = true;
 }
 
-/* One event of one page; `bit` is its processor. */
-static inline void stamp(struct uvmp_thrash_space *space, struct uvmp_thrash_block *block, uint32_t index,
-                         uint64_t bit, bool is_migration, uint64_t now_ns)
+/* One event of one page; `before` is its former stamp, 0: none. */
+static inline void count_or_reset(struct uvmp_thrash_space *space, struct uvmp_thrash_block *block, uint32_t index,
+                                  bool is_migration, uint64_t before, uint64_t now_ns)
 {
 	struct uvmp_thrash_page *page = &block->memory[index];
-	uint64_t before = page->event_ns;
 
-	page->procs |= bit;
-	page->event_ns = stored(space, now_ns);
 	if (before == 0)
 		return;
 	if (now_ns - before <= space->lapse_ns) {
@@ -342,6 +339,8 @@ static inline void stamp(struct uvmp_thrash_space *space, struct uvmp_thrash_blo
 static enum uvmp_status record(struct uvmp_thrash_space *space, struct uvmp_thrash_block *block,
                                struct uvmp_region region, uint32_t proc, bool is_migration, uint64_t now_ns)
 {
+	uint64_t stamp_ns = stored(space, now_ns);
+
 	if (!block->has_pages &&
 	    uvmpi_thrash_is_suspicious(space, block->last_ns, block->last_proc, proc, now_ns)) {
 		if (block->memory == NULL)
@@ -350,9 +349,15 @@ static enum uvmp_status record(struct uvmp_thrash_space *space, struct uvmp_thra
 	}
 	if (block->has_pages)
 		for (uint32_t page = region.first; page < region.end; page++) {
+			struct uvmp_thrash_page *entry = &block->memory[page];
+			uint64_t before;
+
 			if (!uvmpi_thrash_in(&block->begun, page))
 				begin_page(block, page);
-			stamp(space, block, page, BIT(proc), is_migration, now_ns);
+			before = entry->event_ns;
+			entry->procs |= BIT(proc);
+			entry->event_ns = stamp_ns;
+			count_or_reset(space, block, page, is_migration, before, now_ns);
 		}
 	block->last_ns = now_ns;
 	block->last_proc = proc;

@@ -8,6 +8,7 @@
 #define PAGES  512u
 #define BLOCKS 16u /* that are reported, then asked about, in one round */
 #define PAGE   7u
+#define MANY   64u
 #define QUIET  300u
 #define FIRST  4u       /* events after which the page thrashes */
 #define FAST   100000u  /* ns between the events of a page: shorter than the lapse of 500 us */
@@ -62,10 +63,10 @@ void bench_event_floor(struct uvmp_thrash_block *b, struct uvmp_thrash_page *pag
 	uvmp_mask_set(&b->thrashing, migration->region.first);
 }
 
-/* Reports `calls` events of PAGE, from alternate processors; the first ones follow each other after FAST, or if
+/* Reports `calls` events of `pages` pages from PAGE on, from alternate processors; the first ones follow each other after FAST, or if
  * `first` is 0 as the others after `gap_ns`. After each event the other processor faults on `page`. The hints are
  * timed, or the events. */
-static void thrash(uint32_t page, uint32_t first, uint64_t gap_ns, int times_hint, unsigned long calls)
+static void thrash(uint32_t page, uint32_t pages, uint32_t first, uint64_t gap_ns, int times_hint, unsigned long calls)
 {
 	size_t bytes = uvmp_thrash_array_size(PAGES);
 	void *memory = bench_memory(BLOCKS * bytes);
@@ -77,7 +78,7 @@ static void thrash(uint32_t page, uint32_t first, uint64_t gap_ns, int times_hin
 	for (unsigned long i = 0; i < calls; i += BLOCKS, now += i / BLOCKS < first ? FAST : gap_ns) {
 		uint32_t to = i / BLOCKS % 2u;
 		struct uvmp_thrash_migration migration = {
-		        .region = {PAGE, PAGE + 1u}, .to = to, .final_to = to, .now_ns = now};
+		        .region = {PAGE, PAGE + pages}, .to = to, .final_to = to, .now_ns = now};
 		struct uvmp_thrash_facts facts = {.page = page,
 		                                  .requester = 1u - to,
 		                                  .residents = (uint64_t)1 << to,
@@ -111,32 +112,37 @@ static void thrash(uint32_t page, uint32_t first, uint64_t gap_ns, int times_hin
 
 static void hint_quiet(unsigned long calls)
 {
-	thrash(QUIET, FIRST, FAST, 1, calls);
+	thrash(QUIET, 1, FIRST, FAST, 1, calls);
 }
 
 static void hint_none(unsigned long calls)
 {
-	thrash(PAGE, 0, SLOW, 1, calls);
+	thrash(PAGE, 1, 0, SLOW, 1, calls);
 }
 
 static void hint_slow(unsigned long calls)
 {
-	thrash(PAGE, FIRST, SLOW, 1, calls);
+	thrash(PAGE, 1, FIRST, SLOW, 1, calls);
 }
 
 static void hint_fast(unsigned long calls)
 {
-	thrash(PAGE, FIRST, FAST, 1, calls);
+	thrash(PAGE, 1, FIRST, FAST, 1, calls);
 }
 
 static void event_slow(unsigned long calls)
 {
-	thrash(PAGE, FIRST, SLOW, 0, calls);
+	thrash(PAGE, 1, FIRST, SLOW, 0, calls);
 }
 
 static void event_fast(unsigned long calls)
 {
-	thrash(PAGE, FIRST, FAST, 0, calls);
+	thrash(PAGE, 1, FIRST, FAST, 0, calls);
+}
+
+static void event_many(unsigned long calls)
+{
+	thrash(PAGE, MANY, FIRST, FAST, 0, calls);
 }
 
 #define HINT  "uvmp_thrash_decide", .units = 1, .budget = 60, .floor = "bench_hint_floor", .unit = "hint"
@@ -154,4 +160,6 @@ const struct bench_case bench_thrash_cases[] = {
          .run = event_slow},
         {"event-fast", EVENT, .original = 238, .text = "event: a page that thrashes; each 100 us",
          .run = event_fast},
+        {"event-64", "uvmp_thrash_migrate", .units = MANY, .unit = "page",
+         .text = "event: 64 pages that thrash; each 100 us", .run = event_many},
         {0}};
