@@ -22,7 +22,7 @@ $(BUILD)/bench: $(call obj,rel,$(wildcard tests/bench/bench*.c)) $(BUILD)/libuvm
 	$(link) $(CFLAGS) $^ -o $@
 # The pager's calls of the engine are timed on their way (tests/bench/deciding.c).
 comma := ,
-timed := fault access next complete
+timed := fault access next complete complete_pages
 $(BUILD)/bench-pager: $(call obj,rel,tests/bench/pager.c tests/bench/deciding.c) $(BUILD)/libuvmpolicy-pager.a
 	$(link) $(CFLAGS) $(addprefix -Wl$(comma)--wrap=uvmp_service_,$(timed)) $^ $(LIBS) -lpthread -o $@
 $(BUILD)/bench-store: $(call obj,rel,tests/bench/store.c) $(BUILD)/libuvmpolicy-pager.a
