@@ -230,7 +230,7 @@ static void start_step(struct uvmp_service *s)
 		(void)uvmpi_job_add_fault(s, job, page, UVMP_ACCESS_PREFETCH, 1u << UVMP_ACCESS_PREFETCH);
 	uvmpi_job_name_more(s, job);
 	uvmp_counter_settle(job->arrive, s->holders, s->processors.count, &job->destinations, &bounds);
-	run->phase = COUNTER_STEP;
+	run->phase = COUNTER_JOB;
 	uvmpi_servicing_start(s, run->servicing);
 }
 

@@ -367,7 +367,8 @@ static bool map_requester(struct uvmp_service *s, const struct job *job, const s
 		differ |= pages->word[i] & ~job->migrated.word[i];
 		any |= pages->word[i];
 	}
-	if (differ != 0 || any == 0)
+	differ |= any == 0;
+	if (differ != 0)
 		return false;
 	right = common_right(s, job, range_of(s, b));
 	if (right != UVMP_RIGHT_NONE)

@@ -1,5 +1,6 @@
 /* Block service: which further pages of the block are to arrive [driver: prefetch-in-service]. */
 #include "../base/bits_internal.h"
+#include "../base/debug_internal.h"
 #include "../prefetch/prefetch_internal.h"
 #include "block_service_internal.h"
 #include "controllers_internal.h"
@@ -181,15 +182,13 @@ void uvmpi_block_prefetch(struct uvmp_service *s, struct job *job)
 
 bool uvmpi_block_prefetch_repeats(const struct uvmp_service *s, const struct job *job, struct block *b)
 {
-	const struct prefetch_states *states = &s->prefetch_states;
+	const struct uvmp_prefetch_traits *traits = uvmpi_prefetch_traits(s);
 	struct uvmp_prefetch_state state = {.last_proc = b->last_proc, .faults = b->faults};
-	uint32_t faults;
 
-	if (!uvmpi_prefetch_traits(s)->may_repeat)
+	if (!traits->may_repeat)
 		return true; /* it is not asked again */
-	faults = uvmpi_mask_weight(&job->faulted);
-	if ((states->block_bytes | states->range_bytes | states->processor_bytes) != 0 ||
-	    !uvmpi_prefetch_repeats(&s->tuned.prefetch, job->to, faults, &state))
+	UVMPI_ASSERT((traits->block_bytes | traits->range_bytes | traits->processor_bytes) == 0);
+	if (!uvmpi_prefetch_repeats(&s->tuned.prefetch, job->to, uvmpi_mask_weight(&job->faulted), &state))
 		return false;
 	b->last_proc = (uint8_t)state.last_proc;
 	b->faults = state.faults;

@@ -49,8 +49,10 @@ void uvmpi_block_start(struct uvmp_service *s, struct job *job)
  * are those before the eviction. Counters, detector and controllers are asked again for each fault. */
 static bool repeats_walk(const struct uvmp_service *s, const struct job *job, const struct block *b)
 {
-	return !s->adapt.is_on && !remote_is_counting(s) && block_is_whole(s, b) && b->thrash == 0 &&
-	       job->destinations == BIT(job->to);
+	bool is_counted = s->adapt.is_on | remote_is_counting(s);
+	uint64_t others = job->destinations & ~BIT(job->to);
+
+	return !is_counted && block_is_whole(s, b) && (others | b->thrash) == 0;
 }
 
 bool uvmpi_block_resume(struct uvmp_service *s, struct job *job)
@@ -199,13 +201,12 @@ static uint32_t only_source(const struct uvmp_service *s, const struct block *b,
 	return other->proc;
 }
 
-/* Plans and queues the copies of a block of 2 MiB from one source. False: another case, or an eviction is to be merged
- * with the copies. */
+/* Plans and queues the copies of a block of 2 MiB from one source. False: another case. */
 static bool copy_from_one(struct uvmp_service *s, struct job *job, const struct block *b, const uvmp_mask *pages)
 {
 	uint32_t from;
 
-	if (!block_is_whole(s, b) || job->has_pins || s->outs != 0 ||
+	if (!block_is_whole(s, b) || job->has_pins ||
 	    uvmpi_prefetch_traits(s)->grouping != UVMP_GROUPING_BY_CAUSE)
 		return false;
 	from = only_source(s, b, job, pages);
@@ -317,7 +318,7 @@ static void tell_runs(struct uvmp_service *s, const struct job *job, const uvmp_
 
 	uvmpi_mask_and(&prefetched, pages, &s->prefetched);
 	uvmpi_mask_andnot(&other, pages, &prefetched);
-	for (uint32_t page = 0; uvmpi_thrashing_listens(s, job->block, job->to);) {
+	for (uint32_t page = 0;;) {
 		struct uvmp_region a = uvmpi_mask_next_run(&other, page);
 		struct uvmp_region b = uvmpi_mask_next_run(&prefetched, page);
 		bool is_fault = a.end != 0 && (b.end == 0 || a.first < b.first);

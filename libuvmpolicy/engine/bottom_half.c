@@ -349,7 +349,7 @@ static void walk(struct uvmp_service *s, handle h)
 	uvmpi_remote_map(s, h, run->gpu, &job->remote, &job->arrive[run->gpu]);
 	if (g->utlb_seen)
 		job->utlbs = count_utlbs(s);
-	run->phase = FAULT_STEP;
+	run->phase = FAULT_JOB;
 	uvmpi_servicing_start(s, run->servicing);
 }
 
@@ -513,13 +513,13 @@ static void walk_again(struct uvmp_service *s)
 	struct fault_run *run = &s->fault;
 	struct job *job = &run->servicing->job;
 
-	if (run->event.has_fatal || run->event.invalid_prefetches != 0 || !uvmpi_servicing_resume(s, run->servicing))
+	if ((run->event.invalid_prefetches | run->event.has_fatal) != 0 || !uvmpi_servicing_resume(s, run->servicing))
 		walk(s, job->block);
 	else
 		job->has_next = uvmpi_fault_has_next(s, &job->next_start);
 }
 
-static void step_ended(struct uvmp_service *s)
+static void job_ended(struct uvmp_service *s)
 {
 	struct fault_run *run = &s->fault;
 	const struct job *job = &run->servicing->job;
@@ -809,8 +809,8 @@ void uvmpi_fault_advance(struct uvmp_service *s)
 	case FAULT_ACTION:
 		act(s);
 		break;
-	case FAULT_STEP:
-		step_ended(s);
+	case FAULT_JOB:
+		job_ended(s);
 		if (s->fault.phase == FAULT_ANSWER)
 			give_answer(s);
 		break;

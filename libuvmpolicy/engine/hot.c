@@ -40,7 +40,7 @@ void uvmpi_hot_advance(struct uvmp_service *s)
 	struct remote_run *run = &s->remote;
 	struct job *job = &run->servicing->job;
 
-	if (run->phase == REMOTE_STEP) {
+	if (run->phase == REMOTE_JOB) {
 		uvmpi_memory_settle(s);
 		run->phase = REMOTE_IDLE;
 		return;
@@ -51,7 +51,7 @@ void uvmpi_hot_advance(struct uvmp_service *s)
 	for (uint32_t page = uvmp_mask_next_set(&run->pages, 0); page < UVMP_MASK_BITS;
 	     page = uvmp_mask_next_set(&run->pages, page + 1u))
 		(void)uvmpi_job_add_fault(s, job, page, UVMP_ACCESS_READ, (uint8_t)(1u << UVMP_ACCESS_READ));
-	run->phase = REMOTE_STEP;
+	run->phase = REMOTE_JOB;
 	uvmpi_servicing_start(s, run->servicing);
 }
 

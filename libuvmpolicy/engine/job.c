@@ -69,13 +69,24 @@ void uvmpi_job_add(struct job *job, uint32_t page, uint32_t to, enum uvmp_access
 	add_page(job, page, to, access, is_duplicate);
 }
 
-/* Of these pages, those of the set are to be duplicated, or all (NULL); others are not. */
-static void set_duplicates(struct job *job, const uvmp_mask *pages, const uvmp_mask *set)
+/* These pages are to be duplicated, or none of them. */
+static void set_duplicates(struct job *job, const uvmp_mask *pages, bool are_duplicates)
+{
+	uint64_t set = 0u - (uint64_t)are_duplicates;
+
+	job->has_duplicates |= are_duplicates;
+	if (!job->has_duplicates)
+		return;
+	UVMPI_EACH_WORD(i)
+		job->duplicate.word[i] = (job->duplicate.word[i] & ~pages->word[i]) | (pages->word[i] & set);
+}
+
+/* Adds the pages that are duplicated. */
+static void add_duplicated(struct job *job, const uvmp_mask *pages, const uvmp_mask *duplicated)
 {
 	job->has_duplicates = true;
 	UVMPI_EACH_WORD(i)
-		job->duplicate.word[i] = (job->duplicate.word[i] & ~pages->word[i]) |
-					 (pages->word[i] & (set != NULL ? set->word[i] : UVMPI_ALL_ONES));
+		job->duplicate.word[i] |= pages->word[i] & duplicated->word[i];
 }
 
 void uvmpi_job_add_prefetched(const struct uvmp_service *s, struct job *job, const uvmp_mask *pages,
@@ -90,12 +101,9 @@ void uvmpi_job_add_prefetched(const struct uvmp_service *s, struct job *job, con
 	uvmpi_mask_or(arrive, arrive, pages); /* their access is that of a new job: UVMP_ACCESS_PREFETCH is 0 */
 	for (uint32_t bit = 0; bit < 3u; bit++)
 		UVMPI_ASSERT(!uvmpi_mask_intersects(&job->access[bit], pages));
-	if (duplication == UVMP_DUPLICATION_ENABLED)
-		set_duplicates(job, pages, NULL);
-	else if (duplication == UVMP_DUPLICATION_UNSET && b->cold != 0)
-		set_duplicates(job, pages, &cold_at(s, b->cold)->duplicated);
-	else if (job->has_duplicates)
-		set_duplicates(job, pages, uvmpi_mask_or_none(NULL));
+	set_duplicates(job, pages, duplication == UVMP_DUPLICATION_ENABLED);
+	if (duplication == UVMP_DUPLICATION_UNSET && b->cold != 0)
+		add_duplicated(job, pages, &cold_at(s, b->cold)->duplicated);
 }
 
 /* Destination of one page [driver: residency-choice]; pin: the hint's target or UVMP_PROC_NONE. */
@@ -152,20 +160,14 @@ static void select_unpinned(struct uvmp_service *s, const struct job *job, const
 	uint64_t holders = uvmpi_block_holders(s, b, page);
 	bool is_duplicated = block_is_duplicated(s, b, page);
 	struct place_memo *memo = &s->place_memo;
+	uint64_t key = (uint64_t)is_duplicated << 48 | (uint64_t)range->duplication << 40 |
+		       (uint64_t)range->preferred << 32 | (uint64_t)accesses << 16 | (uint64_t)job->operation << 8 |
+		       job->requester;
 
-	if (!memo->is_set || memo->accessed_by != range->accessed_by || memo->holders != holders ||
-	    memo->requester != job->requester || memo->operation != job->operation || memo->accesses != accesses ||
-	    memo->preferred != range->preferred || memo->duplication != range->duplication ||
-	    memo->is_duplicated != is_duplicated) {
-		*memo = (struct place_memo){.accessed_by = range->accessed_by,
-					    .holders = holders,
-					    .requester = (uint8_t)job->requester,
-					    .operation = job->operation,
-					    .accesses = accesses,
-					    .preferred = range->preferred,
-					    .duplication = range->duplication,
-					    .is_duplicated = is_duplicated,
-					    .is_set = true};
+	if (memo->accessed_by != range->accessed_by || memo->holders != holders || memo->key != key) {
+		memo->accessed_by = range->accessed_by;
+		memo->holders = holders;
+		memo->key = key;
 		select_place(s, job, b, page, accesses, UVMP_PROC_NONE, &memo->place);
 	}
 	*place = memo->place;
@@ -201,10 +203,7 @@ void uvmpi_job_name_more(const struct uvmp_service *s, struct job *job)
 	if (!alike->has_more)
 		return;
 	uvmpi_mask_or(arrive, arrive, &alike->more);
-	if (is_copy(s, job, &alike->place))
-		set_duplicates(job, &alike->more, NULL);
-	else if (job->has_duplicates)
-		set_duplicates(job, &alike->more, uvmpi_mask_or_none(NULL));
+	set_duplicates(job, &alike->more, is_copy(s, job, &alike->place));
 }
 
 void uvmpi_job_name_accesses(struct job *job)

@@ -151,6 +151,11 @@ void uvmpi_chunks_in_root(const struct uvmp_service *s, const struct block *b, c
 	uvmp_mask all;
 
 	uvmpi_mask_zero(pages);
+	if (block_is_whole(s, b)) {
+		if (p != NULL && p->has_memory && p->memory == root)
+			uvmpi_mask_region_set(pages, chunk_pages(s, b, 0));
+		return;
+	}
 	uvmpi_mask_fill(&all);
 	for (region = next_chunk(s, b, p, &all, 0); region.end != 0; region = next_chunk(s, b, p, &all, region.end)) {
 		if (chunk_at(s, b, p, region.first).root == root)
@@ -397,7 +402,11 @@ void uvmpi_chunks_used(struct uvmp_service *s, uint32_t gpu, const struct block 
 void uvmpi_chunks_left(struct uvmp_service *s, uint32_t gpu, const struct block *b, const struct residency *p,
 		       const uvmp_mask *pages)
 {
-	if (uvmpi_mask_is_subset(&p->resident, pages))
+	if (!uvmpi_mask_is_subset(&p->resident, pages))
+		return;
+	if (block_is_whole(s, b))
+		(void)uvmp_pmm_mark(s->gpu[gpu].pmm, chunk_at(s, b, p, 0), UVMP_MARK_UNUSED);
+	else
 		uvmpi_chunks_mark(s, gpu, b, p, UVMP_MARK_UNUSED);
 }
 

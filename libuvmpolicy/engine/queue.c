@@ -71,9 +71,11 @@ struct uvmp_action *uvmpi_queue(struct uvmp_service *s, enum uvmp_action_kind ki
 
 enum uvmp_status uvmpi_queue_status(const struct uvmp_service *s)
 {
-	for (uint32_t i = 0; s->has_failed && i < s->actions; i++) {
-		if (action_result(s, i) != UVMP_OK)
-			return action_result(s, i);
-	}
-	return UVMP_OK;
+	uint32_t i = 0;
+
+	if (!s->has_failed)
+		return UVMP_OK;
+	while (action_result(s, i) == UVMP_OK) /* ends: some action of the group failed */
+		i++;
+	return action_result(s, i);
 }

@@ -155,13 +155,15 @@ static bool advance(struct uvmp_service *s)
 /* Does the next step need an object of the arena? Freeing a range needs none and works during a shortage. */
 static bool needs_arena(const struct uvmp_service *s)
 {
+	uint32_t active, beginning;
+
 	if (uvmpi_servicing_is_active(s))
 		return true;
 	if (uvmpi_request_is_active(s))
 		return uvmpi_request_needs_arena(s);
-	if (s->request_count != 0 && uvmpi_fault_is_between(s))
-		return false; /* the request only begins */
-	return uvmpi_fault_is_active(s) || uvmpi_counter_is_active(s) || uvmpi_hot_is_active(s);
+	active = (uint32_t)uvmpi_fault_is_active(s) + uvmpi_counter_is_active(s) + uvmpi_hot_is_active(s);
+	beginning = s->request_count != 0 ? uvmpi_fault_is_between(s) : 0; /* a request that interrupts a bottom half */
+	return active > beginning;
 }
 
 /* Decides until an action is queued. All decided actions have been handed out. */

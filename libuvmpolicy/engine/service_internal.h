@@ -359,8 +359,7 @@ struct map_memo {
 /* The destination of the latest class of pages without a pin, and the facts that it follows from (job.c). */
 struct place_memo {
 	uint64_t accessed_by, holders;
-	uint8_t requester, operation, accesses, preferred, duplication;
-	bool is_duplicated, is_set;
+	uint64_t key; /* requester, operation, accesses, preferred location, duplication; 0: none, as no page has no access */
 	struct uvmp_residency_place place;
 };
 
@@ -435,7 +434,7 @@ struct request_run {
 	uint8_t old; /* preferred location or duplication before */
 };
 
-enum fault_phase { FAULT_IDLE, FAULT_ACTION, FAULT_ANSWER, FAULT_STEP, FAULT_FOLLOW, FAULT_CANCEL };
+enum fault_phase { FAULT_IDLE, FAULT_ACTION, FAULT_ANSWER, FAULT_JOB, FAULT_FOLLOW, FAULT_CANCEL };
 
 /* The bottom half that runs. */
 struct fault_run {
@@ -457,7 +456,7 @@ struct fault_run {
 	bool is_leaving;    /* the first victim is still to leave: plan=unobtrusive */
 };
 
-enum counter_phase { COUNTER_IDLE, COUNTER_WALK, COUNTER_STEP };
+enum counter_phase { COUNTER_IDLE, COUNTER_WALK, COUNTER_JOB };
 
 /* Notifications of one group; what is beyond begins another. */
 #define COUNTER_GROUP_MAX 256u
@@ -473,7 +472,7 @@ struct counter_run {
 
 #define NOTES_MAX 65536u
 
-enum remote_phase { REMOTE_IDLE, REMOTE_BEGUN, REMOTE_STEP };
+enum remote_phase { REMOTE_IDLE, REMOTE_BEGUN, REMOTE_JOB };
 
 /* Hot pages of one block that come. */
 struct remote_run {

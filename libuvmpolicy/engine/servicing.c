@@ -25,7 +25,10 @@ void uvmpi_servicing_start(struct uvmp_service *s, struct servicing *servicing)
 
 bool uvmpi_servicing_resume(struct uvmp_service *s, struct servicing *servicing)
 {
-	return uvmpi_block_resume(s, &servicing->job) && note_active(s, servicing);
+	if (!uvmpi_block_resume(s, &servicing->job))
+		return false;
+	(void)note_active(s, servicing);
+	return true;
 }
 
 bool uvmpi_servicing_evict_ahead(struct uvmp_service *s, struct servicing *servicing, uint32_t gpu,
