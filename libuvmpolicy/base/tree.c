@@ -98,3 +98,22 @@ void uvmp_tree_sub(struct uvmp_tree *tree, uint32_t page, uint32_t pages, bool q
 		if (tree->node[i - 1u] != 0)
 			tree->node[i - 1u] -= pages;
 }
+
+bool uvmpi_tree_full_blocks(const struct uvmp_tree *tree, uint32_t *full)
+{
+	const uint32_t *leaf = &tree->node[UVMP_TREE_BLOCKS_MAX - 1u];
+	uint64_t bits = 0; /* of value 16: bit 4 and up */
+
+	if (tree->blocks != UVMP_TREE_BLOCKS_MAX)
+		return false;
+	_Pragma("GCC unroll 8") for (uint32_t b = UVMP_TREE_BLOCKS_MAX; b > 0; b -= 4u)
+	{
+		uint32_t p = leaf[b - 1u], q = leaf[b - 2u], r = leaf[b - 3u], s = leaf[b - 4u];
+
+		if (((p | q | r | s) & ~UVMP_BASIC_BLOCK_PAGES) != 0)
+			return false;
+		bits = (((bits * 2u + p) * 2u + q) * 2u + r) * 2u + s;
+	}
+	*full = (uint32_t)(bits / UVMP_BASIC_BLOCK_PAGES);
+	return true;
+}

@@ -30,16 +30,52 @@ static inline uint32_t *uvmpi_tree_sum(struct uvmp_tree *tree, uint32_t i)
 	return &tree->node[i];
 }
 
-/* uvmp_tree_recompute. The tree of 2 MiB is the usual one; its loop is unrolled. */
+/* All inner nodes of a tree of so many blocks become sums; unrolled for a constant. */
+static inline void uvmpi_tree_sum_all(struct uvmp_tree *tree, uint32_t blocks)
+{
+	_Pragma("GCC unroll 31") for (uint32_t i = blocks - 1u; i-- > 0;)
+		(void)uvmpi_tree_sum(tree, i);
+}
+
+/* uvmp_tree_recompute. The tree of 2 MiB is the usual one. */
 static inline void uvmpi_tree_recompute(struct uvmp_tree *tree)
 {
-	if (tree->blocks == UVMP_TREE_BLOCKS_MAX) {
-		_Pragma("GCC unroll 31") for (uint32_t i = UVMP_TREE_BLOCKS_MAX - 1u; i-- > 0;)
-			(void)uvmpi_tree_sum(tree, i);
-		return;
-	}
-	for (uint32_t i = tree->blocks - 1u; i-- > 0;)
-		(void)uvmpi_tree_sum(tree, i);
+	if (tree->blocks == UVMP_TREE_BLOCKS_MAX)
+		uvmpi_tree_sum_all(tree, UVMP_TREE_BLOCKS_MAX);
+	else
+		uvmpi_tree_sum_all(tree, tree->blocks);
+}
+
+/* -- trees of 2 MiB whose basic blocks are empty or full: sets of basic blocks, counts in lanes -- */
+
+/* *full = the full blocks. Returns whether all others are empty. Out of line: else the compiler keeps all leaves on the stack. */
+bool uvmpi_tree_full_blocks(const struct uvmp_tree *tree, uint32_t *full);
+
+/* Bit 0 of each `leaves` bits, 4 to 32. */
+static inline uint32_t uvmpi_tree_lanes(uint32_t leaves)
+{
+	return leaves == 4u ? 0x11111111u : leaves == 8u ? 0x01010101u : leaves == 16u ? 0x00010001u : 1u;
+}
+
+/* All blocks of the nodes over `leaves` blocks whose first block is in `nodes`. */
+static inline uint32_t uvmpi_tree_blocks_of(uint32_t nodes, uint32_t leaves)
+{
+	return nodes * (uint32_t)(((uint64_t)1 << leaves) - 1u);
+}
+
+/* Full blocks below each node over `leaves` blocks, in as many bits each, from the counts below its halves; the halves of nodes
+ * over 4 blocks have 2 bits. */
+static inline uint32_t uvmpi_tree_add_halves(uint32_t counts, uint32_t leaves)
+{
+	uint32_t half = leaves / 2u, lower = uvmpi_tree_blocks_of(uvmpi_tree_lanes(leaves), half);
+
+	return (counts & lower) + (counts >> half & lower);
+}
+
+/* Full blocks of each pair, in 2 bits each. */
+static inline uint32_t uvmpi_tree_pairs(uint32_t full)
+{
+	return full - (full >> 1 & 0x55555555u);
 }
 
 /* uvmp_tree_add with quirks, to a block of the tree: each node on the path that is not full gains the pages. */

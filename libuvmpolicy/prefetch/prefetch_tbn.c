@@ -7,16 +7,25 @@
  *
  * The original makes the pass as a recursive post-order. A node depends on its own subtree only, so any order
  * that has children before their parents gives the same result: here level by level from the bottom. For the
- * same reason all sums can be recomputed after each fill: a changed sum is either below the node just filled
- * or not judged yet. */
+ * same reason all sums can be recomputed behind the pass: a changed sum is either below the node just filled
+ * or not judged yet.
+ *
+ * As a rule each basic block is empty or full. Then full blocks are counted in lanes of a word, for all nodes of a
+ * level at once. */
 #include "../base/tree_internal.h"
 #include "prefetch_internal.h"
 
-/* A pass over the tree: what is taken, and where the taken subtrees begin and end. */
+/* Basic blocks that are taken, and where the taken subtrees begin and end. */
+struct taken {
+	uint64_t cuts;
+	uint32_t blocks;
+};
+
+/* A pass over the tree. */
 struct pass {
 	struct uvmp_tree *tree;
-	uint64_t cuts;
-	uint32_t taken, block_pages;
+	struct taken taken;
+	uint32_t block_pages;
 	bool quirks;
 };
 
@@ -30,7 +39,7 @@ static void merge(uint64_t *cuts, uint32_t first, uint32_t end)
 /* Takes the empty leaves below a node over `leaves` blocks from `first` on; returns the pages that they gain. A leaf behind
  * the end of the block has nothing to fetch and stays empty; without quirks the leaf at the end counts only the pages that it
  * has. */
-static __attribute__((__noinline__)) uint32_t fill(struct pass *pass, uint32_t first, uint32_t leaves)
+static UVMPI_NOINLINE uint32_t fill(struct pass *pass, uint32_t first, uint32_t leaves)
 {
 	uint32_t *leaf = uvmpi_tree_leaf(pass->tree, 0), taken = 0, bit = (uint32_t)1 << first, pages;
 	uint32_t last = (pass->block_pages - 1u) / UVMP_BASIC_BLOCK_PAGES, end = minimum(first + leaves, last + 1u);
@@ -43,8 +52,8 @@ static __attribute__((__noinline__)) uint32_t fill(struct pass *pass, uint32_t f
 	}
 	if (taken == 0)
 		return 0;
-	pass->taken |= taken;
-	merge(&pass->cuts, first, first + leaves);
+	pass->taken.blocks |= taken;
+	merge(&pass->taken.cuts, first, first + leaves);
 	pages = popcount(taken) * UVMP_BASIC_BLOCK_PAGES;
 	if (!pass->quirks && (taken >> last & 1u) != 0) {
 		leaf[last] = pass->block_pages - last * UVMP_BASIC_BLOCK_PAGES;
@@ -53,25 +62,52 @@ static __attribute__((__noinline__)) uint32_t fill(struct pass *pass, uint32_t f
 	return pages;
 }
 
-/* Sums up and judges all nodes of a tree of `blocks` blocks, children before their parents. A fill changes the sum of its
- * node; the nodes below are summed up again behind the pass. */
-static inline __attribute__((always_inline)) void fill_dense(struct pass *pass, uint32_t blocks)
+/* Sums up and judges all nodes, children before their parents. A fill changes the sum of its node; the nodes below are
+ * summed up again behind the pass. */
+static UVMPI_NOINLINE struct taken fill_nodes(const struct uvmp_prefetch_params *params,
+					      const struct uvmp_prefetch_facts *facts, struct uvmp_tree *tree,
+					      struct taken taken)
 {
-	uint32_t before = pass->taken, leaves = 2, full = 2u * UVMP_BASIC_BLOCK_PAGES;
+	struct pass pass = {tree, taken, facts->block.pages, params->quirks};
+	uint32_t leaves = 2, full = 2u * UVMP_BASIC_BLOCK_PAGES;
 
-	_Pragma("GCC unroll 5") for (uint32_t nodes = blocks / 2u; nodes != 0; nodes /= 2u, leaves *= 2u, full *= 2u)
-	{
-		_Pragma("GCC unroll 16") for (uint32_t n = 0; n < nodes; n++)
-		{
-			uint32_t *value = uvmpi_tree_sum(pass->tree, nodes - 1u + n);
+	for (uint32_t nodes = tree->blocks / 2u; nodes != 0; nodes /= 2u, leaves *= 2u, full *= 2u)
+		for (uint32_t n = 0; n < nodes; n++) {
+			uint32_t *value = uvmpi_tree_sum(tree, nodes - 1u + n);
 
 			/* above half, below full or above full */
 			if (*value > full / 2u && *value != full)
-				*value += fill(pass, n * leaves, leaves);
+				*value += fill(&pass, n * leaves, leaves);
+		}
+	uvmpi_tree_recompute(tree);
+	return pass.taken;
+}
+
+/* The same for a whole block of 2 MiB of which all basic blocks but `full` are empty. A node is filled if more than half of its
+ * blocks are full, but not all. Of two blocks both would have to be full. */
+static inline struct taken fill_levels(struct uvmp_tree *tree, uint32_t full, struct taken taken)
+{
+	uint32_t before = full, counts = uvmpi_tree_pairs(full), more;
+
+	_Pragma("GCC unroll 4") for (uint32_t leaves = 4; leaves <= UVMP_TREE_BLOCKS_MAX; leaves *= 2u)
+	{
+		uint32_t lanes = uvmpi_tree_lanes(leaves), dense;
+
+		counts = uvmpi_tree_add_halves(counts, leaves);
+		dense = ((counts + (leaves / 2u - 1u) * lanes) & ~counts) / leaves & lanes;
+		if (dense != 0) {
+			full |= uvmpi_tree_blocks_of(dense, leaves);
+			counts = (counts & ~((leaves - 1u) * dense)) | leaves * dense;
+			taken.cuts &= ~((((uint64_t)1 << leaves) - 1u) * dense);
+			taken.cuts |= dense | (uint64_t)dense << leaves;
 		}
 	}
-	if (pass->taken != before)
-		uvmpi_tree_recompute(pass->tree);
+	more = full & ~before;
+	taken.blocks |= more;
+	for (; more != 0; more &= more - 1u)
+		tree->node[UVMP_TREE_BLOCKS_MAX - 1u + lowest_bit(more)] = UVMP_BASIC_BLOCK_PAGES;
+	uvmpi_tree_sum_all(tree, UVMP_TREE_BLOCKS_MAX);
+	return taken;
 }
 
 static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
@@ -79,13 +115,14 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 			       struct uvmp_prefetch_hint *hint)
 {
 	uint32_t chosen = uvmpi_prefetch_tree_fault(params, facts, state->tree, true);
-	struct pass pass = {state->tree, uvmpi_prefetch_tree_cuts(chosen), chosen, facts->block.pages, params->quirks};
+	struct taken taken = {uvmpi_prefetch_tree_cuts(chosen), chosen};
+	uint32_t full = 0;
 
-	if (state->tree->blocks == UVMP_TREE_BLOCKS_MAX)
-		fill_dense(&pass, UVMP_TREE_BLOCKS_MAX);
+	if (facts->block.pages == UVMP_MASK_BITS && uvmpi_tree_full_blocks(state->tree, &full))
+		taken = fill_levels(state->tree, full, taken);
 	else
-		fill_dense(&pass, state->tree->blocks);
-	uvmpi_prefetch_tree_collect(params, facts, pass.taken, pass.cuts, hint);
+		taken = fill_nodes(params, facts, state->tree, taken);
+	uvmpi_prefetch_tree_collect(params, facts, taken.blocks, taken.cuts, hint);
 	return UVMP_OK;
 }
 

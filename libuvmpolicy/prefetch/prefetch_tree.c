@@ -67,19 +67,25 @@ void uvmpi_prefetch_tree_collect(const struct uvmp_prefetch_params *params,
 	struct uvmp_region beyond = {facts->block.pages, UVMP_MASK_BITS};
 	const uvmp_mask *resident = uvmpi_mask_or_none(facts->resident);
 	const uvmp_mask *pending = uvmpi_mask_or_none(params->quirks ? NULL : facts->pending);
-	uvmp_mask pages;
+	uint64_t any = 0;
 
+	/* masks of the facts may be hint->pages: each word is read before it is written */
 	UVMPI_EACH_WORD(w) {
-		uint32_t blocks = chosen >> 4u * w & 0xfu, begin = (uint32_t)(cuts >> 4u * w) & 0xfu;
+		uint64_t absent = 0, begin = 0;
 
-		pages.word[w] = hint->subtrees.word[w] = 0;
-		if (blocks != 0)
-			pages.word[w] = all_pages(blocks) &
-					~(facts->faulted->word[w] | resident->word[w] | pending->word[w]);
-		if (begin != 0)
-			hint->subtrees.word[w] = first_pages(begin);
+		if (((chosen | (uint32_t)cuts) & (uint32_t)0xf << 4u * w) != 0) {
+			absent = all_pages(chosen >> 4u * w & 0xfu) &
+				 ~(facts->faulted->word[w] | resident->word[w] | pending->word[w]);
+			begin = first_pages((uint32_t)cuts >> 4u * w & 0xfu);
+			any |= absent;
+		}
+		hint->pages.word[w] = absent;
+		hint->subtrees.word[w] = begin;
 	}
-	uvmpi_mask_region_clear(&pages, beyond);
-	uvmpi_prefetch_hint_set_pages(hint, facts->to, &pages);
+	if (facts->block.pages % UVMP_BASIC_BLOCK_PAGES != 0) {
+		uvmpi_mask_region_clear(&hint->pages, beyond);
+		any = !uvmpi_mask_is_empty(&hint->pages);
+	}
+	uvmpi_prefetch_hint_to(hint, any != 0 ? facts->to : UVMP_PROC_NONE);
 	hint->basic_blocks = chosen;
 }

@@ -201,34 +201,41 @@ static void test_density_of_other_big_pages(void **state)
 
 /* -- trees of basic blocks -- */
 
-/* TBNp: each set of absent basic blocks among 16, with a fault in the lowest one. */
-static void test_tbn_of_16_blocks(void **state)
+/* A fault in the lowest absent basic block of a tree in which `present` are full. */
+static void fault_in_tree(uint32_t blocks, uint32_t present, bool quirks)
 {
 	static const struct uvmp_region first = {0, BLOCK_PAGES};
-	uint64_t seed = test_seed();
+	struct tbn_case c;
+	uvmp_mask pages, fault;
+	uint32_t block = 0;
+
+	tbn_case_open(&c, UVMP_PREFETCH_TBN, quirks, blocks * BLOCK_PAGES, blocks);
+	uvmp_mask_zero(&pages);
+	uvmp_mask_zero(&fault);
+	for (uint32_t b = 0; b < blocks; b++) {
+		struct uvmp_region own = {first.first + b * BLOCK_PAGES, first.end + b * BLOCK_PAGES};
+
+		if ((present >> b & 1u) != 0)
+			uvmp_mask_region_set(&pages, own);
+	}
+	while ((present >> block & 1u) != 0)
+		block++;
+	uvmp_mask_set(&fault, block * BLOCK_PAGES + present % BLOCK_PAGES);
+	assert_true(tbn_case_arrive(&c, &pages));
+	assert_true(tbn_case_fault(&c, &fault));
+}
+
+/* TBNp: each set of absent basic blocks among 16; and each as lower half of a tree of 32, whose upper half is drawn. */
+static void test_tbn_of_16_blocks(void **state)
+{
+	uint64_t seed = test_seed(), random = seed;
 
 	(void)state;
 	for (uint32_t present = 0; present < 0xffffu; present++) {
-		struct tbn_case c;
-		uvmp_mask pages, fault;
-		uint32_t block = 0;
-
 		if (!test_is_chosen(seed, present, 0xffffu))
 			continue;
-		tbn_case_open(&c, UVMP_PREFETCH_TBN, true, 256, 16);
-		uvmp_mask_zero(&pages);
-		uvmp_mask_zero(&fault);
-		for (uint32_t b = 0; b < 16u; b++) {
-			struct uvmp_region own = {first.first + b * BLOCK_PAGES, first.end + b * BLOCK_PAGES};
-
-			if ((present >> b & 1u) != 0)
-				uvmp_mask_region_set(&pages, own);
-		}
-		while ((present >> block & 1u) != 0)
-			block++;
-		uvmp_mask_set(&fault, block * BLOCK_PAGES + present % BLOCK_PAGES);
-		assert_true(tbn_case_arrive(&c, &pages));
-		assert_true(tbn_case_fault(&c, &fault));
+		fault_in_tree(16, present, true);
+		fault_in_tree(32, present | (uint32_t)uvmp_random_next(&random) << 16, present % 3u != 0);
 	}
 }
 
@@ -285,6 +292,25 @@ static void test_closure_of_16_blocks(void **state)
 	}
 }
 
+/* The same as the lower halves of trees of 32, whose upper halves are drawn. */
+static void test_closure_of_32_blocks(void **state)
+{
+	uint64_t random = test_seed();
+	uint32_t pages[32];
+
+	(void)state;
+	for (uint32_t full = 0; full <= 0xffffu; full++) {
+		uint32_t upper = (uint32_t)uvmp_random_next(&random), some = (uint32_t)uvmp_random_next(&random);
+
+		if (full % 2u != 0) /* sparse, so that large nodes lose blocks */
+			upper &= upper << 7 & upper << 13;
+		for (uint32_t b = 0; b < 32u; b++)
+			pages[b] = ((full | upper << 16) >> b & 1u) != 0 ? BLOCK_PAGES : 0;
+		check_closure(32, pages, ~(uint32_t)0);
+		check_closure(32, pages, some);
+	}
+}
+
 /* Leaves in part full, or beyond full [uvmsmart: partial-leaf-grows], of trees of any size. */
 static void test_closure_of_any_tree(void **state)
 {
@@ -318,6 +344,7 @@ int main(void)
 	        cmocka_unit_test(test_density_of_large_pages), cmocka_unit_test(test_density_of_unaligned_blocks),
 	        cmocka_unit_test(test_density_of_other_big_pages),
 	        cmocka_unit_test(test_tbn_of_16_blocks),	cmocka_unit_test(test_closure_of_16_blocks),
+	        cmocka_unit_test(test_closure_of_32_blocks),
 	        cmocka_unit_test(test_closure_of_any_tree),
 	};
 
