@@ -153,6 +153,14 @@ static inline uint64_t density_dense_pairs(const struct density_counts *counts, 
 	return (dense | dense >> 14) & 0x000000ff000000ffu;
 }
 
+/* The same for a tree in which whole rows are set, and no other leaf: one row of two is 50 percent. */
+static inline uint64_t density_dense_pairs_of_rows(uint64_t rows, uint32_t threshold)
+{
+	uint64_t next = rows >> 16;
+
+	return (threshold < 50u ? rows | next : rows & next) & 0x000000ff000000ffu;
+}
+
 /* Levels 6 to 8, as sets of words: bit w is word w. A node of several words counts if any of its words has a
  * candidate. */
 static inline struct density_choice density_words(const struct density_counts *counts, const struct density_keys *keys,
@@ -182,13 +190,12 @@ static inline void density_pairs_of_rows(uint64_t rows, uint64_t pair[2])
 		pair[i] = (((rows & words) * spread & BYTES) + ((rows >> 16 & words) * spread & BYTES)) * 16u;
 }
 
-/* Levels 5 to 9, as sets of rows, added to what smaller nodes choose. `candidates`: rows with a candidate; there
- * is one. */
+/* Levels 5 to 9, as sets of rows, added to what smaller nodes choose. `pairs`: what is dense of level 5. `candidates`: rows
+ * with a candidate; there is one. */
 static inline __attribute__((always_inline)) struct density_choice
-density_rows(const struct density_counts *counts, const struct density_keys *keys, uint64_t candidates,
+density_rows(const struct density_counts *counts, const struct density_keys *keys, uint64_t pairs, uint64_t candidates,
 	     struct density_choice rows)
 {
-	uint64_t pairs = density_dense_pairs(counts, keys);
 	struct density_choice words;
 
 	if (pairs == 0)

@@ -54,20 +54,24 @@ static struct density_choice choose_rows(uint64_t rows, uint32_t faulted, const 
 	struct density_keys keys = density_keys(threshold);
 	struct density_choice choice = {rows, 0};
 	struct density_counts counts;
-	uint64_t set[UVMP_MASK_WORDS];
+	uint64_t set[UVMP_MASK_WORDS], pairs;
 
 	if (faulted >= keys.all)
 		return density_root;
 	if (uvmpi_mask_is_empty(resident)) {
+		pairs = density_dense_pairs_of_rows(rows, threshold);
+		if (pairs == 0)
+			return choice;
 		density_pairs_of_rows(rows, counts.pair);
 	} else {
 		UVMPI_EACH_WORD (w)
 			set[w] = resident->word[w] | density_leaves_of(rows >> w & ROWS);
 		counts.pair[0] = density_pairs(set);
 		counts.pair[1] = density_pairs(set + 4);
+		pairs = density_dense_pairs(&counts, &keys);
 	}
 	density_sum(&counts);
-	return density_rows(&counts, &keys, rows, choice);
+	return density_rows(&counts, &keys, pairs, rows, choice);
 }
 
 /* Returns whether any page is chosen. Masks of the facts may be choice.pages: each word is read before it is written. */
@@ -289,7 +293,7 @@ static struct density_choice choose_large(const struct tree *tree)
 
 	count_set(tree, &counts);
 	density_sum(&counts);
-	return density_rows(&counts, &keys, tree->rows, rows);
+	return density_rows(&counts, &keys, density_dense_pairs(&counts, &keys), tree->rows, rows);
 }
 
 /* Adds levels 0 to 4 of the words with a candidate in a row that is not wholly set. */
