@@ -256,6 +256,33 @@ static void test_block_is_valid(void **state)
 	assert_true(uvmp_block_is_valid(&b));
 }
 
+/* A whole block of 2 MiB with big pages of 64 KiB, and one field of it wrong. */
+static void test_whole_block_is_valid(void **state)
+{
+	const struct uvmp_block good = block_of(512, 0, 16);
+	struct uvmp_block b;
+
+	(void)state;
+	b = good;
+	assert_true(uvmp_block_is_valid(&b));
+	b.big_pages = 32; /* start is at a boundary of 128 KiB, too */
+	assert_true(uvmp_block_is_valid(&b));
+	b = good;
+	b.offset = 1;
+	assert_false(uvmp_block_is_valid(&b));
+	b = good;
+	b.last += 4096;
+	assert_false(uvmp_block_is_valid(&b));
+	b = good;
+	b.start += 4096; /* not at a big page */
+	b.last += 4096;
+	assert_false(uvmp_block_is_valid(&b));
+	b = good;
+	b.start = (uvmp_addr)0 - 16 * 4096; /* right length modulo 2^64, but reversed */
+	b.last = b.start + 512 * 4096 - 1;
+	assert_false(uvmp_block_is_valid(&b));
+}
+
 /* -- big pages [driver: block-geometry] -- */
 
 static void test_big_pages_inside(void **state)
@@ -423,6 +450,7 @@ int main(void)
 	        cmocka_unit_test(test_block_from_shape),
 	        cmocka_unit_test(test_impossible_shapes),
 	        cmocka_unit_test(test_block_is_valid),
+	        cmocka_unit_test(test_whole_block_is_valid),
 	        cmocka_unit_test(test_big_pages_inside),
 	        cmocka_unit_test(test_big_pages_of_nothing),
 	        cmocka_unit_test(test_whole_block_is_one_chunk),
