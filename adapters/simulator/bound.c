@@ -38,7 +38,7 @@ struct window {
 };
 
 struct range {
-	uint64_t start, end; /* inclusive, whole pages */
+	uint64_t start, last; /* bytes, both included; whole pages */
 	bool is_fresh;
 };
 
@@ -101,15 +101,15 @@ static size_t ranges_below(const struct bound *b, uint64_t address)
 /* Pages of ranges, or of fresh ones only, in `bytes` bytes from `start` on. */
 static uint32_t count_pages(const struct bound *b, uint64_t start, uint64_t bytes, bool is_fresh)
 {
-	uint64_t end = start + (bytes - 1u), pages = 0;
+	uint64_t last = start + (bytes - 1u), pages = 0;
 
-	for (size_t i = ranges_below(b, end); i > 0 && b->range[i - 1].end >= start; i--) {
+	for (size_t i = ranges_below(b, last); i > 0 && b->range[i - 1].last >= start; i--) {
 		const struct range *range = &b->range[i - 1];
 		uint64_t first = range->start > start ? range->start : start;
-		uint64_t last = range->end < end ? range->end : end;
+		uint64_t upper = range->last < last ? range->last : last;
 
 		if (range->is_fresh || !is_fresh)
-			pages += (last - first) / PAGE_BYTES + 1u;
+			pages += (upper - first) / PAGE_BYTES + 1u;
 	}
 	return (uint32_t)pages;
 }
@@ -127,7 +127,7 @@ static uint32_t place_of(const struct bound *b, uint64_t number)
 static bool grow_windows(struct bound *b)
 {
 	uint32_t room = b->windows_room != 0 ? 2u * b->windows_room : 64u;
-	struct window *window = realloc(b->window, room * sizeof(*window));
+	struct window *window = array_again(b->window, room, sizeof(*window));
 	uint32_t *table;
 
 	if (window)
@@ -193,16 +193,16 @@ static bool add_range(struct bound *b, const struct source_range *source)
 			      source->is_fresh};
 	size_t place = ranges_below(b, source->base);
 
-	if (source->bytes == 0 || range.end < range.start ||
-	    range.end - range.start >= FOOTPRINT_MAX - b->footprint_bytes)
+	if (source->bytes == 0 || range.last < range.start ||
+	    range.last - range.start >= FOOTPRINT_MAX - b->footprint_bytes)
 		return fail(b, "a range is too large to be managed");
-	if ((place > 0 && b->range[place - 1].end >= range.start) ||
-	    (place < b->ranges && b->range[place].start <= range.end))
+	if ((place > 0 && b->range[place - 1].last >= range.start) ||
+	    (place < b->ranges && b->range[place].start <= range.last))
 		return fail(b, "a range overlaps another one");
 	if (!insert_range(b, place, range))
 		return false;
 	b->has_fresh |= range.is_fresh;
-	b->footprint_bytes += range.end - range.start + 1u;
+	b->footprint_bytes += range.last - range.start + 1u;
 	return true;
 }
 
@@ -213,21 +213,21 @@ static bool cut_out(struct bound *b, const struct range *gone)
 
 	if (place > 0 && b->range[place - 1].start == gone->start)
 		place--;
-	if (place > 0 && b->range[place - 1].end >= gone->start) {
+	if (place > 0 && b->range[place - 1].last >= gone->start) {
 		struct range above = b->range[place - 1];
 
-		b->range[place - 1].end = gone->start - 1u;
+		b->range[place - 1].last = gone->start - 1u;
 		above.start = gone->start;
 		if (!insert_range(b, place, above))
 			return false;
 	}
 	end = place;
-	while (end < b->ranges && b->range[end].end <= gone->end)
+	while (end < b->ranges && b->range[end].last <= gone->last)
 		end++;
 	b->ranges -= end - place;
 	memmove(b->range + place, b->range + end, (b->ranges - place) * sizeof(*gone));
-	if (place < b->ranges && b->range[place].start <= gone->end)
-		b->range[place].start = gone->end + 1u;
+	if (place < b->ranges && b->range[place].start <= gone->last)
+		b->range[place].start = gone->last + 1u;
 	return true;
 }
 
@@ -438,7 +438,7 @@ static bool is_meant(const struct weighing *w, uint32_t unit)
 
 	if (!w->gone)
 		return true;
-	return start <= w->gone->end && start + (bytes - 1u) >= w->gone->start &&
+	return start <= w->gone->last && start + (bytes - 1u) >= w->gone->start &&
 	       count_pages(w->bound, start, bytes, false) == 0;
 }
 
@@ -484,7 +484,7 @@ static void free_units(struct bound *b, uint32_t level, const struct range *gone
 	struct level *l = &b->level[level];
 	struct belady_rest here = belady_rest(&l->belady, weigh_all, &weighing);
 	struct belady_rest dirty = belady_rest(&l->belady, weigh_dirty, &weighing), left = {0, 0};
-	uint64_t first = gone->start >> WINDOW_SHIFT, last = gone->end >> WINDOW_SHIFT;
+	uint64_t first = gone->start >> WINDOW_SHIFT, last = gone->last >> WINDOW_SHIFT;
 
 	for (uint64_t number = first; number <= last && b->windows != 0; number++) {
 		uint32_t index = b->table[place_of(b, number)];

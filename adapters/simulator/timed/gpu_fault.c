@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 
+#include "array.h"
 #include "gpu_mshr.h"
 
 #define SORT_KEYS 4096u /* times in a quantum, and uTLBs, that are told apart */
@@ -24,7 +25,7 @@ static bool grow_raised(struct gpu *gpu)
 
 	if (gpu->raised_count < gpu->raised_room)
 		return true;
-	fresh = realloc(gpu->raised, room * sizeof(*fresh));
+	fresh = array_again(gpu->raised, room, sizeof(*fresh));
 	if (fresh)
 		gpu->raised = fresh;
 	free(gpu->sorted);

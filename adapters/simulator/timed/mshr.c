@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
+
 #define NONE	    MSHR_NONE
 #define WAITERS_MIN 1024u
 
@@ -77,7 +79,7 @@ uint32_t mshr_add(struct mshr *mshr, uint64_t page)
 static bool grow_waiters(struct mshr *mshr)
 {
 	uint32_t room = mshr->waiters != 0 ? 2u * mshr->waiters : WAITERS_MIN;
-	struct mshr_waiter *fresh = realloc(mshr->waiter, room * sizeof(*fresh));
+	struct mshr_waiter *fresh = array_again(mshr->waiter, room, sizeof(*fresh));
 
 	if (!fresh)
 		return false;

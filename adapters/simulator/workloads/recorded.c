@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
+
 #define NOTHING UINT32_MAX
 
 /* An access of the window, or a free place. */
@@ -85,7 +87,7 @@ static bool grow(struct recorded *r)
 
 	if (capacity > r->window)
 		capacity = r->window;
-	entry = realloc(r->entry, capacity * sizeof(*entry));
+	entry = array_again(r->entry, capacity, sizeof(*entry));
 	if (!entry) {
 		fail(r, "out of memory");
 		return false;
