@@ -962,9 +962,96 @@ static void memory_is_written_as_used(void **state)
 	}
 }
 
+#define LARGE 4096u
+
+static struct uvmp_evict *open_large(enum uvmp_evictor evictor)
+{
+	static uint64_t memory[MEMORY_WORDS(LARGE)];
+	static struct uvmp_evict evict;
+
+	assert_int_equal(uvmp_evict_init(&evict, evictor, LARGE, memory, sizeof(memory)), UVMP_OK);
+	for (uint32_t unit = 0; unit < LARGE; unit++)
+		uvmp_evict_touch(&evict, unit);
+	return &evict;
+}
+
+/* The victims in their order must be first, first + step, ... modulo LARGE, without the first `reserved` ones. */
+static void assert_large(struct uvmp_evict *evict, uint32_t first, uint32_t step, uint32_t reserved)
+{
+	uint32_t unit = UVMP_UNIT_NONE;
+	enum uvmp_status status = uvmp_evict_victim(evict, NULL, &unit);
+
+	for (uint32_t i = reserved; i < LARGE; i++) {
+		assert_int_equal(status, UVMP_OK);
+		assert_int_equal(unit, (first + i * step) % LARGE);
+		status = uvmp_evict_next(evict, NULL, &unit);
+	}
+	assert_int_equal(status, UVMP_ERR_NO_MEMORY);
+}
+
+/* Populations whose searches take several levels: frequencies are set in a mixed order, then raised by touches. */
+static void large_frequencies(void **state)
+{
+	struct uvmp_evict *evict = open_large(UVMP_EVICT_LFU_2M);
+
+	(void)state;
+	for (uint32_t i = 0; i < LARGE; i++) /* 5 * 3277 = 4 * LARGE + 1: unit 5 * f gets frequency 2 * f + 2 */
+		uvmp_evict_weigh(evict, i * 7u % LARGE, 2u * (i * 7u % LARGE * 3277u % LARGE) + 2u);
+	assert_large(evict, 0, 5, 0);
+	for (uint32_t unit = 0; unit < LARGE; unit++)
+		uvmp_evict_touch(evict, unit);
+	assert_large(evict, 0, 5, 0);
+	for (uint32_t unit = LARGE; unit-- > 0;)
+		uvmp_evict_weigh(evict, unit, 3u * unit);
+	assert_large(evict, 0, 1, 0);
+	evict->reserve_percent = 50;
+	assert_large(evict, 0, 1, LARGE / 2u);
+}
+
+static void large_clock(void **state)
+{
+	struct uvmp_evict *evict = open_large(UVMP_EVICT_CLOCK_2M);
+
+	(void)state;
+	assert_large(evict, 0, 1, 0);
+	for (uint32_t unit = 0; unit < LARGE - 1u; unit++)
+		uvmp_evict_touch(evict, unit);
+	assert_large(evict, LARGE - 1u, 1, 0); /* the hand has passed all others */
+	for (uint32_t unit = 1000; unit < 3000; unit++) {
+		uvmp_evict_remove(evict, unit);
+		uvmp_evict_touch(evict, unit);
+	}
+	for (uint32_t unit = 0; unit < LARGE; unit++) { /* the slots have been given more than once */
+		uvmp_evict_remove(evict, unit);
+		uvmp_evict_touch(evict, unit);
+	}
+	evict->reserve_percent = 50;
+	assert_large(evict, 0, 1, LARGE / 2u);
+	evict->reserve_percent = 10;
+	assert_large(evict, 0, 1, LARGE / 10u);
+}
+
+static void large_groups(void **state)
+{
+	struct uvmp_evict *evict = open_large(UVMP_EVICT_SL_64K);
+
+	(void)state;
+	for (uint32_t unit = 0; unit < LARGE; unit++)
+		uvmp_evict_touch(evict, unit);
+	assert_large(evict, 0, 1, 0);
+	for (uint32_t unit = LARGE; unit-- > 0;)
+		uvmp_evict_touch(evict, unit);
+	assert_large(evict, LARGE - 1u, LARGE - 1u, 0);
+	evict->reserve_percent = 50;
+	assert_large(evict, LARGE - 1u, LARGE - 1u, LARGE / 2u);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(large_frequencies),
+	        cmocka_unit_test(large_clock),
+	        cmocka_unit_test(large_groups),
 	        cmocka_unit_test(memory_is_written_as_used),
 	        cmocka_unit_test(recency_init),
 	        cmocka_unit_test(recency_order),
