@@ -155,12 +155,18 @@ static inline bool has_rest(const struct prefetcher *prefetcher, const struct uv
 		traits->range_bytes | traits->processor_bytes) != 0;
 }
 
-/* Does the mask stay inside the block? No mask does. */
-static bool fits(const uvmp_mask *mask, uint32_t pages)
+/* Pages of the mask behind the block, which has less than 512 pages: not 0 if there are any. No mask has none. */
+static inline uint64_t pages_beyond(const uvmp_mask *mask, uint32_t pages)
 {
-	struct uvmp_region beyond = {pages, UVMP_MASK_BITS};
+	uint32_t w = pages / 64u;
+	uint64_t beyond;
 
-	return mask == NULL || !uvmpi_mask_region_any(mask, beyond);
+	if (mask == NULL)
+		return 0;
+	beyond = mask->word[w] >> pages % 64u;
+	while (++w < UVMP_MASK_WORDS)
+		beyond |= mask->word[w];
+	return beyond;
 }
 
 static bool do_masks_fit(const struct uvmp_prefetch_facts *facts)
@@ -168,9 +174,9 @@ static bool do_masks_fit(const struct uvmp_prefetch_facts *facts)
 	uint32_t pages = facts->block.pages;
 
 	return pages == UVMP_MASK_BITS ||
-	       (fits(facts->faulted, pages) && fits(facts->resident, pages) && fits(facts->pending, pages) &&
-	       fits(facts->thrashing, pages) && fits(facts->cpu_resident, pages) &&
-	       fits(facts->cpu_read_mapped, pages));
+	       (pages_beyond(facts->faulted, pages) | pages_beyond(facts->resident, pages) |
+		pages_beyond(facts->pending, pages) | pages_beyond(facts->thrashing, pages) |
+		pages_beyond(facts->cpu_resident, pages) | pages_beyond(facts->cpu_read_mapped, pages)) == 0;
 }
 
 static bool do_regions_fit(const struct uvmp_prefetch_facts *facts)
