@@ -151,11 +151,6 @@ void uvmpi_chunks_in_root(const struct uvmp_service *s, const struct block *b, c
 	uvmp_mask all;
 
 	uvmpi_mask_zero(pages);
-	if (block_is_whole(s, b)) {
-		if (p != NULL && p->has_memory && p->memory == root)
-			uvmpi_mask_region_set(pages, chunk_pages(s, b, 0));
-		return;
-	}
 	uvmpi_mask_fill(&all);
 	for (region = next_chunk(s, b, p, &all, 0); region.end != 0; region = next_chunk(s, b, p, &all, region.end)) {
 		if (chunk_at(s, b, p, region.first).root == root)
