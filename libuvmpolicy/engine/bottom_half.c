@@ -192,6 +192,7 @@ static bool preprocess(struct uvmp_service *s)
 	}
 	uvmp_fault_order(g->batch.entry, g->order_of, g->representatives, g->order_scratch);
 	s->fault.next_bin = 0;
+	uvmpi_blocks_read_ahead(s, g->batch.entry, g->order_of, g->representatives, g->order_scratch);
 	return true;
 }
 

@@ -334,6 +334,39 @@ handle uvmpi_block_find(const struct uvmp_service *s, uint32_t space, uvmp_addr 
 	return 0;
 }
 
+/* One miss of the cache leads to the next: bucket, block, residencies. Taken step by step for all blocks, the misses of
+ * the blocks overlap. */
+void uvmpi_blocks_read_ahead(const struct uvmp_service *s, const struct uvmp_fault *entry, const uint32_t *order,
+			     uint32_t count, uint64_t *scratch)
+{
+	uint64_t window = UINT64_MAX;
+	uint32_t slot = NO_INDEX, found = 0;
+	uint64_t space = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct uvmp_fault *fault = &entry[order[i]];
+
+		if (fault->address >> WINDOW_SHIFT == window)
+			continue;
+		window = fault->address >> WINDOW_SHIFT;
+		if (slot == NO_INDEX || fault->va_space != space)
+			slot = uvmpi_space_find(s, fault->va_space);
+		space = fault->va_space;
+		scratch[found] = uvmpi_block_bucket(s, slot, fault->address);
+		__builtin_prefetch(&s->bucket[scratch[found++]]);
+	}
+	for (uint32_t i = 0; i < found; i++) {
+		scratch[i] = s->bucket[scratch[i]];
+		if (scratch[i] != 0)
+			__builtin_prefetch(block_at(s, (handle)scratch[i]));
+	}
+	for (uint32_t i = 0; i < found; i++) {
+		scratch[i] = scratch[i] != 0 ? block_at(s, (handle)scratch[i])->residency : 0;
+		if (scratch[i] != 0)
+			__builtin_prefetch(residency_at(s, (handle)scratch[i]));
+	}
+}
+
 /* Puts the block into its bucket and the list of its range. */
 static void link_block(struct uvmp_service *s, handle h)
 {

@@ -40,6 +40,10 @@ void uvmpi_range_remove_part(struct uvmp_service *s, uint32_t index, uint32_t co
 uint32_t uvmpi_block_bucket(const struct uvmp_service *s, uint32_t space, uvmp_addr address);
 /* The block with the address; 0: none yet, or no range. */
 handle uvmpi_block_find(const struct uvmp_service *s, uint32_t space, uvmp_addr address);
+/* Brings the blocks of `count` ordered faults, whose address spaces are known, and their first residencies into the
+ * cache. `scratch` has room for `count` values. Changes no decision. */
+void uvmpi_blocks_read_ahead(const struct uvmp_service *s, const struct uvmp_fault *entry, const uint32_t *order,
+			     uint32_t count, uint64_t *scratch);
 /* The same, made if need be; 0 with *status: UVMP_ERR_UNKNOWN: no range; UVMP_ERR_NO_MEMORY: arena. */
 handle uvmpi_block_make(struct uvmp_service *s, uint32_t space, uvmp_addr address, enum uvmp_status *status);
 /* Removes the block from table, range and arena, with its thrashing state. The caller has freed its memory on all
