@@ -408,7 +408,9 @@ static const struct source_row *next_row(struct untimed *d)
 	source->next(source, row);
 	if (row->kind == SOURCE_ACCESS)
 		space_prefetch(&d->host.space, row->address);
-	d->row = (d->row + 1u) % d->rows_read;
+	d->row++;
+	if (d->row == d->rows_read)
+		d->row = 0;
 	return &d->ahead[d->row];
 }
 
