@@ -89,6 +89,7 @@ rates()
 	rate rate-access 100 accesses 'accesses; resident' run --workload regular:bytes=1g,passes=400 --memory 2G
 	rate rate-access-random 30 accesses 'accesses; resident; random' run --workload random:bytes=256m,passes=200 --memory 1G
 	rate rate-access-gpu 100 accesses 'accesses; resident; with time' run --workload regular:bytes=1g,passes=100 --memory 2G --gpu titan-v
+	rate rate-access-gpu-random 30 accesses 'accesses; resident; random; with time' run --workload random:bytes=256m,passes=200 --memory 1G --gpu titan-v
 	rate rate-fault 1 far_faults 'faults' run --workload regular:bytes=16g,passes=1 --memory 20G --policy "$none"
 	rate rate-fault-random 1 far_faults 'faults; random' run --workload random:bytes=4g,passes=1 --memory 6G --policy "$none"
 	rate rate-fault-64g 1 far_faults 'faults; random; 64 GiB' run --workload random:bytes=64g,passes=1 --memory 80G --policy "$none"
@@ -97,6 +98,8 @@ rates()
 	rate rate-fault-random-evict 1 far_faults 'faults; random; evicting' run --workload random:bytes=1g,passes=1 --memory 820M
 	rate rate-fault-gpu 0.5 far_faults 'faults; with time' run --workload regular:bytes=4g,passes=1 --memory 6G --policy "$none" --gpu titan-v
 	rate rate-fault-gpu-evict 0.5 far_faults 'faults; with time; evicting' run --workload regular:bytes=2g,passes=1 --memory 1G --policy "$none" --gpu titan-v
+	rate rate-fault-gpu-random 0.5 far_faults 'faults; random; with time' run --workload random:bytes=1g,passes=1 --memory 2G --policy "$none" --gpu titan-v
+	rate rate-fault-gpu-random-evict 0.5 far_faults 'faults; random; with time; evicting' run --workload random:bytes=1g,passes=1 --memory 820M --policy "$none" --gpu titan-v
 	rate rate-bound - accesses 'accesses' bound --workload regular:bytes=1g,passes=100 --memory 512M
 	rate rate-bound-random - accesses 'accesses; random' bound --workload random:bytes=1g,passes=20 --memory 512M
 	whole run-32g run --workload regular:bytes=32g --memory 12G
