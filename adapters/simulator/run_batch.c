@@ -38,14 +38,17 @@ static bool shares_rows(const struct run_batch *batch, size_t index)
 	return batch->rows && (!q->has_model || run_is_bound(q, index) || q->sources.source[run_source_of(q, index)].is_trace);
 }
 
-/* The source of a run, from its beginning, or the rows that another run has recorded of it. */
-static struct source *open_source(const struct run_batch *batch, size_t index, bool may_share, struct answer *answer)
+/* The source of a run, from its beginning, or the rows that another run has recorded of it. *is_shared: may these be taken?
+ * Were they? */
+static struct source *open_source(const struct run_batch *batch, size_t index, bool *is_shared, struct answer *answer)
 {
 	const struct run_request *q = batch->q;
 	struct source *source = NULL;
+	bool may_share = *is_shared;
 
 	if (may_share)
 		source = shared_rows_source(batch->rows, run_rows_of(q, index));
+	*is_shared = source != NULL;
 	if (source)
 		return source;
 	source = cli_source_open(&q->sources, run_source_of(q, index), run_seed_of(q, index), answer->error);
@@ -88,12 +91,13 @@ static bool run_page_cache(const struct run_batch *batch, size_t index, struct a
 	struct sim_run run = {.memory = run_memory_of(q, index), .seed = run_seed_of(q, index), .log = q->log};
 	enum page_cache_end end;
 	struct source *source = NULL;
+	bool is_shared = shares_rows(batch, index);
 
 	if (run_is_bound(q, index) || q->has_model || !cli_source_is_file(&q->sources, run_source_of(q, index)))
 		return false;
 	run.policy = &run_policy_of(q, index)->policy;
 	if (page_cache_suits(&run))
-		source = open_source(batch, index, shares_rows(batch, index), answer);
+		source = open_source(batch, index, &is_shared, answer);
 	if (!source)
 		return false;
 	snprintf(answer->workload, NAME_MOST, "%s", source->name);
@@ -108,7 +112,7 @@ static bool run_page_cache(const struct run_batch *batch, size_t index, struct a
 static void run_one(const struct run_batch *batch, size_t index, struct answer *answer)
 {
 	bool is_trace = batch->q->sources.source[run_source_of(batch->q, index)].is_trace;
-	bool may_share = shares_rows(batch, index);
+	bool is_shared = shares_rows(batch, index);
 
 	if (run_page_cache(batch, index, answer))
 		return;
@@ -116,13 +120,13 @@ static void run_one(const struct run_batch *batch, size_t index, struct answer *
 		struct source *source;
 
 		memset(answer, 0, sizeof(*answer));
-		source = open_source(batch, index, may_share, answer);
+		source = open_source(batch, index, &is_shared, answer);
 		if (!source)
 			return;
 		run_source(batch, index, source, answer);
-		if (answer->is_complete || !may_share || !is_trace || interrupt_caught != 0)
+		if (answer->is_complete || !is_shared || !is_trace || interrupt_caught != 0)
 			return;
-		may_share = false;
+		is_shared = false;
 	}
 }
 

@@ -1,8 +1,11 @@
 /* Recordings of rows: see shared_rows.h. Words of 64 bits: an access takes two, with a time three; all other rows are copied as
- * they are. Memory is counted in pieces as the recording grows. */
+ * they are. Memory is counted in segments as the recording grows. */
 #include "shared_rows.h"
 
+#include <inttypes.h>
+#include <limits.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -11,7 +14,7 @@
 #include "interrupt.h"
 
 #define BUDGET_MOST (UINT64_C(1) << 30)
-#define PIECE_BYTES (UINT64_C(1) << 20)
+#define SEGMENT_BYTES (UINT64_C(1) << 20)
 #define NAME_MOST   4608u
 #define ROW_WORDS   ((sizeof(struct source_row) + 7u) / 8u)
 
@@ -53,12 +56,56 @@ static void *map_shared(size_t bytes)
 	return memory == MAP_FAILED ? NULL : memory;
 }
 
+/* The limit in a file of a memory cgroup; UINT64_MAX: none. */
+static uint64_t limit_in(const char *directory)
+{
+	char name[PATH_MAX + 64];
+	uint64_t bytes = UINT64_MAX;
+	FILE *file;
+
+	snprintf(name, sizeof(name), "/sys/fs/cgroup%s/memory.max", directory);
+	file = fopen(name, "re");
+	if (!file)
+		return UINT64_MAX;
+	if (fscanf(file, "%" SCNu64, &bytes) != 1) /* "max" */
+		bytes = UINT64_MAX;
+	fclose(file);
+	return bytes;
+}
+
+/* The least limit of the process's memory cgroup and those above it. */
+static uint64_t cgroup_bytes(void)
+{
+	char line[PATH_MAX] = "", *path = NULL;
+	FILE *file = fopen("/proc/self/cgroup", "re");
+	uint64_t least = limit_in("");
+
+	while (file && !path && fgets(line, sizeof(line), file))
+		path = strncmp(line, "0::/", 4) == 0 ? line + 3 : NULL;
+	if (file)
+		fclose(file);
+	if (path)
+		path[strcspn(path, "\n")] = '\0';
+	while (path && path[1] != '\0') {
+		uint64_t bytes = limit_in(path);
+
+		least = bytes < least ? bytes : least;
+		*strrchr(path, '/') = '\0';
+		if (path[0] == '\0')
+			break;
+	}
+	return least;
+}
+
+/* At most an eighth of the memory that the process may have. */
 static uint64_t budget(void)
 {
 	long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
-	uint64_t bytes = pages > 0 && page_bytes > 0 ? (uint64_t)pages * (uint64_t)page_bytes / 8u : 0;
+	uint64_t bytes = pages > 0 && page_bytes > 0 ? (uint64_t)pages * (uint64_t)page_bytes : 0;
+	uint64_t allowed = cgroup_bytes();
 
-	return (bytes < BUDGET_MOST ? bytes : BUDGET_MOST) / PIECE_BYTES * PIECE_BYTES;
+	bytes = (allowed < bytes ? allowed : bytes) / 8u;
+	return (bytes < BUDGET_MOST ? bytes : BUDGET_MOST) / SEGMENT_BYTES * SEGMENT_BYTES;
 }
 
 struct shared_rows *shared_rows_open(size_t count)
@@ -96,8 +143,7 @@ void shared_rows_drop(struct shared_rows *rows, size_t index)
 {
 	if (!rows->word[index])
 		return;
-	if (atomic_load(&rows->recording[index].state) == COMPLETE)
-		give_back(rows, index);
+	give_back(rows, index); /* the recorder has ended, perhaps by a crash */
 	munmap(rows->word[index], (size_t)rows->budget);
 	rows->word[index] = NULL;
 }
@@ -136,12 +182,13 @@ static uint64_t *take_words(struct source_recorder *recorder, size_t words)
 	struct recording *r = &rows->recording[recorder->index];
 
 	if ((r->words + words) * 8u > r->bytes) {
-		if (atomic_fetch_add(&rows->used, PIECE_BYTES) + PIECE_BYTES > rows->budget) {
-			atomic_fetch_sub(&rows->used, PIECE_BYTES);
+		/* Two recordings near the limit may both end here: the runs then generate their rows. */
+		if (atomic_fetch_add(&rows->used, SEGMENT_BYTES) + SEGMENT_BYTES > rows->budget) {
+			atomic_fetch_sub(&rows->used, SEGMENT_BYTES);
 			stop(recorder, TOO_LARGE);
 			return NULL;
 		}
-		r->bytes += PIECE_BYTES;
+		r->bytes += SEGMENT_BYTES;
 	}
 	r->words += words;
 	return rows->word[recorder->index] + r->words;

@@ -21,7 +21,7 @@ bool space_open(struct space *space, uint32_t page_bytes)
 
 static void range_free(struct sim_range *range)
 {
-	free(range->block);
+	huge_pages_free(range->block, (size_t)range->blocks * sizeof(*range->block));
 	free(range);
 }
 
@@ -114,11 +114,9 @@ static void insert_piece(struct space *space, size_t place, struct sim_piece pie
 /* NULL: out of memory. */
 static struct sim_block *zero_blocks(uint64_t blocks)
 {
-	size_t bytes = (size_t)blocks * sizeof(struct sim_block);
-	struct sim_block *block = blocks > SIZE_MAX / sizeof(*block) ? NULL : aligned_alloc(LINE_BYTES, bytes);
-
-	huge_pages_advise(block, bytes);
-	return block ? memset(block, 0, bytes) : NULL;
+	return blocks > SIZE_MAX / sizeof(struct sim_block) ?
+		       NULL :
+		       huge_pages_zeros((size_t)blocks * sizeof(struct sim_block));
 }
 
 bool space_add_range(struct space *space, const struct source_range *source, char error[SOURCE_ERROR_MAX])
@@ -150,13 +148,14 @@ bool space_add_range(struct space *space, const struct source_range *source, cha
 		return false;
 	}
 	range = calloc(1, sizeof(*range));
-	if (range)
+	if (range) {
+		range->blocks = blocks;
 		range->block = zero_blocks(blocks);
+	}
 	if (!range || !range->block || !ARRAY_RESERVE(space->range, space->ranges_room, space->ranges + 1u) ||
 	    !ARRAY_RESERVE(space->piece, space->pieces_room, space->pieces + 1u)) {
 		if (range)
-			free(range->block);
-		free(range);
+			range_free(range);
 		snprintf(error, SOURCE_ERROR_MAX, "out of memory for %llu blocks",
 			 (unsigned long long)blocks);
 		return false;
@@ -164,7 +163,6 @@ bool space_add_range(struct space *space, const struct source_range *source, cha
 	range->start = source->base;
 	range->last = last;
 	range->pages = bytes / space->page_bytes;
-	range->blocks = blocks;
 	range->is_fresh = source->is_fresh;
 	range->is_device = source->is_device;
 	fill_blocks(space, range);

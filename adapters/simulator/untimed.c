@@ -33,7 +33,7 @@ struct untimed {
 	bool has_kernel;
 
 	struct source_row ahead[ROWS_AHEAD]; /* ring: rows that were read, */
-	uint32_t row;			     /* the one in hand */
+	uint32_t row;			     /* the current one */
 	uint32_t rows_read;		     /* how many are used; 0: none was read yet */
 };
 
@@ -391,8 +391,8 @@ static bool row_of_program(struct untimed *d, const struct source_row *row)
 	}
 }
 
-/* The next row of the source. Rows of a workload are read ahead, so that the lines of their blocks are on the way when their
- * turn comes. Errors in a trace name the row in hand: its rows are read one by one. */
+/* The next row of the source. Rows of a workload are read ahead, so that the cache has their blocks when they are used.
+ * Errors in a trace name the row that was read last: its rows are read one by one. */
 static const struct source_row *next_row(struct untimed *d)
 {
 	struct source *source = d->host.source;

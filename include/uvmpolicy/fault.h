@@ -167,9 +167,9 @@ UVMP_API void uvmp_fault_order_by_instance(const struct uvmp_fault *entry, uint3
 
 /* Sorts indices by (VA space, GPU, page address) ascending, then access descending: the most intrusive access
  * of a page comes first (the second sort of [driver: batch-order]). Ties keep their arrival order, which the
- * driver's sort leaves undefined. Conditions as above. O(n) if the entries have at most 16 pairs of VA space and
- * GPU, page addresses below 2^57, accesses below 8, and indices below 2^16. Otherwise, or if scratch is NULL,
- * O(n log n) in place. */
+ * driver's sort leaves undefined. Conditions as above. O(n) if the entries have at most 16 pairs of VA space
+ * and GPU, page addresses below 2^57, accesses below 8, and indices below 2^16. Otherwise, or if scratch is
+ * NULL, O(n log n) in place. */
 UVMP_API void uvmp_fault_order(const struct uvmp_fault *entry, uint32_t *order, uint32_t count,
 			       uint64_t *scratch);
 

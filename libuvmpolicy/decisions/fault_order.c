@@ -115,7 +115,7 @@ static void sort(const struct uvmp_fault *entry, uint32_t *order, uint32_t count
 
 struct keys {
 	uint64_t *key;	/* [1..count]; key[0] is greater than no other, and ends lists */
-	uint64_t *room; /* [1..count] */
+	uint64_t *spare; /* [1..count] */
 	uint64_t va_space; /* of the first entry */
 	uint32_t gpu;
 	uint32_t count;
@@ -154,7 +154,7 @@ static inline bool pack(struct keys *keys, const struct uvmp_fault *entry, const
 	return (pages & NO_PAGE_BITS) == 0 && accesses <= ACCESS_MAX_KEY && indices <= INDEX_MAX;
 }
 
-/* Sorts by one digit, from `key` into `room`; keys with equal digits keep their order. Then the two change places. */
+/* Sorts by one digit, from `key` into `spare`; keys with equal digits keep their order. Then the two change places. */
 UVMPI_NOINLINE static void sort_digit(struct keys *keys, uint32_t shift)
 {
 	uint16_t end[1u << DIGIT_BITS] = {0};
@@ -170,16 +170,16 @@ UVMPI_NOINLINE static void sort_digit(struct keys *keys, uint32_t shift)
 		before += count;
 	}
 	for (uint32_t i = 1; i <= keys->count; i++)
-		keys->room[end[(from[i] - keys->least) >> shift & ((1u << DIGIT_BITS) - 1u)]++] = from[i];
-	keys->key = keys->room;
-	keys->room = from;
+		keys->spare[end[(from[i] - keys->least) >> shift & ((1u << DIGIT_BITS) - 1u)]++] = from[i];
+	keys->key = keys->spare;
+	keys->spare = from;
 }
 
 /* Spreads the keys over the buckets, last key first. A bucket is a list of positions, sorted by key, that ends with 0.
  * False: more than `limit` steps along the lists. */
 UVMPI_NOINLINE static bool spread(const struct keys *keys, uint32_t shift, uint32_t limit, uint16_t *head)
 {
-	uint64_t *key = keys->key, *next = keys->room, least = keys->least;
+	uint64_t *key = keys->key, *next = keys->spare, least = keys->least;
 	uint32_t steps = 0;
 
 	key[0] = UINT64_MAX;
@@ -206,7 +206,7 @@ UVMPI_NOINLINE static bool spread(const struct keys *keys, uint32_t shift, uint3
 
 static void write_lists(const struct keys *keys, const uint16_t *head, uint32_t buckets, uint32_t *order)
 {
-	const uint64_t *key = keys->key, *next = keys->room;
+	const uint64_t *key = keys->key, *next = keys->spare;
 
 	for (uint32_t d = 0; d < buckets; d++)
 		for (uint64_t i = head[d]; i != 0; i = next[i])
@@ -322,7 +322,7 @@ static bool sort_packed(const struct uvmp_fault *entry, uint32_t *order, uint32_
 {
 	const struct uvmp_fault *first = &entry[order[0]];
 	struct keys keys = {.key = scratch,
-	                    .room = scratch + count + 1u,
+	                    .spare = scratch + count + 1u,
 	                    .va_space = first->va_space,
 	                    .gpu = first->gpu,
 	                    .count = count};

@@ -210,7 +210,7 @@ static void name_pages(struct uvmp_service *s, const struct block *b, uvmp_mask 
 
 /* uvmpi_job_add_fault leaves throttled pages out, and ignores the read-duplicate verdict
  * [driver: counter-ignores-duplication]. */
-static void start_step(struct uvmp_service *s)
+static void start_job(struct uvmp_service *s)
 {
 	struct counter_run *run = &s->counter;
 	struct job *job = &run->servicing->job;
@@ -287,7 +287,7 @@ static void walk(struct uvmp_service *s)
 		return;
 	}
 	run->group = gather(s, block_at(s, run->block));
-	start_step(s);
+	start_job(s);
 }
 
 static void fail(struct uvmp_service *s, enum uvmp_status status)
@@ -310,7 +310,7 @@ void uvmpi_counter_advance(struct uvmp_service *s)
 	}
 	if (status == UVMP_ERR_RETRY && ++run->retries <= RETRIES_MAX) { /* an eviction has made room
 									  * [driver: eviction-retry] */
-		start_step(s);
+		start_job(s);
 		return;
 	}
 	uvmpi_memory_settle(s);

@@ -5,6 +5,7 @@
  * equivalence classes, and one decision serves a class. What the classes ask for is collected per processor, then queued:
  * revoke, map the requester, map others. */
 #include "../base/bits_internal.h"
+#include "../base/debug_internal.h"
 #include "../decisions/residency_internal.h"
 #include "block_service_internal.h"
 #include "job_internal.h"
@@ -335,6 +336,7 @@ static uint8_t ask_right(const struct uvmp_service *s, const struct job *job, co
 	struct uvmp_map map;
 
 	uvmpi_residency_rights(&s->processors, &facts, &map);
+	UVMPI_ASSERT(map.right != UVMP_RIGHT_NONE); /* a page that has arrived is mapped; NONE has other meanings in the memo */
 	return (map.others | map.others_atomic) == 0 ? map.right : (uint8_t)MAPS_OTHERS;
 }
 

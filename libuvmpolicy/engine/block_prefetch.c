@@ -1,6 +1,5 @@
 /* Block service: which further pages of the block are to arrive [driver: prefetch-in-service]. */
 #include "../base/bits_internal.h"
-#include "../base/debug_internal.h"
 #include "../prefetch/prefetch_internal.h"
 #include "block_service_internal.h"
 #include "controllers_internal.h"
@@ -184,11 +183,13 @@ bool uvmpi_block_prefetch_repeats(const struct uvmp_service *s, const struct job
 {
 	const struct uvmp_prefetch_traits *traits = uvmpi_prefetch_traits(s);
 	struct uvmp_prefetch_state state = {.last_proc = b->last_proc, .faults = b->faults};
+	bool is_stateless = (traits->block_bytes | traits->range_bytes | traits->processor_bytes) == 0;
 
 	if (!traits->may_repeat)
 		return true; /* it is not asked again */
-	UVMPI_ASSERT((traits->block_bytes | traits->range_bytes | traits->processor_bytes) == 0);
-	if (!uvmpi_prefetch_repeats(&s->tuned.prefetch, job->to, uvmpi_mask_weight(&job->faulted), &state))
+	/* a private state may answer the second request differently */
+	if (!(is_stateless &
+	      uvmpi_prefetch_repeats(&s->tuned.prefetch, job->to, uvmpi_mask_weight(&job->faulted), &state)))
 		return false;
 	b->last_proc = (uint8_t)state.last_proc;
 	b->faults = state.faults;

@@ -356,7 +356,8 @@ struct map_memo {
 	uint8_t of[UVMP_ACCESS_NONE]; /* enum uvmp_right; NONE: not asked yet, MAPS_OTHERS: others are mapped too */
 };
 
-/* The destination of the latest class of pages without a pin, and the facts that it follows from (job.c). */
+/* The destination of the latest class of pages without a pin, and the facts that it follows from (job.c); so do the
+ * processors and the policy key map_on_atomics, which do not change. */
 struct place_memo {
 	uint64_t accessed_by, holders;
 	uint64_t key; /* requester, operation, accesses, preferred location, duplication; 0: none, as no page has no access */
@@ -448,7 +449,7 @@ struct fault_run {
 	uint32_t retries;
 	uint64_t follow; /* page of the range, UVMP_PAGE_NONE */
 	bool is_cancelling; /* inside the precise cancel */
-	uint32_t cancel;    /* its step */
+	uint32_t cancel;    /* phase of the cancellation */
 	uint64_t fatal_space;
 	uint32_t fatal_gpu; /* 0: none */
 	bool was_enabled;   /* prefetch faults */

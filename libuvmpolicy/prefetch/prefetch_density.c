@@ -400,7 +400,7 @@ static bool is_regular(const struct uvmp_prefetch_facts *facts)
 	       !facts->is_hmm && !is_first_touch_at_home(facts);
 }
 
-/* All pages that are wanted, before range groups and min_faults have their say. `candidates`: the faulted pages in the
+/* All pages that are wanted, before range groups and min_faults restrict them. `candidates`: the faulted pages in the
  * faulted region. */
 UVMPI_NOINLINE_32 static void choose(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts,
 		   const uvmp_mask *candidates, struct choice choice)

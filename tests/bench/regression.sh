@@ -57,7 +57,7 @@ awk -F , -v page="$page" '
 
 awk -F , '
 	$7 ~ /^instructions\// && $6 != "" && $6 + 0 > $5 + 0 {printf "%s: the lower bound %d exceeds %d\n", $2, $6, $5; bad = 1}
-	END {exit bad}' "$measured" || { echo "a lower bound is none" >&2; exit 1; }
+	END {exit bad}' "$measured" || { echo "a lower bound exceeds the measured count" >&2; exit 1; }
 
 if ! cut -d , -f 1 "$baseline" | grep -qxF "$compiler"; then
 	echo "instructions not compared: no recorded figures for $compiler"
