@@ -14,7 +14,7 @@
 #include "interrupt.h"
 
 #define BUDGET_MOST (UINT64_C(1) << 30)
-#define SEGMENT_BYTES (UINT64_C(1) << 20)
+#define SEGMENT_BYTES ((size_t)1 << 20)
 #define NAME_MOST   4608u
 #define ROW_WORDS   ((sizeof(struct source_row) + 7u) / 8u)
 
@@ -40,7 +40,7 @@ struct recording {
 };
 
 struct shared_rows {
-	_Atomic uint64_t used; /* bytes of all recordings */
+	_Atomic size_t used; /* bytes of all recordings */
 	uint64_t budget;
 	size_t count, total_bytes;
 	uint64_t **word; /* [count]: budget bytes of addresses each; not shared, the same in all processes */
@@ -135,7 +135,7 @@ static void give_back(struct shared_rows *rows, size_t index)
 #ifdef MADV_REMOVE
 	(void)madvise(rows->word[index], (size_t)r->bytes, MADV_REMOVE);
 #endif
-	atomic_fetch_sub(&rows->used, r->bytes);
+	atomic_fetch_sub(&rows->used, (size_t)r->bytes);
 	r->bytes = r->words = 0;
 }
 

@@ -286,7 +286,7 @@ static struct block_need copy(struct uvmp_service *s, struct job *job)
 /* -- COMMIT: residency -- */
 
 /* Which pages are still on more than one processor? `allocate` has made cold state for new ones. */
-static void recount_duplicates(struct uvmp_service *s, const struct block *b, const uvmp_mask *pages)
+UVMPI_NOINLINE_32 static void recount_duplicates(struct uvmp_service *s, const struct block *b, const uvmp_mask *pages)
 {
 	uvmp_mask once, twice, *duplicated;
 
@@ -333,7 +333,7 @@ static void tell_runs(struct uvmp_service *s, const struct job *job, const uvmp_
 }
 
 /* Tells the detector of the arrived pages that have a source. */
-static void tell_sources(struct uvmp_service *s, const struct job *job, const uvmp_mask *pages, bool is_copy)
+UVMPI_NOINLINE_32 static void tell_sources(struct uvmp_service *s, const struct job *job, const uvmp_mask *pages, bool is_copy)
 {
 	uvmp_mask some;
 
@@ -343,7 +343,8 @@ static void tell_sources(struct uvmp_service *s, const struct job *job, const uv
 }
 
 /* The controllers hear which pages have arrived, which of these were faulted on, and which of those are new. */
-static void report_arrival(struct uvmp_service *s, const struct job *job, const uvmp_mask *arrived)
+UVMPI_NOINLINE_32 static void report_arrival(struct uvmp_service *s, const struct job *job,
+					     const uvmp_mask *arrived)
 {
 	uvmp_mask faulted, missed;
 
