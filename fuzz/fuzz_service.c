@@ -29,7 +29,7 @@
 #define RANGES       32u
 #define GROWS        7u
 #define ENOUGH       65536u /* bytes: they end a shortage of the arena */
-#define EVENTS_MAX   400u
+#define INPUT_EVENTS_MAX   400u
 #define ACTIONS_MAX  400000u /* until all is done */
 #define COPY_STEPS   64u     /* until a copy fails */
 #define GIVEN_MAX    UVMP_SERVICE_PENDING_MAX
@@ -803,7 +803,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	h.data = data;
 	h.size = size;
 	if (start(&h)) {
-		for (uint32_t i = 0; i < EVENTS_MAX && h.at < h.size; i++)
+		for (uint32_t i = 0; i < INPUT_EVENTS_MAX && h.at < h.size; i++)
 			event(&h);
 		end_all(&h);
 	}
