@@ -59,7 +59,8 @@ static void prepare(struct call *call, enum uvmp_prefetcher prefetcher)
 	call->state.random = &call->random;
 	call->random = 1;
 	if (prefetcher == UVMP_PREFETCH_PATTERN) {
-		call->pattern = (struct pattern_block){page_text("5,8,77"), 1};
+		call->pattern.pages = page_text("5,8,77"); /* field by field: the padding is compared, too */
+		call->pattern.processor = 1;
 		call->state.block = &call->pattern;
 	}
 	if (prefetcher == UVMP_PREFETCH_STRIDE) {
