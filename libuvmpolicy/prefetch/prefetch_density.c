@@ -284,7 +284,7 @@ static void count_set(const struct tree *tree, struct density_counts *counts)
 
 /* Levels 5 to 9, and the candidates' rows that are wholly set. Nodes may begin in the padding, and the last one may
  * end behind the tree. */
-static struct density_choice choose_large(const struct tree *tree)
+UVMPI_NOINLINE_32 static struct density_choice choose_large(const struct tree *tree)
 {
 	struct density_keys keys = tree->last == UVMP_MASK_BITS - 1u ? density_keys(tree->threshold)
 								      : density_keys_of(tree->last, tree->threshold);
