@@ -153,7 +153,7 @@ static struct uvmp_policy random_policy(void)
 	struct uvmp_policy_error wrong;
 	struct uvmp_policy policy;
 	char text[200], reserve[32] = "";
-	size_t order = below(2);
+	size_t order = (size_t)below(2);
 
 	if (order == 0 && below(2) == 0)
 		snprintf(reserve, sizeof(reserve), " reserve=%u", (unsigned)below(100));
