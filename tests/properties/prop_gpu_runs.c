@@ -76,7 +76,7 @@ static void choose_model(void)
 	model.walk_ns = below(500);
 }
 
-/* Pages around the one that faulted, sometimes others, get or lose rights. Both GPUs see it at the same time. */
+/* Pages around the faulted page, sometimes others, get or lose rights. Both GPUs see it at the same time. */
 static void change_pages(uint64_t address, uint64_t at_ns)
 {
 	uint32_t first, page, right = below(8) == 0 ? UVMP_RIGHT_NONE : 1u + below(3);
