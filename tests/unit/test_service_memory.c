@@ -1436,6 +1436,18 @@ static bool is_pinned(handle h)
 	return s->gpu[1].cyclic.block[place(h, 1)->memory].is_pinned;
 }
 
+/* Block 2 wants the memory of block 0, which is pinned: the pin ends, and block 0 leaves. */
+static void expect_pin_ends(const uvmp_mask *all)
+{
+	s->fault.servicing->job.block = block(2);
+	s->fault.servicing->job.arrive[1] = *all;
+	assert_int_equal(evict_start(1, UVMP_CHUNK_2M, false), UVMP_OK);
+	assert_false(is_pinned(block(0)));
+	assert_int_equal(s->fault.servicing->eviction.root / 2, place(block(0), 1)->memory);
+	assert_int_equal(evict(), UVMP_OK);
+	s->fault.servicing->job.arrive[1] = pages(0, 0);
+}
+
 static void circles(void **state)
 {
 	uvmp_mask all = pages(0, 512);
@@ -1457,24 +1469,12 @@ static void circles(void **state)
 	uvmpi_memory_used(s, 1, block(2), &all, false);
 	assert_int_equal(s->gpu[1].cyclic.pinned, 1);
 	/* the other one is wanted: the pin ends, as nothing else can go */
-	s->fault.servicing->job.block = block(2);
-	s->fault.servicing->job.arrive[1] = all;
-	assert_int_equal(evict_start(1, UVMP_CHUNK_2M, false), UVMP_OK);
-	assert_false(is_pinned(block(0)));
-	assert_int_equal(s->fault.servicing->eviction.root / 2, place(block(0), 1)->memory);
-	assert_int_equal(evict(), UVMP_OK);
-	s->fault.servicing->job.arrive[1] = pages(0, 0);
+	expect_pin_ends(&all);
 	/* with a reserve, too */
 	open("evict=lfu2m granularity=1m cyclic=on cyclic_share=50 reserve=10", 4096, 2, 0);
 	walk_in_circles(3);
 	assert_true(is_pinned(block(0)));
-	s->fault.servicing->job.block = block(2);
-	s->fault.servicing->job.arrive[1] = all;
-	assert_int_equal(evict_start(1, UVMP_CHUNK_2M, false), UVMP_OK);
-	assert_false(is_pinned(block(0)));
-	assert_int_equal(s->fault.servicing->eviction.root / 2, place(block(0), 1)->memory);
-	assert_int_equal(evict(), UVMP_OK);
-	s->fault.servicing->job.arrive[1] = pages(0, 0);
+	expect_pin_ends(&all);
 	/* the circle stands still: pins end when enough else was evicted */
 	open("evict=lru2m cyclic=on", 4096, 2, 0);
 	walk_in_circles(3);
