@@ -340,6 +340,33 @@ static void test_revokes_nothing(void **state)
 	assert_int_equal(page_of(BASE).write, 6);
 }
 
+/* Pages that are where they belong stay out of the service: they gain no mapping [driver: counter-policy]. */
+static void test_settled(void **state)
+{
+	struct uvmp_fault fault = engine_entry(SPACE, BASE + 20 * PAGE, UVMP_ACCESS_READ);
+
+	(void)state;
+	prepare(2);
+	set_quirks(false); /* no trimmed notifications */
+	begin();
+	add(BASE, MIB2);
+	assert_int_equal(uvmp_service_migrate(host.service, SPACE, BASE, PAGE, 2, NULL), UVMP_OK);
+	assert_int_equal(uvmp_service_advise(host.service, SPACE, BASE, MIB2, UVMP_ADVISE_PREFERRED, 0, NULL),
+	                 UVMP_OK);
+	engine_run(&host);
+	fault.instance = CHANNEL;
+	assert_int_equal(uvmp_service_fault(host.service, 1, &fault), UVMP_OK);
+	engine_run(&host);
+	assert_int_equal(page_of(BASE + 20 * PAGE).read & 2, 2);
+	engine_forget(&host);
+	note(BASE, 1);
+	note(BASE + KIB64, 2);
+	engine_run(&host);
+	assert_true(has_line("copy cause=counter block=0x40000000 pages=0 from=2 to=0"));
+	assert_true(has_line("map cause=counter block=0x40000000 pages=0 from=0 to=1"));
+	assert_int_equal(page_of(BASE + KIB64 + PAGE).read & 2, 0);
+}
+
 /* Page-wise orders have no roots: only the page itself. */
 static void test_from_pages(void **state)
 {
@@ -573,7 +600,7 @@ int main(void)
 	        TEST(test_drained_without_quirks),    TEST(test_off),          TEST(test_pieces),
 	        TEST(test_small_block),     TEST(test_large_pages),  TEST(test_preferred),
 	        TEST(test_not_mapped),      TEST(test_from_gpu),     TEST(test_from_pages),
-	        TEST(test_revokes_nothing), TEST(test_trimmed),     TEST(test_ignores_duplication),
+	        TEST(test_revokes_nothing), TEST(test_settled),      TEST(test_trimmed),     TEST(test_ignores_duplication),
 	        TEST(test_order),           TEST(test_clears_this_without_quirks), TEST(test_groups),
 	        TEST(test_space_is_gone),   TEST(test_evicts),       TEST(test_gives_up),
 	        TEST(test_fails),
