@@ -95,6 +95,7 @@ EXPORT_SYMBOL(uvmp_evict_weigh);
 EXPORT_SYMBOL(uvmp_evict_spare);
 EXPORT_SYMBOL(uvmp_evict_contains);
 EXPORT_SYMBOL(uvmp_evict_remove);
+EXPORT_SYMBOL(uvmp_evict_remove_set);
 EXPORT_SYMBOL(uvmp_evict_forget);
 EXPORT_SYMBOL(uvmp_evict_batch);
 EXPORT_SYMBOL(uvmp_evict_left);

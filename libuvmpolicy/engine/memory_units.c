@@ -321,9 +321,27 @@ void uvmpi_units_evicted(struct uvmp_service *s, uint32_t gpu, handle block, uin
 	leave_circle(s, gpu, block);
 }
 
+/* Units of a group of the order: unit first + b for each bit b. They leave the order together. */
+struct leaving_units {
+	uint32_t first, units;
+};
+
+/* The unit leaves the order with the rest of its group, at the latest at the end of remove_pages. */
+static void remove_unit_later(struct gpu *g, struct leaving_units *leaving, uint32_t unit)
+{
+	uint32_t first = unit - unit % UVMP_EVICT_GROUP_UNITS;
+
+	if (first != leaving->first) {
+		uvmpi_evict_remove_set(&g->order, leaving->first, leaving->units);
+		*leaving = (struct leaving_units){first, 0};
+	}
+	leaving->units |= (uint32_t)1 << unit % UVMP_EVICT_GROUP_UNITS;
+}
+
 static void remove_pages(const struct uvmp_service *s, struct gpu *g, const struct block *b,
                          const struct residency *p, const uvmp_mask *pages, bool keeps_frames)
 {
+	struct leaving_units leaving = {0, 0};
 	uvmp_mask rest;
 
 	uvmp_mask_andnot(&rest, &p->resident, pages);
@@ -334,10 +352,11 @@ static void remove_pages(const struct uvmp_service *s, struct gpu *g, const stru
 			spare_unit(s, g, b, p, &rest, page);
 			continue;
 		}
-		uvmpi_evict_remove(&g->order, unit_of(g, p, page));
+		remove_unit_later(g, &leaving, unit_of(g, p, page));
 		if (!keeps_frames)
 			uvmpi_frames_release(&g->frames, unit_of(g, p, page));
 	}
+	uvmpi_evict_remove_set(&g->order, leaving.first, leaving.units);
 }
 
 void uvmpi_units_left(struct uvmp_service *s, uint32_t gpu, const struct block *b, const struct residency *p,

@@ -124,6 +124,29 @@ enum uvmp_status uvmp_evict_remove(struct uvmp_evict *evict, uint32_t unit)
 	return status == UVMP_OK ? uvmpi_evict_remove(evict, unit) : status;
 }
 
+enum uvmp_status uvmpi_evict_remove_set(struct uvmp_evict *evict, uint32_t first, uint32_t units)
+{
+	const struct eviction_order *order = evict_order(evict);
+
+	if (order->remove_set != NULL)
+		return order->remove_set(evict, first, units);
+	for (; units != 0; units &= units - 1u)
+		(void)order->remove(evict, first + lowest_bit(units));
+	return UVMP_OK;
+}
+
+enum uvmp_status uvmp_evict_remove_set(struct uvmp_evict *evict, uint32_t first, uint32_t units)
+{
+	enum uvmp_status status = check_unit(evict, first);
+
+	if (status != UVMP_OK)
+		return status;
+	if (first % UVMP_EVICT_GROUP_UNITS != 0 ||
+	    (evict->units - first < UVMP_EVICT_GROUP_UNITS && units >> (evict->units - first) != 0))
+		return UVMP_ERR_RANGE;
+	return uvmpi_evict_remove_set(evict, first, units);
+}
+
 enum uvmp_status uvmp_evict_forget(struct uvmp_evict *evict, uint32_t unit)
 {
 	enum uvmp_status status = check_unit(evict, unit);

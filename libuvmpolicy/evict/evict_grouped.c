@@ -157,21 +157,32 @@ static UVMPI_NOINLINE enum uvmp_status settle(struct grouped *list, uint32_t num
 	return UVMP_OK;
 }
 
-enum uvmp_status uvmpi_by_group_remove(struct uvmp_evict *evict, uint32_t unit)
+/* The group finds its place once, behind the last removal. Where the units stood on the way is of no consequence. */
+enum uvmp_status uvmpi_by_group_remove_set(struct uvmp_evict *evict, uint32_t first, uint32_t units)
 {
 	struct grouped *list = list_of(evict);
-	uint32_t number = group_of(unit), weight;
+	uint32_t number = group_of(first), weight;
 
-	if (!uvmpi_by_group_contains(evict, unit))
+	if (number >= list->begun)
 		return UVMP_OK;
-	link_remove(list->link, list->order.elements + unit);
-	list->group[number].listed &= ~bit_of(unit);
-	evict->count--;
-	weight = list->order.weight[number] - 1u;
+	units &= list->group[number].listed;
+	if (units == 0)
+		return UVMP_OK;
+	list->group[number].listed &= ~units;
+	weight = list->order.weight[number];
+	evict->count -= weight;
+	for (; units != 0; units &= units - 1u, weight--)
+		link_remove(list->link, list->order.elements + first + lowest_bit(units));
+	evict->count += weight;
 	if (weight == 0 || list->order.before != 0 || !is_settled(list, number))
 		return settle(list, number, weight);
 	list->order.weight[number] = (uint8_t)weight;
 	return UVMP_OK;
+}
+
+enum uvmp_status uvmpi_by_group_remove(struct uvmp_evict *evict, uint32_t unit)
+{
+	return uvmpi_by_group_remove_set(evict, unit - unit % UVMP_EVICT_GROUP_UNITS, bit_of(unit));
 }
 
 enum uvmp_status uvmpi_by_group_forget(struct uvmp_evict *evict, uint32_t unit)

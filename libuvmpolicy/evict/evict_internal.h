@@ -32,6 +32,8 @@ struct eviction_order {
 	/* These return UVMP_OK, so that the public functions end in their calls. */
 	enum uvmp_status (*touch)(struct uvmp_evict *evict, uint32_t unit);
 	enum uvmp_status (*remove)(struct uvmp_evict *evict, uint32_t unit);
+	/* Units first + b for each bit b of `units`; `first` is a multiple of UVMP_EVICT_GROUP_UNITS. NULL: remove each. */
+	enum uvmp_status (*remove_set)(struct uvmp_evict *evict, uint32_t first, uint32_t units);
 	enum uvmp_status (*forget)(struct uvmp_evict *evict, uint32_t unit); /* NULL: remove */
 	/* `rank`, the number of units to pass over, spared or not, is below evict->count. UVMP_ERR_NO_MEMORY: the walk has no
 	 * unit behind. *unit is written on success only. */
@@ -78,6 +80,8 @@ static inline enum uvmp_status uvmpi_evict_remove(struct uvmp_evict *evict, uint
 {
 	return evict_order_of_unit(evict, unit)->remove(evict, unit);
 }
+/* All units of the set are in range. */
+enum uvmp_status uvmpi_evict_remove_set(struct uvmp_evict *evict, uint32_t first, uint32_t units);
 static inline enum uvmp_status uvmpi_evict_forget(struct uvmp_evict *evict, uint32_t unit)
 {
 	const struct eviction_order *order = evict_order_of_unit(evict, unit);

@@ -14,6 +14,7 @@ const struct eviction_order uvmpi_order_sl64k = {
 	.contains = uvmpi_by_group_contains,
 	.touch = uvmpi_by_group_touch,
 	.remove = uvmpi_by_group_remove,
+	.remove_set = uvmpi_by_group_remove_set,
 	.forget = uvmpi_by_group_forget,
 	.victim = uvmpi_by_group_victim,
 	.next = uvmpi_by_group_next,

@@ -31,7 +31,9 @@ bool uvmpi_by_group_is_valid(const struct uvmp_evict *evict);
 bool uvmpi_by_group_contains(const struct uvmp_evict *evict, uint32_t unit);
 /* O(1); a first touch as uvmpi_by_recency_touch. */
 enum uvmp_status uvmpi_by_group_touch(struct uvmp_evict *evict, uint32_t unit);
-/* O(1); of the newest unit of its group, or of the last one that is not spared, O(log groups). */
+/* O(units of the set); O(log groups) more if the newest unit of the group is in the set, or all that are not spared. */
+enum uvmp_status uvmpi_by_group_remove_set(struct uvmp_evict *evict, uint32_t first, uint32_t units);
+/* The same for one unit. */
 enum uvmp_status uvmpi_by_group_remove(struct uvmp_evict *evict, uint32_t unit);
 enum uvmp_status uvmpi_by_group_forget(struct uvmp_evict *evict, uint32_t unit);
 /* O(1); O(log groups) if the group becomes one of spared units only, or is no longer. */

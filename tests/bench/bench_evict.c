@@ -138,8 +138,7 @@ void bench_tbne(struct uvmp_evict *order, struct uvmp_tree *tree)
 	uvmp_tree_set_leaf(tree, unit % 32u, 0); /* the closure renews the sums */
 	leaving = (uint32_t)1 << unit % 32u;
 	leaving |= uvmp_evict_tbn_closure(tree, ~leaving);
-	for (; leaving != 0; leaving &= leaving - 1u)
-		uvmp_evict_remove(order, tree_first + (uint32_t)__builtin_ctz(leaving));
+	uvmp_evict_remove_set(order, tree_first, leaving);
 }
 
 /* The lower bound: reads the basic blocks of a tree once, and clears the victim. */

@@ -315,6 +315,26 @@ static void weigh(struct naive_order *naive, struct uvmp_evict *evict, uint32_t 
 		naive->touches[unit] = frequency;
 }
 
+/* A set of units leaves at once, as each of them would alone; none leaves if one is out of range. */
+static void remove_units(struct naive_order *naive, struct uvmp_evict *evict, uint64_t *random)
+{
+	uint32_t groups = (evict->units - 1u) / UVMP_EVICT_GROUP_UNITS + 1u;
+	uint32_t first = (uint32_t)uvmp_random_below(random, groups) * UVMP_EVICT_GROUP_UNITS;
+	uint32_t set = (uint32_t)uvmp_random_next(random), end = first;
+
+	if (uvmp_random_below(random, 2) == 0)
+		set &= (uint32_t)uvmp_random_next(random) & (uint32_t)uvmp_random_next(random);
+	if (uvmp_random_below(random, 4) != 0 && evict->units - first < UVMP_EVICT_GROUP_UNITS)
+		set &= ((uint32_t)1 << (evict->units - first)) - 1u;
+	for (uint32_t b = 0; b < UVMP_EVICT_GROUP_UNITS; b++)
+		if ((set >> b & 1u) != 0)
+			end = first + b + 1u;
+	assert_int_equal(uvmp_evict_remove_set(evict, first, set), end <= evict->units ? UVMP_OK : UVMP_ERR_RANGE);
+	for (uint32_t unit = first; end <= evict->units && unit < end; unit++)
+		if ((set >> (unit - first) & 1u) != 0)
+			naive_remove(naive, unit);
+}
+
 /* One order: its victims are those of the numbers, in their order (random: any of them). */
 static void evict_history(uint64_t *random, enum uvmp_evictor evictor, int steps)
 {
@@ -338,6 +358,8 @@ static void evict_history(uint64_t *random, enum uvmp_evictor evictor, int steps
 		}
 		if (uvmp_evict_traits_of(evictor)->counts_uses && unit < units && uvmp_random_below(random, 8) == 0)
 			weigh(&naive, &evict, unit, random);
+		if (uvmp_random_below(random, 64) == 0)
+			remove_units(&naive, &evict, random);
 		if (what == 15)
 			assert_int_equal(uvmp_evict_batch(&evict), UVMP_OK);
 		else if (what < 2)

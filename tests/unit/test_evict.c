@@ -350,6 +350,11 @@ static void call_errors(void **state)
 	assert_int_equal(uvmp_evict_victim(&broken, &seed, &unit), UVMP_ERR_ARGUMENT);
 	assert_int_equal(uvmp_evict_touch(&evict, UNITS), UVMP_ERR_RANGE);
 	assert_int_equal(uvmp_evict_remove(&evict, UNITS), UVMP_ERR_RANGE);
+	assert_int_equal(uvmp_evict_remove_set(&broken, 0, 0), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_evict_remove_set(&evict, UVMP_EVICT_GROUP_UNITS, 0), UVMP_ERR_RANGE);
+	assert_int_equal(uvmp_evict_remove_set(&evict, 1, 1), UVMP_ERR_RANGE);
+	assert_int_equal(uvmp_evict_remove_set(&evict, 0, 1u << UNITS), UVMP_ERR_RANGE);
+	assert_int_equal(uvmp_evict_remove_set(&evict, 0, (1u << UNITS) - 1u), UVMP_OK); /* none was listed */
 	assert_int_equal(uvmp_evict_victim(&evict, &seed, NULL), UVMP_ERR_ARGUMENT);
 	assert_int_equal(uvmp_evict_victim(&evict, &seed, &unit), UVMP_ERR_NO_MEMORY);
 	assert_int_equal(uvmp_evict_forget(&broken, 0), UVMP_ERR_ARGUMENT);
