@@ -376,7 +376,8 @@ static void default_sizes(void **state)
 	static const char *const specs[] = {
 	        "regular",     "random",        "sgemm",    "stream",  "stencil",    "cufft", "tealeaf",
 	        "stream_warp", "stream_thread", "backprop", "hotspot", "pathfinder", "srad",  "nw",
-	        "ra",          "fdtd2d",        "atax",     "conv2d",  "hpgmg"};
+	        "ra",          "fdtd2d",        "atax",     "conv2d",  "hpgmg",
+	        "synthetic"};
 	static const uint32_t percents[] = {110, 125, 150, 200};
 
 	(void)state;

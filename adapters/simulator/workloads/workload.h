@@ -27,7 +27,7 @@
 
 #include "source.h"
 
-#define WORKLOAD_PARAMS_MAX 9
+#define WORKLOAD_PARAMS_MAX 12
 #define WORKLOAD_RANGES_MAX 16
 #define WORKLOAD_PAGE	    4096u
 
@@ -176,6 +176,8 @@ extern const struct workload_type workload_stream_thread, workload_stream_warp, 
 /* graphs (seed 003) */
 extern const struct workload_type workload_bc, workload_bfs_dwc, workload_bfs_ta, workload_bfs_tf, workload_bfs_ttc,
         workload_bfs_twc, workload_gc_dtc, workload_gc_ttc, workload_kcore, workload_pr, workload_sssp_twc;
+/* patterns without a program */
+extern const struct workload_type workload_synthetic;
 /* clang-format on */
 
 /* Adds a range; the ranges of a workload start at multiples of 2 MiB and leave at least that much free
