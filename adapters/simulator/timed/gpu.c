@@ -11,6 +11,7 @@
 #include "gpu_fault.h"
 #include "gpu_group.h"
 #include "gpu_internal.h"
+#include "gpu_ready.h"
 #include "gpu_table.h"
 #include "gpu_warp.h"
 
@@ -44,6 +45,7 @@ static bool open_parts(struct gpu *gpu)
 
 	gpu->utlbs = (m->sms + m->sms_per_utlb - 1u) / m->sms_per_utlb;
 	gpu->share = m->memory_mb_s / m->sms;
+	gpu->soonest_ns = GPU_NEVER;
 	gpu->page_shift = (uint32_t)__builtin_ctz(m->page_bytes);
 	gpu->sm = calloc(m->sms, sizeof(*gpu->sm));
 	gpu->utlb = calloc(gpu->utlbs, sizeof(*gpu->utlb));
@@ -80,6 +82,8 @@ void gpu_close(struct gpu *gpu)
 		tlb_close(&gpu->utlb[i].tlb);
 	tlb_close(&gpu->l2.tlb);
 	mshr_close(&gpu->mshr);
+	lanes_close(&gpu->lanes);
+	free(gpu->gained);
 	free(gpu->sm);
 	free(gpu->utlb);
 	free(gpu->raised);
@@ -141,8 +145,10 @@ uint64_t gpu_now_ns(const struct gpu *gpu)
 static void run_quantum(struct gpu *gpu, uint64_t until_ns)
 {
 	workload_restore_kernel(gpu->workload, &gpu->kernel);
+	gpu_table_wake_lanes(gpu);
 	for (uint32_t i = 0; i < gpu->runs; i++)
 		gpu_warp_run(gpu, i, until_ns);
+	gpu_ready_find_soonest(gpu);
 	gpu->counts.busy_ns += until_ns - gpu->now_ns;
 	gpu->now_ns = until_ns;
 	gpu->owes_turn = false;
@@ -154,14 +160,14 @@ static void run_quantum(struct gpu *gpu, uint64_t until_ns)
  * promised within the same nanosecond; warps that are ready for it have a turn before. */
 static void happen(struct gpu *gpu)
 {
-	if (gpu->owes_turn && gpu_table_takes_next(gpu) && gpu_warp_next_ns(gpu) <= gpu->now_ns)
+	if (gpu->owes_turn && gpu_table_takes_next(gpu) && gpu->soonest_ns <= gpu->now_ns)
 		run_quantum(gpu, gpu->now_ns + 1u);
 	gpu_table_step(gpu);
 }
 
 bool gpu_is_stuck(const struct gpu *gpu)
 {
-	return gpu->event_count == 0 && gpu_warp_next_ns(gpu) == GPU_NEVER;
+	return gpu->event_count == 0 && gpu->soonest_ns == GPU_NEVER;
 }
 
 static void pass_time(struct gpu *gpu, uint64_t until_ns, bool stops_when_done)
@@ -175,7 +181,7 @@ static void pass_time(struct gpu *gpu, uint64_t until_ns, bool stops_when_done)
 			happen(gpu);
 			continue;
 		}
-		ready_ns = gpu_warp_next_ns(gpu);
+		ready_ns = gpu->soonest_ns;
 		if (ready_ns >= end_ns || gpu->is_lost) { /* no SM runs until then */
 			gpu->now_ns = end_ns;
 			continue;
@@ -201,7 +207,7 @@ void gpu_run(struct gpu *gpu, uint64_t until_ns)
 uint64_t gpu_wait(struct gpu *gpu, uint64_t limit_ns)
 {
 	while (gpu->written_count == 0 && !gpu_is_done(gpu)) {
-		uint64_t next_ns = gpu_warp_next_ns(gpu), event_ns = gpu_table_next_ns(gpu);
+		uint64_t next_ns = gpu->soonest_ns, event_ns = gpu_table_next_ns(gpu);
 
 		if (next_ns > event_ns)
 			next_ns = event_ns;

@@ -96,7 +96,7 @@ static struct group *first_stalled(const struct gpu *gpu, struct sm *sm)
 }
 
 /* The warp, whose block is switched in, continues when it can and the block is restored. */
-static void go_on(const struct gpu *gpu, struct sm *sm, uint32_t warp)
+static void go_on(struct gpu *gpu, struct sm *sm, uint32_t warp)
 {
 	const struct warp *w = &sm->warp[warp];
 	uint64_t in_ns = sm->group[w->group].in_ns;
@@ -188,6 +188,7 @@ void gpu_group_limit(struct gpu *gpu, uint32_t still, uint32_t extra)
 	}
 	gpu->extra = extra;
 	gpu->may_run = gpu->runs = still < sms ? sms - still : 1u;
+	gpu_ready_find_soonest(gpu);
 	for (uint32_t i = 0; i < sms; i++) {
 		hold(gpu, &gpu->sm[i]);
 		settle(gpu, &gpu->sm[i], gpu->now_ns);
@@ -252,8 +253,10 @@ static void let_go(struct gpu *gpu)
 
 	while (i < gpu->runs && gpu->sm[i].blocks == 0)
 		i++;
-	if (i == gpu->runs)
-		gpu->runs = gpu->model->sms;
+	if (i != gpu->runs)
+		return;
+	gpu->runs = gpu->model->sms;
+	gpu_ready_find_soonest(gpu);
 }
 
 void gpu_group_deal(struct gpu *gpu)
@@ -274,6 +277,7 @@ void gpu_group_deal(struct gpu *gpu)
 void gpu_group_begin(struct gpu *gpu)
 {
 	gpu->runs = gpu->may_run;
+	gpu_ready_find_soonest(gpu);
 	gpu_group_deal(gpu);
 }
 

@@ -8,6 +8,7 @@
 
 #include "gpu.h"
 
+#include "lanes.h"
 #include "mshr.h"
 #include "tlb.h"
 
@@ -23,6 +24,7 @@ struct warp {
 	uint64_t at;	   /* the next address of a span */
 	uint64_t want;	   /* pages of a step at once that are still missing, by number */
 	uint64_t pending;  /* with MSHRs: of those (a span: bit 0), the ones that come with an entry */
+	uint64_t missing;  /* without MSHRs: of `want`, lanes that gpu->lanes has */
 	uint64_t ready_ns; /* continues no sooner: it has begun, or was woken */
 	uint32_t group;	   /* thread block on the SM */
 	uint8_t needs;	   /* enum uvmp_right that the step needs */
@@ -49,11 +51,6 @@ struct group {
 	uint64_t in_ns;	     /* has been restored */
 };
 
-/* A warp that wants a page of its step, by number (a span: 0). */
-struct asker {
-	uint32_t sm, warp, number;
-};
-
 /* A warp that continues at ready_ns or later. */
 struct ready {
 	uint64_t ready_ns;
@@ -65,7 +62,7 @@ struct sm {
 	uint64_t memory_ns, flop_ns;	 /* its share of the memory, and its arithmetic, have time again */
 	uint64_t memory_debt, flop_debt; /* what rounding has left undone */
 	struct utlb *utlb;
-	uint32_t raised; /* faults that were kept in this quantum */
+	uint32_t raised;			 /* faults that were kept in this quantum */
 	struct warp *warp;			 /* [warps_room] */
 	struct group *group;			 /* [groups_room] */
 	uint32_t blocks, blocks_in, blocks_held; /* all; switched in; held */
@@ -126,6 +123,7 @@ struct gpu {
 	uint64_t written_number, taken,
 		fetched; /* faults so far: written; taken out of the ring; fetched by the driver */
 	struct mshr mshr;
+	struct lanes lanes; /* without MSHRs: lanes whose page has got no right since it refused them */
 	uint64_t write_ns; /* the GMMU has time again */
 	bool is_blocked;   /* the buffer is full */
 
@@ -133,7 +131,11 @@ struct gpu {
 	size_t event_count, event_room;
 	uint64_t event_number;
 	bool owes_turn; /* no warp has run since the last replay */
-	bool asks_singly; /* the definition of a step that asks for many pages, for tests: page by page */
+	uint64_t *gained; /* pages that have got rights since SMs ran last; `lanes` still has their lanes */
+	size_t gained_count, gained_room;
+	uint64_t soonest_ns; /* between quanta: a warp is ready on an SM that may run; GPU_NEVER: all wait */
+	bool asks_singly; /* the definition of a step that asks for many pages, for tests: page by page, and each page
+	                   * again after each replay */
 
 	struct found found[GPU_FOUND]; /* by the last bits of the number */
 	struct gpu_counts counts;

@@ -46,7 +46,18 @@ static uint32_t free_place(struct sm *sm, uint64_t ready_ns)
 	return at - 1u;
 }
 
-void gpu_ready_add(const struct gpu *gpu, struct sm *sm, uint32_t warp, uint64_t ready_ns)
+void gpu_ready_find_soonest(struct gpu *gpu)
+{
+	gpu->soonest_ns = GPU_NEVER;
+	for (uint32_t i = 0; i < gpu->runs; i++) {
+		const struct sm *sm = &gpu->sm[i];
+
+		if (sm->count != 0 && sm->ready[sm->first].ready_ns < gpu->soonest_ns)
+			gpu->soonest_ns = sm->ready[sm->first].ready_ns;
+	}
+}
+
+void gpu_ready_add(struct gpu *gpu, struct sm *sm, uint32_t warp, uint64_t ready_ns)
 {
 	uint32_t at;
 
@@ -57,4 +68,6 @@ void gpu_ready_add(const struct gpu *gpu, struct sm *sm, uint32_t warp, uint64_t
 		at = free_place(sm, ready_ns);
 	sm->ready[at] = (struct ready){ready_ns, warp};
 	sm->count++;
+	if (ready_ns < gpu->soonest_ns && sm < gpu->sm + gpu->runs)
+		gpu->soonest_ns = ready_ns;
 }

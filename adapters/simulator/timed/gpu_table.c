@@ -12,6 +12,8 @@
 #include "gpu_group.h"
 #include "gpu_mshr.h"
 
+#define AHEAD 8u /* pages between reading a chain ahead, reading its first entry ahead, and taking the lanes */
+
 /* -- the tables -- */
 
 /* Drops the TLBs' entries of pages that were mapped and no longer are, or otherwise. */
@@ -64,6 +66,47 @@ static void list_changed(const struct event *event, uvmp_mask *changed)
 	}
 }
 
+/* Taking a lane misses the caches: entries are read ahead. */
+void gpu_table_wake_lanes(struct gpu *gpu)
+{
+	size_t count = gpu->gained_count;
+	const uint64_t *gained = gpu->gained;
+	struct asker who;
+
+	for (size_t i = 0; i < count + 2u * AHEAD; i++) {
+		if (i < count)
+			lanes_prefetch_chain(&gpu->lanes, gained[i]);
+		if (i >= AHEAD && i < count + AHEAD)
+			lanes_prefetch_entry(&gpu->lanes, gained[i - AHEAD]);
+		while (i >= 2u * AHEAD && lanes_take(&gpu->lanes, gained[i - 2u * AHEAD], &who))
+			gpu->sm[who.sm].warp[who.warp].missing &= ~((uint64_t)1 << who.number);
+	}
+	gpu->gained_count = 0;
+}
+
+/* Pages of the event's block that get rights, for gpu_table_wake_lanes. */
+static void list_gained(struct gpu *gpu, const struct event *event)
+{
+	const struct sim_block *block = event->block;
+	uint64_t first = block->shape.start >> gpu->page_shift;
+	uint64_t low = (event->right & 1u) != 0 ? ~(uint64_t)0 : 0,
+		 high = (event->right & 2u) != 0 ? ~(uint64_t)0 : 0;
+
+	if (gpu->lanes.count == 0)
+		return;
+	if (!ARRAY_RESERVE(gpu->gained, gpu->gained_room, gpu->gained_count + UVMP_MASK_BITS)) {
+		gpu_lose(gpu, GPU_OUT_OF_MEMORY);
+		return;
+	}
+	for (uint32_t i = 0; i < UVMP_MASK_WORDS; i++) {
+		uint64_t pages = event->pages.word[i] &
+				 ((low & ~block->low[1].word[i]) | (high & ~block->high[1].word[i]));
+
+		for (; pages != 0; pages &= pages - 1u)
+			gpu->gained[gpu->gained_count++] = first + 64u * i + (uint32_t)__builtin_ctzll(pages);
+	}
+}
+
 /* The new entries of a block's page table. */
 static void change_map(struct gpu *gpu, const struct event *event)
 {
@@ -72,6 +115,7 @@ static void change_map(struct gpu *gpu, const struct event *event)
 	uvmp_mask changed, mapped;
 
 	list_changed(event, &changed);
+	list_gained(gpu, event);
 	set_plane(low, &event->pages, (event->right & 1u) != 0);
 	set_plane(high, &event->pages, (event->right & 2u) != 0);
 	set_plane(remote, &event->pages, event->is_remote && event->right != 0);

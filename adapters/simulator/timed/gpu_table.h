@@ -15,6 +15,8 @@ static inline bool gpu_table_takes_next(const struct gpu *gpu)
 	return gpu->event_count != 0 && gpu->event[0].kind == EVENT_MAP &&
 	       gpu->event[0].right != UVMP_RIGHT_READ_WRITE_ATOMIC;
 }
+/* Lanes whose pages have got rights look at the page tables when they ask next. Before SMs run. */
+void gpu_table_wake_lanes(struct gpu *gpu);
 /* It happens. */
 void gpu_table_step(struct gpu *gpu);
 

@@ -9,6 +9,10 @@
  * arise where several warps, or several SMs, need one page within that time. A GPU with far-fault MSHRs locks no uTLB
  * (gpu_mshr.h).
  *
+ * After a replay each waiting lane asks again. If its page has got no right since the lane asked last, the answer is the
+ * same: w->missing has the lane, gpu->lanes finds it when the page gets a right, and until then the lane asks without a
+ * look at the page tables.
+ *
  * TLBs never hold what the page tables do not: their keys contain versions, and a change gives pages a new one. */
 #include "gpu_translate.h"
 
@@ -291,16 +295,22 @@ static bool is_locked(const struct step *s, uint64_t issued_ns)
 	return issued_ns >= lock_ns && lock_ns >= in_since(s);
 }
 
+/* The uTLB gets no new translation once the walk for a fault that is asked for from now on has failed. */
+static inline void lock(const struct step *s)
+{
+	struct utlb *utlb = s->sm->utlb;
+
+	if (utlb->lock_ns == GPU_NEVER || utlb->lock_ns < in_since(s))
+		utlb->lock_ns = s->now_ns + ISSUE_NS + s->gpu->model->walk_ns;
+}
+
 /* The warp lacks the pages of the run, and the uTLB is not locked for it: a fault for each. */
 static inline __attribute__((always_inline)) void lock_and_fault(struct step *s, const struct run *run)
 {
-	struct utlb *utlb = s->sm->utlb;
 	uint64_t now_ns = s->now_ns;
 
+	lock(s);
 	issue(s, run->count);
-	if (utlb->lock_ns == GPU_NEVER ||
-	    utlb->lock_ns < in_since(s)) /* until the walk has failed, translations continue */
-		utlb->lock_ns = now_ns + ISSUE_NS + s->gpu->model->walk_ns;
 	for (uint32_t i = 0; i < run->count && !gpu_fault_is_dropped(s->gpu, s->sm); i++)
 		gpu_fault_raise(s->gpu, now_ns + (uint64_t)(i + 1u) * ISSUE_NS, &s->who, run->page + i,
 				right_on(run->block, UVMP_CPU + 1u, run->index + i));
@@ -433,19 +443,72 @@ static void ask_span(struct step *s, uint64_t left)
 	}
 }
 
+/* The lanes of `left` before the first that has to look at the page tables. */
+static uint64_t next_missing(const struct warp *w, uint64_t left)
+{
+	uint64_t others = left & ~w->missing;
+
+	return left & ((others & (0 - others)) - 1u);
+}
+
+/* The lanes, all of w->missing, ask again: as miss_run of each one after another, without a look at the page tables
+ * (tests/properties/prop_gpu_runs.c). */
+static enum gpu_outcome ask_missing(struct step *s, uint64_t lanes)
+{
+	uint32_t count = s->is_locked ? 1u : (uint32_t)__builtin_popcountll(lanes);
+	uint64_t now_ns = s->now_ns;
+
+	if (!s->is_locked)
+		lock(s);
+	issue(s, count);
+	if (s->is_locked)
+		return GPU_STALLED;
+	s->gpu->counts.tlb_misses += count;
+	s->gpu->counts.l2_tlb_misses += count;
+	for (; lanes != 0 && !gpu_fault_is_dropped(s->gpu, s->sm); lanes &= lanes - 1u) {
+		struct run run = {.page = s->w->slot.lane[__builtin_ctzll(lanes)] >> s->gpu->page_shift,
+				  .count = 1};
+
+		now_ns += ISSUE_NS;
+		if (find_run(s->gpu, &run))
+			gpu_fault_raise(s->gpu, now_ns, &s->who, run.page,
+					right_on(run.block, UVMP_CPU + 1u, run.index));
+	}
+	return GPU_FAULTED;
+}
+
+/* The lane s->who.number asks for its page, and is entered into gpu->lanes if it is not used. */
+static enum gpu_outcome ask_lane(struct step *s)
+{
+	struct gpu *gpu = s->gpu;
+	struct run run = {.page = s->w->slot.lane[s->who.number] >> gpu->page_shift, .count = 1};
+
+	if (!find_run(gpu, &run))
+		return lose(s);
+	if (right_on(run.block, UVMP_CPU + 1u, run.index) >= s->w->needs)
+		return use_run(s, &run);
+	if (!gpu_mshr_is_there(gpu) && !gpu->asks_singly && lanes_add(&gpu->lanes, run.page, &s->who))
+		s->w->missing |= (uint64_t)1 << s->who.number;
+	return miss_run(s, &run);
+}
+
 static void ask_lanes(struct step *s, uint64_t left)
 {
 	enum gpu_outcome outcome = GPU_USED;
 	uint64_t used = 0;
 
 	while (left != 0 && outcome != GPU_STALLED) {
-		struct run run = {.count = 1};
+		uint64_t asked = next_missing(s->w, left);
 
-		s->who.number = (uint32_t)__builtin_ctzll(left);
-		run.page = s->w->slot.lane[s->who.number] >> s->gpu->page_shift;
-		outcome = find_run(s->gpu, &run) ? ask_page(s, &run) : lose(s);
-		used |= (uint64_t)(outcome == GPU_USED) << s->who.number;
-		left &= left - 1u;
+		if (asked != 0) {
+			outcome = ask_missing(s, asked);
+		} else {
+			asked = left & (0 - left);
+			s->who.number = (uint32_t)__builtin_ctzll(left);
+			outcome = ask_lane(s);
+			used |= outcome == GPU_USED ? asked : 0;
+		}
+		left &= ~asked;
 	}
 	s->w->want &= ~used;
 }

@@ -11,19 +11,6 @@
 
 #define WANTS 64u /* pages that a step can request at once; more are requested in turns */
 
-uint64_t gpu_warp_next_ns(const struct gpu *gpu)
-{
-	uint64_t soonest = GPU_NEVER;
-
-	for (uint32_t i = 0; i < gpu->runs; i++) {
-		const struct sm *sm = &gpu->sm[i];
-
-		if (sm->count != 0 && sm->ready[sm->first].ready_ns < soonest)
-			soonest = sm->ready[sm->first].ready_ns;
-	}
-	return soonest;
-}
-
 /* -- steps -- */
 
 /* The warp has asked for `bytes`, translated at ready_ns; when it can go on. Memory and arithmetic of an SM

@@ -6,7 +6,5 @@
 
 /* The SM's ready warps run until then; others are not seen. */
 void gpu_warp_run(struct gpu *gpu, uint32_t sm_index, uint64_t until_ns);
-/* When the next warp is ready on an SM that does not stand still; GPU_NEVER: all wait. */
-uint64_t gpu_warp_next_ns(const struct gpu *gpu);
 
 #endif
