@@ -1,0 +1,50 @@
+/* weights.h: kernels that read matrices from one end to the other, as the product of a matrix and a few
+ * vectors does: each thread block reads a piece of WEIGHTS_PIECE bytes, each of its warps a quarter of the
+ * piece. */
+#ifndef UVMSIM_WEIGHTS_H
+#define UVMSIM_WEIGHTS_H
+
+#include "workload.h"
+
+#define WEIGHTS_WARPS 4u
+#define WEIGHTS_PIECE (16u << 10) /* a row or two of a matrix: a thread block each */
+
+/* Thread blocks for a matrix; at least one, because each kernel has one. */
+static inline uint64_t weights_blocks(uint64_t bytes)
+{
+	return bytes != 0 ? workload_ceil_div(bytes, WEIGHTS_PIECE) : 1;
+}
+
+/* The next step of a warp of a thread block that reads or writes [at, at + bytes), up to 32 pages at once;
+ * `flops` for each byte. False: the warp is done. */
+static inline bool weights_step(struct workload_slot *slot, uint64_t at, uint64_t bytes, uint64_t flops,
+				enum uvmp_access access)
+{
+	uint64_t quarter = workload_ceil_div(bytes, WEIGHTS_WARPS);
+	uint64_t first = slot->warp * quarter, end = first + quarter < bytes ? first + quarter : bytes;
+	uint64_t count = (WORKLOAD_LANES - 1) * WORKLOAD_PAGE;
+
+	first += slot->step++ * count;
+	if (first >= end)
+		return false;
+	if (count > end - first)
+		count = end - first;
+	workload_set_wide(slot, at + first, count, access);
+	slot->flops = count * flops < UINT32_MAX ? (uint32_t)(count * flops) : UINT32_MAX;
+	return true;
+}
+
+/* The same for the slot's thread block, of those that read the matrix [at, at + bytes). */
+static inline bool weights_read(struct workload_slot *slot, uint64_t block, uint64_t at, uint64_t bytes,
+				uint64_t flops)
+{
+	uint64_t first = block * WEIGHTS_PIECE, count = WEIGHTS_PIECE;
+
+	if (first >= bytes)
+		return false;
+	if (count > bytes - first)
+		count = bytes - first;
+	return weights_step(slot, at + first, count, flops, UVMP_ACCESS_READ);
+}
+
+#endif
