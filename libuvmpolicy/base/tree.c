@@ -106,13 +106,17 @@ bool uvmpi_tree_full_blocks(const struct uvmp_tree *tree, uint32_t *full)
 
 	if (tree->blocks != UVMP_TREE_BLOCKS_MAX)
 		return false;
-	_Pragma("GCC unroll 8") for (uint32_t b = UVMP_TREE_BLOCKS_MAX; b > 0; b -= 4u)
+	_Pragma("GCC unroll 4") for (uint32_t end = UVMP_TREE_BLOCKS_MAX; end > 0; end -= 8u)
 	{
-		uint32_t p = leaf[b - 1u], q = leaf[b - 2u], r = leaf[b - 3u], s = leaf[b - 4u];
+		uint32_t any = 0;
 
-		if (((p | q | r | s) & ~UVMP_BASIC_BLOCK_PAGES) != 0)
+		_Pragma("GCC unroll 8") for (uint32_t b = end; b > end - 8u; b--)
+		{
+			any |= leaf[b - 1u];
+			bits = bits * 2u + leaf[b - 1u];
+		}
+		if ((any & ~UVMP_BASIC_BLOCK_PAGES) != 0)
 			return false;
-		bits = (((bits * 2u + p) * 2u + q) * 2u + r) * 2u + s;
 	}
 	*full = (uint32_t)(bits / UVMP_BASIC_BLOCK_PAGES);
 	return true;

@@ -30,20 +30,31 @@ static inline uint32_t *uvmpi_tree_sum(struct uvmp_tree *tree, uint32_t i)
 	return &tree->node[i];
 }
 
-/* All inner nodes of a tree of so many blocks become sums; unrolled for a constant. */
-static inline void uvmpi_tree_sum_all(struct uvmp_tree *tree, uint32_t blocks)
+/* All inner nodes of a tree of 2 MiB become sums: subtree by subtree of 8 blocks, so that few sums are in registers at a time. */
+static inline void uvmpi_tree_sum_all(struct uvmp_tree *tree)
 {
-	_Pragma("GCC unroll 31") for (uint32_t i = blocks - 1u; i-- > 0;)
-		(void)uvmpi_tree_sum(tree, i);
+	_Pragma("GCC unroll 4") for (uint32_t top = 3; top < 7; top++)
+	{
+		_Pragma("GCC unroll 4") for (uint32_t i = 0; i < 4; i++)
+			(void)uvmpi_tree_sum(tree, 4u * top + 3u + i);
+		(void)uvmpi_tree_sum(tree, 2u * top + 1u);
+		(void)uvmpi_tree_sum(tree, 2u * top + 2u);
+		(void)uvmpi_tree_sum(tree, top);
+	}
+	(void)uvmpi_tree_sum(tree, 1);
+	(void)uvmpi_tree_sum(tree, 2);
+	(void)uvmpi_tree_sum(tree, 0);
 }
 
 /* uvmp_tree_recompute. The tree of 2 MiB is the usual one. */
 static inline void uvmpi_tree_recompute(struct uvmp_tree *tree)
 {
-	if (tree->blocks == UVMP_TREE_BLOCKS_MAX)
-		uvmpi_tree_sum_all(tree, UVMP_TREE_BLOCKS_MAX);
-	else
-		uvmpi_tree_sum_all(tree, tree->blocks);
+	if (tree->blocks == UVMP_TREE_BLOCKS_MAX) {
+		uvmpi_tree_sum_all(tree);
+		return;
+	}
+	for (uint32_t i = tree->blocks - 1u; i-- > 0;)
+		(void)uvmpi_tree_sum(tree, i);
 }
 
 /* -- trees of 2 MiB whose basic blocks are empty or full: sets of basic blocks, counts in lanes -- */

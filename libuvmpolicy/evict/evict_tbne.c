@@ -51,6 +51,7 @@ static UVMPI_NOINLINE uint32_t drop_nodes(struct uvmp_tree *tree, uint32_t evict
 static inline uint32_t drop_levels(struct uvmp_tree *tree, uint32_t full, uint32_t evictable)
 {
 	uint32_t before = full, counts = uvmpi_tree_pairs(full), dropped;
+	uint32_t *leaf = &tree->node[UVMP_TREE_BLOCKS_MAX - 1u];
 
 	_Pragma("GCC unroll 4") for (uint32_t leaves = 4; leaves <= UVMP_TREE_BLOCKS_MAX; leaves *= 2u)
 	{
@@ -68,8 +69,8 @@ static inline uint32_t drop_levels(struct uvmp_tree *tree, uint32_t full, uint32
 	}
 	dropped = before & ~full;
 	for (uint32_t left = dropped; left != 0; left &= left - 1u)
-		tree->node[UVMP_TREE_BLOCKS_MAX - 1u + lowest_bit(left)] = 0;
-	uvmpi_tree_sum_all(tree, UVMP_TREE_BLOCKS_MAX);
+		leaf[lowest_bit(left)] = 0;
+	uvmpi_tree_sum_all(tree);
 	return dropped;
 }
 

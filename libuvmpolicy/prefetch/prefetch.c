@@ -145,14 +145,17 @@ static inline enum uvmp_status check_common(const struct prefetcher *prefetcher,
 	return facts->is_follow || has_faults(facts) ? UVMP_OK : UVMP_ERR_RANGE;
 }
 
-/* Does check_rest have anything to check? */
-static inline bool has_rest(const struct prefetcher *prefetcher, const struct uvmp_prefetch_facts *facts)
+/* Does check_parts have anything to check? */
+static inline bool has_parts(const struct uvmp_prefetch_facts *facts)
 {
-	const struct uvmp_prefetch_traits *traits = &prefetcher->traits;
+	return ((facts->block.pages ^ UVMP_MASK_BITS) | facts->range_groups | facts->is_hmm) != 0;
+}
 
-	return facts->block.pages != UVMP_MASK_BITS || facts->range_groups != 0 ||
-	       (facts->is_hmm | facts->is_follow | traits->has_tree | traits->has_random | traits->walks_ranges |
-		traits->range_bytes | traits->processor_bytes) != 0;
+/* Does check_traits? */
+static inline bool has_demands(const struct uvmp_prefetch_traits *traits, const struct uvmp_prefetch_facts *facts)
+{
+	return (facts->is_follow | traits->has_tree | traits->has_random | traits->walks_ranges | traits->range_bytes |
+		traits->processor_bytes) != 0;
 }
 
 /* Pages of the mask behind the block, which has less than 512 pages: not 0 if there are any. No mask has none. */
@@ -191,27 +194,30 @@ static bool do_regions_fit(const struct uvmp_prefetch_facts *facts)
 	return true;
 }
 
-/* 1: a private state of so many bytes is missing. */
-static uint32_t is_lacking(uint32_t bytes, const void *memory)
+static inline enum uvmp_status check_parts(const struct uvmp_prefetch_facts *facts)
 {
-	return bytes != 0 && memory == NULL;
+	return do_masks_fit(facts) && do_regions_fit(facts) ? UVMP_OK : UVMP_ERR_RANGE;
+}
+
+/* Is there a private state of so many bytes? */
+static inline bool has_bytes(uint32_t bytes, const void *memory)
+{
+	return bytes == 0 || memory != NULL;
 }
 
 /* Private states that a decision cannot do without. */
-static bool has_states(const struct uvmp_prefetch_traits *traits, const struct uvmp_prefetch_state *state)
+static inline bool has_states(const struct uvmp_prefetch_traits *traits, const struct uvmp_prefetch_state *state)
 {
-	return is_lacking(traits->range_bytes, state->range) +
-		       is_lacking(traits->processor_bytes, state->processor) ==
-	       0;
+	return has_bytes(traits->range_bytes, state->range) && has_bytes(traits->processor_bytes, state->processor);
 }
 
 /* Checks the facts that the traits require: a tree that covers the block, a random state, a range that
  * contains the block. */
-static enum uvmp_status check_traits(const struct uvmp_prefetch_traits *traits,
-				     const struct uvmp_prefetch_facts *facts,
-				     const struct uvmp_prefetch_state *state)
+static inline enum uvmp_status check_traits(const struct uvmp_prefetch_traits *traits,
+					    const struct uvmp_prefetch_facts *facts,
+					    const struct uvmp_prefetch_state *state)
 {
-	if (!traits->walks_ranges && facts->is_follow)
+	if (facts->is_follow && !traits->walks_ranges)
 		return UVMP_ERR_RANGE;
 	if (!has_states(traits, state) || (traits->has_random && state->random == NULL))
 		return UVMP_ERR_ARGUMENT;
@@ -225,22 +231,23 @@ static enum uvmp_status check_traits(const struct uvmp_prefetch_traits *traits,
 											    : UVMP_OK;
 }
 
-static enum uvmp_status check_rest(const struct prefetcher *prefetcher, const struct uvmp_prefetch_facts *facts,
-				   const struct uvmp_prefetch_state *state)
+static UVMPI_NOINLINE enum uvmp_status
+check_traits_and_decide(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts,
+			struct uvmp_prefetch_state *state, struct uvmp_prefetch_hint *hint)
 {
-	if (!do_masks_fit(facts) || !do_regions_fit(facts))
-		return UVMP_ERR_RANGE;
-	return check_traits(&prefetcher->traits, facts, state);
+	const struct prefetcher *prefetcher = table[params->prefetcher];
+	enum uvmp_status status = check_traits(&prefetcher->traits, facts, state);
+
+	return status == UVMP_OK ? prefetcher->decide(params, facts, state, hint) : status;
 }
 
-static __attribute__((__noinline__)) enum uvmp_status
+static UVMPI_NOINLINE enum uvmp_status
 check_rest_and_decide(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts,
 		      struct uvmp_prefetch_state *state, struct uvmp_prefetch_hint *hint)
 {
-	const struct prefetcher *prefetcher = table[params->prefetcher];
-	enum uvmp_status status = check_rest(prefetcher, facts, state);
+	enum uvmp_status status = check_parts(facts);
 
-	return status == UVMP_OK ? prefetcher->decide(params, facts, state, hint) : status;
+	return status == UVMP_OK ? check_traits_and_decide(params, facts, state, hint) : status;
 }
 
 /* -- decisions -- */
@@ -288,8 +295,10 @@ enum uvmp_status uvmp_prefetch_decide(const struct uvmp_prefetch_params *params,
 	status = check_common(prefetcher, params, facts, state, hint);
 	if (status != UVMP_OK)
 		return status;
-	if (has_rest(prefetcher, facts))
+	if (has_parts(facts))
 		return check_rest_and_decide(params, facts, state, hint);
+	if (has_demands(&prefetcher->traits, facts))
+		return check_traits_and_decide(params, facts, state, hint);
 	return prefetcher->decide(params, facts, state, hint);
 }
 
@@ -299,6 +308,7 @@ enum uvmp_status uvmpi_prefetch_decide(const struct uvmp_prefetch_params *params
 	const struct prefetcher *prefetcher = table[params->prefetcher];
 
 	UVMPI_ASSERT(check_common(prefetcher, params, facts, state, hint) == UVMP_OK);
-	UVMPI_ASSERT(check_rest(prefetcher, facts, state) == UVMP_OK);
+	UVMPI_ASSERT(check_parts(facts) == UVMP_OK);
+	UVMPI_ASSERT(check_traits(&prefetcher->traits, facts, state) == UVMP_OK);
 	return prefetcher->decide(params, facts, state, hint);
 }

@@ -135,9 +135,10 @@ bool uvmpi_prefetch_repeats(const struct uvmp_prefetch_params *params, uint32_t 
 
 /* -- prefetch_tree.c: for prefetchers with the trait has_tree -- */
 
-/* Counts the faulting basic blocks in the tree; returns their set. `only_leaves`: the caller recomputes the inner nodes. */
-uint32_t uvmpi_prefetch_tree_fault(const struct uvmp_prefetch_params *params,
-				   const struct uvmp_prefetch_facts *facts, struct uvmp_tree *tree, bool only_leaves);
+/* The basic blocks with a faulting page: bit b for block b. */
+uint32_t uvmpi_prefetch_tree_faulted(const uvmp_mask *faulted);
+/* Without quirks: every leaf becomes what is resident, pending or requested now that the basic blocks `chosen` are fetched too. */
+void uvmpi_prefetch_tree_recount(const struct uvmp_prefetch_facts *facts, uint32_t chosen, struct uvmp_tree *tree);
 
 /* Basic blocks at which a chosen subtree begins or ends, bits 0..32, if each chosen basic block is one. */
 static inline uint64_t uvmpi_prefetch_tree_cuts(uint32_t chosen)

@@ -1,13 +1,26 @@
 /* Sequential-local prefetch of UVM Smart [uvmsmart: sequential-local]: the rest of every faulting basic
  * block. */
+#include "../base/tree_internal.h"
 #include "prefetch_internal.h"
+
+/* [uvmsmart: ancestors-pass-full]: for each page, not for each block. */
+static void add_faults(struct uvmp_tree *tree, const uvmp_mask *faulted)
+{
+	for (uint32_t page = uvmpi_mask_next_set(faulted, 0); page < UVMP_MASK_BITS;
+	     page = uvmpi_mask_next_set(faulted, page + 1u))
+		uvmpi_tree_add(tree, page / UVMP_BASIC_BLOCK_PAGES, UVMP_BASIC_BLOCK_PAGES);
+}
 
 static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 			       const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_state *state,
 			       struct uvmp_prefetch_hint *hint)
 {
-	uint32_t chosen = uvmpi_prefetch_tree_fault(params, facts, state->tree, false);
+	uint32_t chosen = uvmpi_prefetch_tree_faulted(facts->faulted);
 
+	if (params->quirks)
+		add_faults(state->tree, facts->faulted);
+	else
+		uvmpi_prefetch_tree_recount(facts, chosen, state->tree);
 	uvmpi_prefetch_tree_collect(params, facts, chosen, uvmpi_prefetch_tree_cuts(chosen), hint);
 	return UVMP_OK;
 }

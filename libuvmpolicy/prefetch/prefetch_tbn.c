@@ -62,6 +62,19 @@ static UVMPI_NOINLINE uint32_t fill(struct pass *pass, uint32_t first, uint32_t 
 	return pages;
 }
 
+/* The leaf of a faulting page becomes full; a leaf that is partly full gains a basic block for each page [uvmsmart:
+ * ancestors-pass-full, partial-leaf-grows]. The nodes above are summed up later. */
+static void add_faults(struct uvmp_tree *tree, const uvmp_mask *faulted)
+{
+	for (uint32_t page = uvmpi_mask_next_set(faulted, 0); page < UVMP_MASK_BITS;
+	     page = uvmpi_mask_next_set(faulted, page + 1u)) {
+		uint32_t *leaf = uvmpi_tree_leaf(tree, page / UVMP_BASIC_BLOCK_PAGES);
+
+		if (*leaf != UVMP_BASIC_BLOCK_PAGES)
+			*leaf += UVMP_BASIC_BLOCK_PAGES;
+	}
+}
+
 /* Sums up and judges all nodes, children before their parents. A fill changes the sum of its node; the nodes below are
  * summed up again behind the pass. */
 static UVMPI_NOINLINE struct taken fill_nodes(const struct uvmp_prefetch_params *params,
@@ -71,6 +84,8 @@ static UVMPI_NOINLINE struct taken fill_nodes(const struct uvmp_prefetch_params 
 	struct pass pass = {tree, taken, facts->block.pages, params->quirks};
 	uint32_t leaves = 2, full = 2u * UVMP_BASIC_BLOCK_PAGES;
 
+	if (params->quirks)
+		add_faults(tree, facts->faulted);
 	for (uint32_t nodes = tree->blocks / 2u; nodes != 0; nodes /= 2u, leaves *= 2u, full *= 2u)
 		for (uint32_t n = 0; n < nodes; n++) {
 			uint32_t *value = uvmpi_tree_sum(tree, nodes - 1u + n);
@@ -83,11 +98,12 @@ static UVMPI_NOINLINE struct taken fill_nodes(const struct uvmp_prefetch_params 
 	return pass.taken;
 }
 
-/* The same for a whole block of 2 MiB of which all basic blocks but `full` are empty. A node is filled if more than half of its
+/* The same for a whole block of 2 MiB of which all basic blocks but `before` are empty. A node is filled if more than half of its
  * blocks are full, but not all. Of two blocks both would have to be full. */
-static inline struct taken fill_levels(struct uvmp_tree *tree, uint32_t full, struct taken taken)
+static inline struct taken fill_levels(struct uvmp_tree *tree, uint32_t before, struct taken taken)
 {
-	uint32_t before = full, counts = uvmpi_tree_pairs(full), more;
+	uint32_t full = before | taken.blocks, counts = uvmpi_tree_pairs(full), more;
+	uint32_t *leaf = &tree->node[UVMP_TREE_BLOCKS_MAX - 1u];
 
 	_Pragma("GCC unroll 4") for (uint32_t leaves = 4; leaves <= UVMP_TREE_BLOCKS_MAX; leaves *= 2u)
 	{
@@ -105,8 +121,8 @@ static inline struct taken fill_levels(struct uvmp_tree *tree, uint32_t full, st
 	more = full & ~before;
 	taken.blocks |= more;
 	for (; more != 0; more &= more - 1u)
-		tree->node[UVMP_TREE_BLOCKS_MAX - 1u + lowest_bit(more)] = UVMP_BASIC_BLOCK_PAGES;
-	uvmpi_tree_sum_all(tree, UVMP_TREE_BLOCKS_MAX);
+		leaf[lowest_bit(more)] = UVMP_BASIC_BLOCK_PAGES;
+	uvmpi_tree_sum_all(tree);
 	return taken;
 }
 
@@ -114,10 +130,11 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 			       const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_state *state,
 			       struct uvmp_prefetch_hint *hint)
 {
-	uint32_t chosen = uvmpi_prefetch_tree_fault(params, facts, state->tree, true);
+	uint32_t chosen = uvmpi_prefetch_tree_faulted(facts->faulted), full = 0;
 	struct taken taken = {uvmpi_prefetch_tree_cuts(chosen), chosen};
-	uint32_t full = 0;
 
+	if (!params->quirks)
+		uvmpi_prefetch_tree_recount(facts, chosen, state->tree);
 	if (facts->block.pages == UVMP_MASK_BITS && uvmpi_tree_full_blocks(state->tree, &full))
 		taken = fill_levels(state->tree, full, taken);
 	else

@@ -22,8 +22,25 @@ static inline uint64_t all_pages(uint32_t blocks)
 	return (first << 16) - first;
 }
 
-/* Every leaf becomes what is resident, pending or requested now that `chosen` is fetched too. */
-static void recount(const struct uvmp_prefetch_facts *facts, uint32_t chosen, struct uvmp_tree *tree)
+/* Of 64 pages: the four basic blocks that have one of them, bits 0..3. */
+static inline uint32_t blocks_of(uint64_t pages)
+{
+	uint64_t most = 0x7fff7fff7fff7fffu, last = (((pages & most) + most) | pages) & ~most;
+
+	return (uint32_t)((last >> 15) * 0x0001000200040008u >> 48);
+}
+
+uint32_t uvmpi_prefetch_tree_faulted(const uvmp_mask *faulted)
+{
+	uint32_t blocks = 0;
+
+	UVMPI_EACH_WORD(w)
+		if (faulted->word[w] != 0)
+			blocks |= blocks_of(faulted->word[w]) << 4u * w;
+	return blocks;
+}
+
+void uvmpi_prefetch_tree_recount(const struct uvmp_prefetch_facts *facts, uint32_t chosen, struct uvmp_tree *tree)
 {
 	struct uvmp_region beyond = {facts->block.pages, UVMP_MASK_BITS};
 	const uvmp_mask *resident = uvmpi_mask_or_none(facts->resident), *pending = uvmpi_mask_or_none(facts->pending);
@@ -36,51 +53,26 @@ static void recount(const struct uvmp_prefetch_facts *facts, uint32_t chosen, st
 	uvmp_tree_assign(tree, &present);
 }
 
-uint32_t uvmpi_prefetch_tree_fault(const struct uvmp_prefetch_params *params,
-				   const struct uvmp_prefetch_facts *facts, struct uvmp_tree *tree, bool only_leaves)
-{
-	uint32_t chosen = 0;
-
-	UVMPI_EACH_WORD(w) {
-		for (uint64_t bits = facts->faulted->word[w]; bits != 0; bits &= bits - 1u) {
-			uint32_t block = w * 4u + lowest_bit(bits) / UVMP_BASIC_BLOCK_PAGES;
-			uint32_t *leaf = uvmpi_tree_leaf(tree, block);
-
-			chosen |= (uint32_t)1 << block;
-			/* [uvmsmart: ancestors-pass-full]: for each page, not for each block */
-			if (only_leaves && *leaf != UVMP_BASIC_BLOCK_PAGES)
-				*leaf += UVMP_BASIC_BLOCK_PAGES;
-			else if (!only_leaves && params->quirks)
-				uvmpi_tree_add(tree, block, UVMP_BASIC_BLOCK_PAGES);
-		}
-	}
-	if (!params->quirks)
-		recount(facts, chosen, tree);
-	return chosen;
-}
-
-/* [uvmsmart: in-flight-requested-again]: with quirks pending pages are requested again. */
-void uvmpi_prefetch_tree_collect(const struct uvmp_prefetch_params *params,
-				 const struct uvmp_prefetch_facts *facts, uint32_t chosen, uint64_t cuts,
-				 struct uvmp_prefetch_hint *hint)
+/* uvmpi_prefetch_tree_collect where no mask of the facts is hint->pages: most words stay 0. */
+static inline void collect(const struct uvmp_prefetch_facts *facts, const uvmp_mask *pending, uint32_t chosen, uint64_t cuts,
+			   struct uvmp_prefetch_hint *hint)
 {
 	struct uvmp_region beyond = {facts->block.pages, UVMP_MASK_BITS};
-	const uvmp_mask *resident = uvmpi_mask_or_none(facts->resident);
-	const uvmp_mask *pending = uvmpi_mask_or_none(params->quirks ? NULL : facts->pending);
+	const uvmp_mask *faulted = facts->faulted, *resident = uvmpi_mask_or_none(facts->resident);
+	uint32_t blocks = chosen | (uint32_t)cuts;
 	uint64_t any = 0;
 
-	/* masks of the facts may be hint->pages: each word is read before it is written */
+	uvmpi_mask_zero(&hint->pages);
+	uvmpi_mask_zero(&hint->subtrees);
 	UVMPI_EACH_WORD(w) {
-		uint64_t absent = 0, begin = 0;
+		if ((blocks & (uint32_t)0xf << 4u * w) != 0) {
+			uint64_t absent = all_pages(chosen >> 4u * w & 0xfu) &
+					  ~(faulted->word[w] | resident->word[w] | pending->word[w]);
 
-		if (((chosen | (uint32_t)cuts) & (uint32_t)0xf << 4u * w) != 0) {
-			absent = all_pages(chosen >> 4u * w & 0xfu) &
-				 ~(facts->faulted->word[w] | resident->word[w] | pending->word[w]);
-			begin = first_pages((uint32_t)cuts >> 4u * w & 0xfu);
+			hint->pages.word[w] = absent;
+			hint->subtrees.word[w] = first_pages((uint32_t)cuts >> 4u * w & 0xfu);
 			any |= absent;
 		}
-		hint->pages.word[w] = absent;
-		hint->subtrees.word[w] = begin;
 	}
 	if (facts->block.pages % UVMP_BASIC_BLOCK_PAGES != 0) {
 		uvmpi_mask_region_clear(&hint->pages, beyond);
@@ -88,4 +80,27 @@ void uvmpi_prefetch_tree_collect(const struct uvmp_prefetch_params *params,
 	}
 	uvmpi_prefetch_hint_to(hint, any != 0 ? facts->to : UVMP_PROC_NONE);
 	hint->basic_blocks = chosen;
+}
+
+/* Masks of the facts may be hint->pages. */
+static UVMPI_NOINLINE void collect_elsewhere(const struct uvmp_prefetch_facts *facts, const uvmp_mask *pending, uint32_t chosen,
+					     uint64_t cuts, struct uvmp_prefetch_hint *hint)
+{
+	struct uvmp_prefetch_hint copy;
+
+	collect(facts, pending, chosen, cuts, &copy);
+	*hint = copy;
+}
+
+/* [uvmsmart: in-flight-requested-again]: with quirks pending pages are requested again. */
+void uvmpi_prefetch_tree_collect(const struct uvmp_prefetch_params *params,
+				 const struct uvmp_prefetch_facts *facts, uint32_t chosen, uint64_t cuts,
+				 struct uvmp_prefetch_hint *hint)
+{
+	const uvmp_mask *pending = uvmpi_mask_or_none(params->quirks ? NULL : facts->pending);
+
+	if (facts->faulted == &hint->pages || facts->resident == &hint->pages || pending == &hint->pages)
+		collect_elsewhere(facts, pending, chosen, cuts, hint);
+	else
+		collect(facts, pending, chosen, cuts, hint);
 }
