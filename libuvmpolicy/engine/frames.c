@@ -1,8 +1,8 @@
 /* Frames: where the units of a page-wise order lie in the memory of their GPU.
  *
  * A unit gets a frame of its size when its first page arrives, and gives the frame up when its last page has left. Free
- * frames are reused in the order in which they were given up, before frames that were never used. Only resident pages
- * count against the memory, so that incomplete units may need frames beyond it.
+ * frames are reused in the order in which they were given up, before frames that were never used. If only
+ * resident pages count against the memory, incomplete units may need frames beyond it.
  *
  * Units that are neighbours in their block, and got neighbouring frames for the same cause, share an action. */
 #include "../base/bits_internal.h"

@@ -9,6 +9,7 @@
 #include "cyclic_internal.h"
 #include "frames_internal.h"
 #include "memory_backend_internal.h"
+#include "params_internal.h"
 #include "queue_internal.h"
 
 #define ALIGNMENT 16u
@@ -55,6 +56,7 @@ enum uvmp_status uvmpi_units_init(struct uvmp_service *s, const struct uvmp_serv
 	g->capacity_pages = uvmpi_memory_capacity(params, gpu) / s->page_bytes;
 	g->block_units = UVMP_MASK_BITS / uvmp_policy_unit_pages(params->policy);
 	g->unit_pages = s->block_pages / g->block_units;
+	g->counts_units = uvmpi_params_gpu(params, gpu).counts_units;
 	g->unit_block = (handle *)(void *)memory;
 	memory += aligned(params->blocks * sizeof(handle));
 	g->unit_used = (uint16_t *)(void *)memory;
@@ -88,6 +90,19 @@ static struct uvmp_region around(const struct gpu *g, uint32_t page)
 static uint32_t pages_of_block(const struct gpu *g)
 {
 	return g->block_units * g->unit_pages;
+}
+
+/* The pages that count while these are resident: they, or all pages of their units. */
+static uint32_t counted(const struct gpu *g, const struct block *b, const uvmp_mask *resident)
+{
+	uint32_t pages = 0;
+
+	if (!g->counts_units)
+		return uvmp_mask_weight(resident);
+	for (uint32_t page = uvmp_mask_next_set(resident, 0); page < UVMP_MASK_BITS;
+	     page = uvmp_mask_next_set(resident, around(g, page).end))
+		pages += minimum(around(g, page).end, b->pages) - around(g, page).first;
+	return pages;
 }
 
 static bool take_number(struct gpu *g, handle block, struct residency *p)
@@ -136,14 +151,15 @@ enum backing uvmpi_units_back(struct uvmp_service *s, uint32_t gpu, handle block
 			      const struct arriving *arriving, enum uvmp_chunk_size *size)
 {
 	struct gpu *g = &s->gpu[gpu];
+	const struct block *b = block_at(s, block);
 	uint32_t need;
-	uvmp_mask missing;
+	uvmp_mask all;
 
 	*size = UVMP_CHUNK_2M;
 	if (!take_number(g, block, p))
 		return BACKING_FAILED;
-	uvmp_mask_andnot(&missing, arriving->pages, &p->resident);
-	need = uvmp_mask_weight(&missing);
+	uvmp_mask_or(&all, arriving->pages, &p->resident);
+	need = counted(g, b, &all) - counted(g, b, &p->resident);
 	note_pressure(s, g, need);
 	if (g->used_pages + need > g->capacity_pages)
 		return BACKING_NEED_ROOM;
@@ -162,10 +178,10 @@ void uvmpi_units_abandon(struct gpu *g, const struct residency *p, const uvmp_ma
 	}
 }
 
-/* Of the block, exactly these pages count. */
-static void recount(struct gpu *g, const struct residency *p, const uvmp_mask *resident)
+/* Exactly these pages of the block are resident. */
+static void recount(struct gpu *g, const struct block *b, const struct residency *p, const uvmp_mask *resident)
 {
-	uint32_t pages = uvmp_mask_weight(resident);
+	uint32_t pages = counted(g, b, resident);
 
 	g->used_pages += pages;
 	g->used_pages -= g->unit_used[p->memory];
@@ -244,7 +260,7 @@ static void touch_pages(struct uvmp_service *s, struct gpu *g, const struct bloc
 
 	g->coming_pages = 0;
 	uvmp_mask_or(&resident, &p->resident, pages);
-	recount(g, p, &resident);
+	recount(g, b, p, &resident);
 	if (g->block_units == 1u && !uvmp_mask_is_empty(&resident)) { /* even if no page moved */
 		touch_unit(s, g, b, p, 0);
 		spare_unit(s, g, b, p, &resident, 0);
@@ -345,7 +361,7 @@ static void remove_pages(const struct uvmp_service *s, struct gpu *g, const stru
 	uvmp_mask rest;
 
 	uvmp_mask_andnot(&rest, &p->resident, pages);
-	recount(g, p, &rest);
+	recount(g, b, p, &rest);
 	for (uint32_t page = uvmp_mask_next_set(pages, 0); page < UVMP_MASK_BITS;
 	     page = uvmp_mask_next_set(pages, around(g, page).end)) {
 		if (uvmp_mask_region_any(&rest, around(g, page))) {
@@ -433,7 +449,7 @@ bool uvmpi_units_check(const struct uvmp_service *s, handle block, const struct 
 	if ((uint64_t)p->memory * g->block_units >= g->order.units || g->unit_block[p->memory] != block)
 		return false;
 	*pages += g->unit_used[p->memory];
-	return uvmp_mask_weight(&p->resident) == g->unit_used[p->memory] && check_backed(g, p) &&
+	return counted(g, block_at(s, block), &p->resident) == g->unit_used[p->memory] && check_backed(g, p) &&
 	       (!is_idle || check_listed(g, p));
 }
 

@@ -243,6 +243,7 @@ struct gpu {
 	uint32_t unit_pages, block_units; /* pages of an eviction unit; units in a block */
 	uint64_t capacity_pages, used_pages;
 	uint32_t coming_pages; /* backed, and not used yet */
+	bool counts_units;   /* a unit counts with all its pages, see struct uvmp_service_gpu */
 	uint16_t *unit_used; /* [blocks]: pages that count for the block with this number */
 	handle *unit_block; /* [blocks]: which block a block number of the order is; free ones: next free */
 	uint32_t free_number;		/* used before; NO_INDEX: none */

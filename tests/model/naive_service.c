@@ -74,6 +74,7 @@ struct channel {
 struct gpu {
 	struct naive_pmm *pmm;
 	uint32_t unit_pages; /* of the order; 0: memory in chunks */
+	bool counts_units;   /* a unit counts with all its pages */
 	/* frames of units: those that were given up, oldest first; and the last that was ever used */
 	uint32_t free_frame[NAIVE_BLOCKS * PAGES], free_frames, last_frame;
 	uint64_t memory_pages, clock;
@@ -619,13 +620,26 @@ static void mark_cuts(const struct naive_service *n, const struct block *b, uint
 
 /* -- orders of units [uvmsmart: eviction-list, evictable, eviction-trigger, victim-selection] -- */
 
+/* Does a page count against the memory? It is resident, or with counts_units another page of its unit is. `want`: pages that
+ * are on their way, or NULL. */
+static bool page_counts(const struct naive_service *n, const struct block *b, uint32_t gpu, uint32_t page,
+                        const bool *want)
+{
+	uint32_t unit = n->gpu[gpu].counts_units ? n->gpu[gpu].unit_pages : 1, first = page - page % unit;
+	bool counts = false;
+
+	for (uint32_t i = first; i < first + unit && i < b->pages; i++)
+		counts = counts || in(b->page[i].resident, gpu) || (want != NULL && want[i]);
+	return counts;
+}
+
 static uint32_t count_pages(const struct naive_service *n, uint32_t gpu)
 {
 	uint32_t pages = 0;
 
 	for (uint32_t k = 0; k < NAIVE_BLOCKS; k++)
 		for (uint32_t i = 0; n->block[k]->exists && i < n->block[k]->pages; i++)
-			pages += in(n->block[k]->page[i].resident, gpu);
+			pages += page_counts(n, n->block[k], gpu, i, NULL);
 	return pages;
 }
 
@@ -1179,7 +1193,7 @@ static enum uvmp_status make_room(struct naive_service *n, struct step *s, uint3
 		uint32_t missing = 0;
 
 		for (uint32_t i = 0; i < b->pages; i++)
-			missing += s->want[gpu][i] && !is_on(b, i, gpu);
+			missing += page_counts(n, b, gpu, i, s->want[gpu]) && !page_counts(n, b, gpu, i, NULL);
 		n->is_full = n->is_full || is_over(n, gpu, missing);
 		if (count_pages(n, gpu) + missing <= n->gpu[gpu].memory_pages)
 			return UVMP_OK;
@@ -3340,6 +3354,7 @@ struct naive_service *naive_service_new(const struct uvmp_service_params *params
 		naive_pmm_init(g->pmm, &pmm);
 		if (n->policy.evict != UVMP_EVICT_LRU)
 			g->unit_pages = uvmp_evict_unit_pages(n->policy.evict);
+		g->counts_units = from->counts_units && g->unit_pages != 0;
 		g->memory_pages = (uint64_t)pmm.roots * (UVMP_ROOT_CHUNK_BYTES / n->page_bytes);
 		g->capacity = from->fault_entries;
 		g->entry = calloc(g->capacity, sizeof(*g->entry));
@@ -3584,7 +3599,7 @@ void naive_service_used(const struct naive_service *n, uint32_t gpu, uint64_t *o
 			const struct owned *o = &n->block[k]->owned[gpu][i];
 
 			*owned += o->exists ? o->end - o->first : 0;
-			*owned += n->gpu[gpu].unit_pages != 0 && in(n->block[k]->page[i].resident, gpu);
+			*owned += n->gpu[gpu].unit_pages != 0 && page_counts(n, n->block[k], gpu, i, NULL);
 			*resident += in(n->block[k]->page[i].resident, gpu);
 		}
 }

@@ -241,7 +241,8 @@ static bool start(struct service_case *c)
 		                                  .splits = draw(c, 8) == 0 ? (roots + 1) / 2 : roots,
 		                                  .fault_entries = 4 + draw(c, draw(c, 2) == 0 ? 60 : 250),
 		                                  .utlbs = 4,
-		                                  .notes = draw(c, 8) == 0 ? 0 : 2 + draw(c, 40)};
+		                                  .notes = draw(c, 8) == 0 ? 0 : 2 + draw(c, 40),
+		                                  .counts_units = draw(c, 3) == 0};
 	}
 	c->params = (struct uvmp_service_params){.size = sizeof(struct uvmp_service_params),
 	                                         .policy = &c->policy,

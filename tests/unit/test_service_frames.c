@@ -16,9 +16,10 @@
 
 static struct engine e;
 
-static void begin(const char *policy, uint64_t bytes)
+static void begin_counting(const char *policy, uint64_t bytes, bool counts_units)
 {
 	engine_init(&e, 1, 1);
+	e.gpu[0].counts_units = counts_units;
 	e.hidden[2] = "space=";
 	e.hidden[3] = "batch=";
 	e.hidden[4] = "page_bytes=";
@@ -27,6 +28,11 @@ static void begin(const char *policy, uint64_t bytes)
 	assert_true(engine_start(&e, 16, 1u << 18));
 	engine_range(&e, SPACE, BASE, bytes, UVMP_PROC_NONE);
 	engine_bind(&e, 1, SPACE);
+}
+
+static void begin(const char *policy, uint64_t bytes)
+{
+	begin_counting(policy, bytes, false);
 }
 
 static int stop(void **state)
@@ -155,6 +161,65 @@ static void checked(void **state)
 	assert_true(uvmp_service_check(e.service));
 }
 
+/* -- units that count with all their pages -- */
+
+/* One root of memory: units with a single page leave if they count whole, and only then. */
+static void whole_units(bool counts_units)
+{
+	begin_counting("prefetch=none evict=sl64k quirks=0 thrash=off counters=off", 2u * MIB2, counts_units);
+	for (uint32_t unit = 0; unit < 32; unit++)
+		touch(unit * 16u + 3u, unit * 16u + 4u);
+	touch(17, 19); /* more pages of units that count already */
+	assert_false(engine_has(&e, "evict"));
+	engine_forget(&e);
+	touch(512, 513);
+	assert_int_equal(engine_has(&e, "evict cause=eviction block=0x40000000 pages=3 from=1"), counts_units);
+	assert_int_equal(engine_has(&e, "pages=0-15 to=1 detail=65536 offset=0x200000\n"), !counts_units);
+	engine_stop(&e);
+}
+
+static void count_whole(void **state)
+{
+	(void)state;
+	whole_units(true);
+	whole_units(false);
+	begin_counting("prefetch=none evict=lru2m thrash=off counters=off", 2u * MIB2, true);
+	touch(7, 8);
+	touch(512 + 9, 512 + 10);
+	ASSERT_SAID("evict cause=eviction block=0x40000000 pages=7 from=1");
+}
+
+/* A block of 40 pages: its last unit counts with the eight that it has. */
+static void count_their_part(void **state)
+{
+	(void)state;
+	begin_counting("prefetch=none evict=sl64k quirks=0 thrash=off counters=off", MIB2 + 40u * PAGE, true);
+	for (uint32_t unit = 0; unit < 30; unit++)
+		touch(unit * 16u, unit * 16u + 1u);
+	touch(512, 513);
+	touch(512 + 32, 512 + 33);
+	assert_false(engine_has(&e, "evict")); /* 480 + 16 + 8 of 512 pages */
+	engine_forget(&e);
+	touch(512 + 16, 512 + 17);
+	ASSERT_SAID("evict cause=eviction block=0x40000000 pages=0 from=1");
+}
+
+/* Pages whose copy fails do not count, nor does their unit. */
+static void count_nothing_refused(void **state)
+{
+	(void)state;
+	begin_counting("prefetch=none evict=sl64k quirks=0 thrash=off counters=off", 2u * MIB2, true);
+	for (uint32_t unit = 0; unit < 31; unit++)
+		touch(unit * 16u, unit * 16u + 1u);
+	engine_fail(&e, UVMP_ACTION_ALLOCATE, 0, 1, UVMP_ERR_NO_MEMORY);
+	touch(31 * 16, 31 * 16 + 1);
+	touch(512, 513);
+	assert_false(engine_has(&e, "evict"));
+	engine_forget(&e);
+	touch(31 * 16, 31 * 16 + 1);
+	ASSERT_SAID("evict ");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -163,6 +228,9 @@ int main(void)
 		cmocka_unit_test_teardown(refused, stop),
 		cmocka_unit_test_teardown(released, stop),
 		cmocka_unit_test_teardown(checked, stop),
+		cmocka_unit_test_teardown(count_whole, stop),
+		cmocka_unit_test_teardown(count_their_part, stop),
+		cmocka_unit_test_teardown(count_nothing_refused, stop),
 	};
 
 	return cmocka_run_group_tests_name("frames", tests, NULL, NULL);
