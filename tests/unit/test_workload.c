@@ -18,7 +18,7 @@
 #include "workloads/graph.h"
 #include "workloads/permute.h"
 
-#define PAGE	  4096u
+#define PAGE      4096u
 #define RANGE_MAX 32
 #define PAGES_MAX 1100u /* of one range, in the tests that keep sets */
 
@@ -135,7 +135,7 @@ static void assert_unknown(const char *spec, const char *shown, const char *hint
 		if (line[0] == ' ') /* a parameter */
 			continue;
 		snprintf(expected + strlen(expected), sizeof(expected) - strlen(expected), "%s%.*s",
-			 is_first ? "" : ", ", (int)strcspn(line, " "), line);
+		         is_first ? "" : ", ", (int)strcspn(line, " "), line);
 		is_first = false;
 	}
 	assert_refused(spec, expected);
@@ -150,13 +150,11 @@ static void bad_specs(void **state)
 	assert_unknown("streams:passes=1", "streams", "; did you mean stream?");
 	assert_unknown("a\nb", "a?b", "");
 	assert_unknown("0123456789012345678901234567890123456789x",
-		       "0123456789012345678901234567890123456789...", "");
+	               "0123456789012345678901234567890123456789...", "");
 	assert_refused("stream:", "workload stream: `` is not key=value");
 	assert_refused("stream:passes=1,", "workload stream: `` is not key=value");
 	assert_refused("stream:passes", "workload stream: `passes` is not key=value");
-	assert_refused(
-		"stream:pass=1",
-		"workload stream: unknown key `pass`; did you mean passes?; keys: bytes, passes, agents");
+	assert_refused("stream:pass=1", "workload stream: unknown key `pass`; did you mean passes?; keys: bytes, passes, agents");
 	assert_refused("stream:=1", "workload stream: unknown key ``; keys: bytes, passes, agents");
 	assert_refused("stream:passes=1,passes=1", "workload stream: passes is given twice");
 	assert_refused("stream:passes=", "workload stream: passes= is not accepted; 1..1000000");
@@ -168,21 +166,21 @@ static void bad_specs(void **state)
 	assert_refused("stream:agents=262145", "workload stream: agents=262145 is not accepted; 1..262144");
 	assert_refused("stream:agents=0", "workload stream: agents=0 is not accepted; 1..262144");
 	assert_refused("stream:passes=18446744073709551617",
-		       "workload stream: passes=18446744073709551617 is not accepted; 1..1000000");
+	               "workload stream: passes=18446744073709551617 is not accepted; 1..1000000");
 	assert_refused("regular:bytes=0",
-		       "workload regular: bytes=0 is not accepted; 1..1T bytes, as 4096, 64K, 64MB or 1GiB");
-	assert_refused(
-		"regular:bytes=1025g",
-		"workload regular: bytes=1025g is not accepted; 1..1T bytes, as 4096, 64K, 64MB or 1GiB");
+	               "workload regular: bytes=0 is not accepted; 1..1T bytes, as 4096, 64K, 64MB or 1GiB");
+	assert_refused("regular:bytes=1025g",
+	               "workload regular: bytes=1025g is not accepted; 1..1T bytes, as 4096, 64K, 64MB or 1GiB");
 	assert_refused("regular:bytes=k",
-		       "workload regular: bytes=k is not accepted; 1..1T bytes, as 4096, 64K, 64MB or 1GiB");
-	assert_refused("regular:bytes=17179869185g", "workload regular: bytes=17179869185g is not accepted; "
-						     "1..1T bytes, as 4096, 64K, 64MB or 1GiB");
+	               "workload regular: bytes=k is not accepted; 1..1T bytes, as 4096, 64K, 64MB or 1GiB");
+	assert_refused(
+	        "regular:bytes=17179869185g",
+	        "workload regular: bytes=17179869185g is not accepted; 1..1T bytes, as 4096, 64K, 64MB or 1GiB");
 	assert_refused("regular:bytes=1234567890123456789012345678901234567890123",
-		       "workload regular: bytes=1234567890123456789012345678901234567890... is not accepted; "
-		       "1..1T bytes, as 4096, 64K, 64MB or 1GiB");
+	               "workload regular: bytes=1234567890123456789012345678901234567890... is not accepted; "
+	               "1..1T bytes, as 4096, 64K, 64MB or 1GiB");
 	assert_refused("regular:bytes=1Kb", "workload regular: bytes=1Kb is not accepted; 1..1T bytes, as "
-					    "4096, 64K, 64MB or 1GiB");
+	                                    "4096, 64K, 64MB or 1GiB");
 	assert_refused("stream_warp:block=33", "workload stream_warp: block is not a multiple of 32");
 	assert_refused("sgemm:n=0", "workload sgemm: n=0 is not accepted; 1..262144");
 	assert_refused("stencil:n=2", "workload stencil: n=2 is not accepted; 3..262144");
@@ -207,7 +205,7 @@ static void names(void **state)
 	assert_name("stream:bytes=2m", "stream:bytes=2097152,passes=5,agents=80");
 	assert_name("regular:bytes=1g", "regular:bytes=1073741824,threads=256,passes=3,write=0,agents=80");
 	assert_name("regular:bytes=1024g",
-		    "regular:bytes=1099511627776,threads=256,passes=3,write=0,agents=80");
+	            "regular:bytes=1099511627776,threads=256,passes=3,write=0,agents=80");
 	assert_name("regular:bytes=1T", "regular:bytes=1099511627776,threads=256,passes=3,write=0,agents=80");
 	assert_name("stream:bytes=3MiB,passes=1", "stream:bytes=3145728,passes=1,agents=80");
 	assert_name("random:write=1", "random:bytes=268435456,threads=256,passes=3,write=1,agents=80");
@@ -242,18 +240,18 @@ static void parameters_without_effect(void **state)
 	assert_name(name, name);
 	unlink(path);
 	assert_name("tiles:order=naive,agents=3",
-		    "tiles:tiles=16,tile=268435456,kernels=1,weight=1,order=naive,agents=3");
+	            "tiles:tiles=16,tile=268435456,kernels=1,weight=1,order=naive,agents=3");
 }
 
 static void interrupted(void **state)
 {
 	static const char *const specs[] = {"bfs:scale=3,degree=12,agents=80",
-					    "pr:scale=3,degree=8,skew=100,iterations=5,agents=80",
-					    "sssp:nodes=9,degree=2,rounds=15,cpu=1,agents=80",
-					    "rodinia_bfs:nodes=9,edges=0,cpu=1,agents=80",
-					    "rodinia_bfs:nodes=9,edges=1,cpu=1,agents=80",
-					    "rodinia_bfs:nodes=9,edges=99,cpu=1,agents=80",
-					    "pr:file=/dev/zero,directed=0,iterations=5,agents=80"};
+	                                    "pr:scale=3,degree=8,skew=100,iterations=5,agents=80",
+	                                    "sssp:nodes=9,degree=2,rounds=15,cpu=1,agents=80",
+	                                    "rodinia_bfs:nodes=9,edges=0,cpu=1,agents=80",
+	                                    "rodinia_bfs:nodes=9,edges=1,cpu=1,agents=80",
+	                                    "rodinia_bfs:nodes=9,edges=99,cpu=1,agents=80",
+	                                    "pr:file=/dev/zero,directed=0,iterations=5,agents=80"};
 	char expected[SOURCE_ERROR_MAX];
 
 	(void)state;
@@ -274,8 +272,7 @@ static void list_one(void **state)
 	(void)state;
 	assert_true(workload_list_one("regular", out, error));
 	assert_false(workload_list_one("Regular", out, error));
-	assert_non_null(
-		strstr(error, "unknown workload `Regular`; did you mean regular?; there are: regular, "));
+	assert_non_null(strstr(error, "unknown workload `Regular`; did you mean regular?; there are: regular, "));
 	fclose(out);
 	assert_int_equal(strncmp(text, "regular ", 8), 0);
 	assert_null(strstr(text, "random "));
@@ -285,8 +282,8 @@ static void list_one(void **state)
 
 static void list(void **state)
 {
-	const char *const expected[] = {"regular", "random", "sgemm",	  "stream",
-					"stencil", "bfs",    "bytes=86M", "(1..262144)"};
+	const char *const expected[] = {"regular", "random", "sgemm",     "stream",
+	                                "stencil", "bfs",    "bytes=86M", "(1..262144)"};
 	char *text = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
@@ -303,9 +300,9 @@ static void list(void **state)
  * ------------------------------------------------------------------------------------------ */
 
 static const char *const small[] = {
-	"regular:bytes=1m,threads=99,agents=7", "random:bytes=1m,threads=99,agents=7",
-	"sgemm:n=200,tile=48,agents=5",		"stream:bytes=100000,agents=7",
-	"stencil:n=150,tile=20,agents=9",	"bfs:scale=10,degree=8,agents=6",
+        "regular:bytes=1m,threads=99,agents=7", "random:bytes=1m,threads=99,agents=7",
+        "sgemm:n=200,tile=48,agents=5",         "stream:bytes=100000,agents=7",
+        "stencil:n=150,tile=20,agents=9",       "bfs:scale=10,degree=8,agents=6",
 };
 #define SMALL (sizeof(small) / sizeof(small[0]))
 
@@ -317,7 +314,7 @@ static uint64_t hash_of(const char *spec, uint64_t seed)
 
 	for (; w.row.kind != SOURCE_END; next(&w)) {
 		const uint64_t part[] = {(uint64_t)w.row.kind, w.row.agent, (uint64_t)w.row.access,
-					 w.row.address};
+		                         w.row.address};
 
 		for (size_t i = 0; i < (w.row.kind == SOURCE_ACCESS ? 4u : 1u); i++)
 			hash = (hash ^ part[i]) * 0x100000001b3u;
@@ -353,14 +350,14 @@ static void structure(void **state)
 			assert_true(w.range[r].bytes > 0 && w.range[r].name[0] != '\0');
 			if (r > 0)
 				assert_true(w.range[r].base >=
-					    w.range[r - 1].base + w.range[r - 1].bytes + large);
+				            w.range[r - 1].base + w.range[r - 1].bytes + large);
 		}
 		for (; w.row.kind != SOURCE_END; next(&w)) {
 			if (w.row.kind == SOURCE_ACCESS) {
 				assert_true(is_running);
 				assert_true(w.row.agent < agents);
 				assert_true(w.row.access == UVMP_ACCESS_READ ||
-					    w.row.access == UVMP_ACCESS_WRITE);
+				            w.row.access == UVMP_ACCESS_WRITE);
 				range_of(&w, w.row.address);
 				continue;
 			}
@@ -377,10 +374,10 @@ static void structure(void **state)
 static void default_sizes(void **state)
 {
 	static const char *const specs[] = {
-		"regular",     "random",	"sgemm",    "stream",  "stencil",    "cufft",	  "tealeaf",
-		"stream_warp", "stream_thread", "backprop", "hotspot", "pathfinder", "srad",	  "nw",
-		"ra",	       "fdtd2d",	"atax",	    "conv2d",  "hpgmg",	     "synthetic", "decode",
-		"moe"};
+	        "regular",     "random",        "sgemm",    "stream",  "stencil",    "cufft", "tealeaf",
+	        "stream_warp", "stream_thread", "backprop", "hotspot", "pathfinder", "srad",  "nw",
+	        "ra",          "fdtd2d",        "atax",     "conv2d",  "hpgmg",
+	        "synthetic",   "decode",        "moe"};
 	static const uint32_t percents[] = {110, 125, 150, 200};
 
 	(void)state;
@@ -394,7 +391,7 @@ static void default_sizes(void **state)
 		for (size_t p = 0; p < 4; p++) {
 			double asked = percents[p];
 			double got =
-				100.0 * (double)bytes / (double)space_memory_bytes(0, percents[p], bytes);
+			        100.0 * (double)bytes / (double)space_memory_bytes(0, percents[p], bytes);
 
 			if (got > asked || got < asked - (strcmp(specs[i], "hpgmg") == 0 ? 3 : 2))
 				fail_msg("%s: %.2f %% instead of %.0f %%", specs[i], got, asked);
@@ -568,7 +565,7 @@ static void collect_kernel(struct opened *w, const char *name, unsigned blocks)
 
 		assert_in_range(w->row.agent, 0, blocks - 1);
 		add_bytes(&seen[w->row.agent], w->row.access == UVMP_ACCESS_WRITE, range,
-			  w->row.address - w->range[range].base, 1);
+		          w->row.address - w->range[range].base, 1);
 	}
 	expect_sync(w);
 }
@@ -587,7 +584,7 @@ static void stencil_case(uint64_t n, uint64_t tile, unsigned iterations)
 
 	assert_in_range(blocks, 1, BLOCKS_MAX);
 	snprintf(spec, sizeof(spec), "stencil:n=%u,tile=%u,iterations=%u,agents=%u", (unsigned)n,
-		 (unsigned)tile, iterations, blocks);
+	         (unsigned)tile, iterations, blocks);
 	w = open_spec(spec);
 	assert_int_equal(w.ranges, 2);
 	for (unsigned iteration = 0; iteration < iterations; iteration++) {
@@ -693,24 +690,24 @@ static void bfs_pages(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(bad_specs),
-		cmocka_unit_test(names),
-		cmocka_unit_test(default_sizes),
-		cmocka_unit_test(parameters_without_effect),
-		cmocka_unit_test(interrupted),
-		cmocka_unit_test(list_one),
-		cmocka_unit_test(list),
-		cmocka_unit_test(determinism),
-		cmocka_unit_test(structure),
-		cmocka_unit_test(permutation),
-		cmocka_unit_test(graph),
-		cmocka_unit_test(regular_order),
-		cmocka_unit_test(regular_dealing),
-		cmocka_unit_test(regular_more_agents_than_blocks),
-		cmocka_unit_test(random_pages),
-		cmocka_unit_test(random_one_page),
-		cmocka_unit_test(stencil_pages),
-		cmocka_unit_test(bfs_pages),
+	        cmocka_unit_test(bad_specs),
+	        cmocka_unit_test(names),
+	        cmocka_unit_test(default_sizes),
+	        cmocka_unit_test(parameters_without_effect),
+	        cmocka_unit_test(interrupted),
+	        cmocka_unit_test(list_one),
+	        cmocka_unit_test(list),
+	        cmocka_unit_test(determinism),
+	        cmocka_unit_test(structure),
+	        cmocka_unit_test(permutation),
+	        cmocka_unit_test(graph),
+	        cmocka_unit_test(regular_order),
+	        cmocka_unit_test(regular_dealing),
+	        cmocka_unit_test(regular_more_agents_than_blocks),
+	        cmocka_unit_test(random_pages),
+	        cmocka_unit_test(random_one_page),
+	        cmocka_unit_test(stencil_pages),
+	        cmocka_unit_test(bfs_pages),
 	};
 
 	return cmocka_run_group_tests_name("workload", tests, NULL, NULL);
