@@ -5,20 +5,21 @@
  * more than `threshold` percent are set, and the pages of the node are fetched. The tree starts at a big-page
  * boundary. So a block that starts elsewhere has padding leaves in front, which are never set.
  *
- * No tree is stored: density_internal.h judges all nodes of a level at once. In a whole block of whole big
+ * No tree is stored: density_internal.h judges all nodes of a level at once. In a block of whole big
  * pages, the smallest chosen nodes are big pages, and only the levels above them are judged. */
 #include "../base/geometry_internal.h"
 #include "density_internal.h"
 #include "prefetch_internal.h"
 
 #define FAULTS_MAX 65535u
+#define ROW_LEAVES 16u
 
 /* What is chosen: `pages`, and where the nodes begin and end (see uvmp_prefetch_subtree). */
 struct choice {
 	uvmp_mask *pages, *subtrees;
 };
 
-/* -- a whole block of whole big pages, all of whose faulted pages are candidates -- */
+/* -- a block of whole big pages, all of whose faulted pages are candidates and set their big pages -- */
 
 /* The faulted pages of a block, and their rows. */
 struct faulted {
@@ -48,10 +49,11 @@ static struct faulted faulted_of(const uvmp_mask *mask, struct uvmp_region regio
 	return (struct faulted){rows, uvmpi_byte_sum(bytes)};
 }
 
-/* Each row with a fault is wholly set, so each is dense; `faulted`: the leaves of these rows. */
-static struct density_choice choose_rows(uint64_t rows, uint32_t faulted, const uvmp_mask *resident, uint32_t threshold)
+/* Each row with a fault is wholly set, so each is dense; `faulted`: the leaves of these rows. `last`: the last leaf. */
+static inline __attribute__((always_inline)) struct density_choice
+choose_rows(uint64_t rows, uint32_t faulted, const uvmp_mask *resident, uint32_t last, uint32_t threshold)
 {
-	struct density_keys keys = density_keys(threshold);
+	struct density_keys keys = last == UVMP_MASK_BITS - 1u ? density_keys(threshold) : density_keys_of(last, threshold);
 	struct density_choice choice = {rows, 0};
 	struct density_counts counts;
 	uint64_t set[UVMP_MASK_WORDS], pairs;
@@ -60,9 +62,11 @@ static struct density_choice choose_rows(uint64_t rows, uint32_t faulted, const 
 		return density_root;
 	if (uvmpi_mask_is_empty(resident)) {
 		pairs = density_dense_pairs_of_rows(rows, threshold);
-		if (pairs == 0)
+		if (pairs == 0 && last % 32u == 31u)
 			return choice;
 		density_pairs_of_rows(rows, counts.pair);
+		if (last % 32u != 31u) /* the last pair has one row */
+			pairs = density_dense_pairs(&counts, &keys);
 	} else {
 		UVMPI_EACH_WORD (w)
 			set[w] = resident->word[w] | density_leaves_of(rows >> w & ROWS);
@@ -74,15 +78,21 @@ static struct density_choice choose_rows(uint64_t rows, uint32_t faulted, const 
 	return density_rows(&counts, &keys, pairs, rows, choice);
 }
 
-/* Returns whether any page is chosen. Masks of the facts may be choice.pages: each word is read before it is written. */
-UVMPI_NOINLINE_32 static bool choose_regular(struct faulted faulted, const struct uvmp_prefetch_facts *facts,
-					  uint32_t threshold, struct choice choice)
+/* Returns whether any page is chosen. Masks of the facts may be choice.pages: each word is read before it is written. The caller
+ * gives the last leaf as a constant if the block is whole. */
+static inline __attribute__((always_inline)) bool choose_regular(struct faulted faulted, const struct uvmp_prefetch_facts *facts,
+								 uint32_t last, uint32_t threshold, struct choice choice)
 {
-	uint32_t leaves = density_row_count(faulted.rows) * 16u;
+	uint32_t leaves = density_row_count(faulted.rows) * ROW_LEAVES;
 	struct density_choice rows =
-		choose_rows(faulted.rows, leaves, uvmpi_mask_or_none(facts->resident), threshold);
-	uint64_t begin = density_begin(rows);
+		choose_rows(faulted.rows, leaves, uvmpi_mask_or_none(facts->resident), last, threshold);
+	uint64_t begin;
 
+	if (last != UVMP_MASK_BITS - 1u) {
+		rows.chosen &= density_rows_to(last);
+		rows.inner &= density_rows_to(last);
+	}
+	begin = density_begin(rows);
 	UVMPI_EACH_WORD (w) {
 		/* all rows with a fault are chosen */
 		choice.pages->word[w] = density_leaves_of(rows.chosen >> w & ROWS) ^ facts->faulted->word[w];
@@ -91,9 +101,19 @@ UVMPI_NOINLINE_32 static bool choose_regular(struct faulted faulted, const struc
 	return rows.chosen != faulted.rows || faulted.pages != leaves;
 }
 
-/* -- any tree [driver: density-tree] -- */
+UVMPI_NOINLINE_32 static bool choose_whole(struct faulted faulted, const struct uvmp_prefetch_facts *facts, uint32_t threshold,
+					   struct choice choice)
+{
+	return choose_regular(faulted, facts, UVMP_MASK_BITS - 1u, threshold, choice);
+}
 
-#define ROW_LEAVES 16u
+UVMPI_NOINLINE_32 static bool choose_part(struct faulted faulted, const struct uvmp_prefetch_facts *facts, uint32_t threshold,
+					  struct choice choice)
+{
+	return choose_regular(faulted, facts, facts->block.pages - 1u, threshold, choice);
+}
+
+/* -- any tree [driver: density-tree] -- */
 
 /* All sets are by leaf. Set leaves: `set`, `resident`, and all leaves of the rows `grown` that are in the tree. */
 struct tree {
@@ -392,11 +412,11 @@ static bool is_first_touch_at_home(const struct uvmp_prefetch_facts *facts)
 	return facts->is_first_touch && facts->has_preferred && facts->to == facts->preferred;
 }
 
-/* Is the tree a whole block of whole big pages of a row each, and does nothing limit what is chosen? */
+/* Is the tree a block of whole big pages of a row each, and does nothing but thrashing limit what is chosen? */
 static bool is_regular(const struct uvmp_prefetch_facts *facts)
 {
-	return facts->block.pages == UVMP_MASK_BITS && facts->block.big_pages == 16u &&
-	       facts->thrashing == NULL && facts->cpu_read_mapped == NULL && facts->range_groups == 0 &&
+	return (facts->block.pages % ROW_LEAVES | facts->block.offset) == 0 && facts->block.big_pages == ROW_LEAVES &&
+	       facts->cpu_read_mapped == NULL && facts->range_groups == 0 &&
 	       !facts->is_hmm && !is_first_touch_at_home(facts);
 }
 
@@ -483,6 +503,38 @@ static UVMPI_NOINLINE enum uvmp_status decide_any(const struct uvmp_prefetch_par
 	return UVMP_OK;
 }
 
+/* Does a page thrash in the row of a faulted page? */
+static bool do_rows_thrash(const uvmp_mask *thrashing, const uvmp_mask *faulted)
+{
+	uint64_t any = 0;
+
+	UVMPI_EACH_WORD(w)
+		if (thrashing->word[w] != 0)
+			any |= density_leaves_of(density_rows_of(thrashing->word[w])) & faulted->word[w];
+	return any != 0;
+}
+
+/* A regular tree of less than 512 pages, or with thrashing pages. If none of these is in a row with a fault, they only are not
+ * fetched. */
+static UVMPI_NOINLINE enum uvmp_status decide_part(const struct uvmp_prefetch_params *params,
+						   const struct uvmp_prefetch_facts *facts,
+						   struct uvmp_prefetch_state *state, struct uvmp_prefetch_hint *hint)
+{
+	uvmp_mask thrashing = *uvmpi_mask_or_none(facts->thrashing); /* may be hint->pages */
+	uint32_t to = UVMP_PROC_NONE;
+	struct faulted faulted;
+
+	if (do_rows_thrash(&thrashing, facts->faulted))
+		return decide_any(params, facts, state, hint);
+	faulted = faulted_of(facts->faulted, facts->faulted_region);
+	if (is_enough(params, facts, faulted.pages, state))
+		to = facts->to;
+	(void)choose_part(faulted, facts, params->threshold, (struct choice){&hint->pages, &hint->subtrees});
+	uvmpi_mask_andnot(&hint->pages, &hint->pages, &thrashing);
+	uvmpi_prefetch_hint_to(hint, uvmpi_mask_is_empty(&hint->pages) ? UVMP_PROC_NONE : to);
+	return UVMP_OK;
+}
+
 enum uvmp_status uvmpi_prefetch_density_decide(const struct uvmp_prefetch_params *params,
 					       const struct uvmp_prefetch_facts *facts,
 					       struct uvmp_prefetch_state *state,
@@ -495,10 +547,12 @@ enum uvmp_status uvmpi_prefetch_density_decide(const struct uvmp_prefetch_params
 	if (!is_regular(facts) || !has_nodes(params, facts) ||
 	    !uvmpi_mask_is_inside(facts->faulted, facts->faulted_region))
 		return decide_any(params, facts, state, hint);
+	if (facts->block.pages != UVMP_MASK_BITS || facts->thrashing != NULL)
+		return decide_part(params, facts, state, hint);
 	faulted = faulted_of(facts->faulted, facts->faulted_region);
 	if (is_enough(params, facts, faulted.pages, state))
 		to = facts->to;
-	is_any = choose_regular(faulted, facts, params->threshold, (struct choice){&hint->pages, &hint->subtrees});
+	is_any = choose_whole(faulted, facts, params->threshold, (struct choice){&hint->pages, &hint->subtrees});
 	uvmpi_prefetch_hint_to(hint, is_any ? to : UVMP_PROC_NONE);
 	return UVMP_OK;
 }

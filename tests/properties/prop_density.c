@@ -81,6 +81,55 @@ static void equals_model_anywhere(void)
 	}
 }
 
+/* Blocks of whole big pages of every size, with and without thrashing and resident pages. Nothing else limits what is chosen. */
+static void equals_model_of_big_pages(void)
+{
+	for (uint32_t i = 0; i < 8u * ROUNDS; i++) {
+		uint32_t pages = 16u + i % 32u * 16u;
+		struct uvmp_region beyond = {pages, UVMP_MASK_BITS};
+		struct density_case c;
+
+		random_case(&c);
+		assert_int_equal(uvmp_block_from_shape(pages, 0, 16, &c.facts.block), UVMP_OK);
+		for (uint32_t page = pages; page < UVMP_MASK_BITS; page++) /* folded into the block */
+			if (uvmp_mask_test(&c.faulted, page))
+				uvmp_mask_set(&c.faulted, page % pages);
+		uvmp_mask_region_clear(&c.faulted, beyond);
+		uvmp_mask_region_clear(&c.resident, beyond);
+		uvmp_mask_region_clear(&c.thrashing, beyond);
+		c.facts.faulted_region = uvmp_mask_bounds(&c.faulted);
+		c.facts.range_groups = 0;
+		c.facts.is_hmm = false;
+		c.facts.cpu_resident = c.facts.cpu_read_mapped = NULL;
+		assert_true(density_case_agrees(&c));
+	}
+}
+
+/* All sets of faulting big pages of blocks of up to 7 of them, and all thresholds; nothing else is resident. The last node of each
+ * level may be a part of one. */
+static void equals_model_of_sets(void)
+{
+	struct density_case c;
+
+	random_case(&c);
+	c.facts = (struct uvmp_prefetch_facts){.faulted = &c.faulted, .to = 1, .preferred = UVMP_PROC_NONE};
+	for (uint32_t rows = 1; rows <= 7; rows++) {
+		assert_int_equal(uvmp_block_from_shape(rows * 16u, 0, 16, &c.facts.block), UVMP_OK);
+		for (uint32_t set = 1; set < 1u << rows; set++) {
+			uvmp_mask_zero(&c.faulted);
+			for (uint32_t row = 0; row < rows; row++)
+				if ((set >> row & 1u) != 0)
+					uvmp_mask_set(&c.faulted,
+					              row * 16u + (uint32_t)uvmp_random_below(&random_state, 16));
+			c.facts.faulted_region = uvmp_mask_bounds(&c.faulted);
+			for (uint32_t threshold = 1; threshold <= 100; threshold++) {
+				c.params.threshold = threshold;
+				assert_true(density_case_agrees(&c));
+			}
+		}
+	}
+}
+
 static void stays_in_bounds(void)
 {
 	for (uint32_t i = 0; i < ROUNDS; i++) {
@@ -169,6 +218,8 @@ static void order_of_groups_is_free(void)
 
 PROPERTY(equals_model)
 PROPERTY(equals_model_anywhere)
+PROPERTY(equals_model_of_big_pages)
+PROPERTY(equals_model_of_sets)
 PROPERTY(stays_in_bounds)
 PROPERTY(lower_threshold_fetches_more)
 PROPERTY(more_residency_fetches_more)
@@ -179,6 +230,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(prop_equals_model),
 	        cmocka_unit_test(prop_equals_model_anywhere),
+	        cmocka_unit_test(prop_equals_model_of_big_pages),
+	        cmocka_unit_test(prop_equals_model_of_sets),
 	        cmocka_unit_test(prop_stays_in_bounds),
 	        cmocka_unit_test(prop_lower_threshold_fetches_more),
 	        cmocka_unit_test(prop_more_residency_fetches_more),
