@@ -16,7 +16,8 @@ static const struct workload_type *const types[] = {
         &workload_nw, &workload_sssp, &workload_ra, &workload_fdtd2d, &workload_atax, &workload_conv2d,
         &workload_bc, &workload_bfs_dwc, &workload_bfs_ta, &workload_bfs_tf, &workload_bfs_ttc, &workload_bfs_twc,
         &workload_gc_dtc, &workload_gc_ttc, &workload_kcore, &workload_pr, &workload_sssp_twc,
-        &workload_decode, &workload_moe, &workload_ivf, &workload_synthetic,
+        &workload_decode, &workload_moe, &workload_paged, &workload_gnn, &workload_ivf,
+        &workload_synthetic,
 };
 /* clang-format on */
 #define TYPES (sizeof(types) / sizeof(types[0]))

@@ -177,7 +177,7 @@ extern const struct workload_type workload_stream_thread, workload_stream_warp, 
 extern const struct workload_type workload_bc, workload_bfs_dwc, workload_bfs_ta, workload_bfs_tf, workload_bfs_ttc,
         workload_bfs_twc, workload_gc_dtc, workload_gc_ttc, workload_kcore, workload_pr, workload_sssp_twc;
 /* what over-subscribes memory today (gpu_ext) */
-extern const struct workload_type workload_decode, workload_moe, workload_ivf;
+extern const struct workload_type workload_decode, workload_moe, workload_paged, workload_gnn, workload_ivf;
 /* patterns without a program */
 extern const struct workload_type workload_synthetic;
 /* clang-format on */
