@@ -9,7 +9,7 @@
 
 static inline bool uvmpi_is_tree_size(uint32_t blocks)
 {
-	return is_power_of_two(blocks) && blocks <= UVMP_TREE_BLOCKS_MAX;
+	return blocks - 1u < UVMP_TREE_BLOCKS_MAX && (blocks & (blocks - 1u)) == 0;
 }
 
 static inline bool uvmpi_tree_is_valid(const struct uvmp_tree *tree)

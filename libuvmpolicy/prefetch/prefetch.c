@@ -71,9 +71,11 @@ static inline bool are_in_range(const struct prefetcher *prefetcher, const struc
 /* [driver: threshold-zero]: the driver documents a threshold of 1..100 and accepts 0. */
 static inline bool are_params_valid(const struct prefetcher *prefetcher, const struct uvmp_prefetch_params *params)
 {
-	for (; prefetcher != NULL; prefetcher = prefetcher->base)
+	do {
 		if (!are_in_range(prefetcher, params))
 			return false;
+		prefetcher = prefetcher->base;
+	} while (prefetcher != NULL);
 	return params->quirks || params->threshold != 0;
 }
 
@@ -134,10 +136,10 @@ static inline enum uvmp_status check_common(const struct prefetcher *prefetcher,
 					    const struct uvmp_prefetch_facts *facts,
 					    const struct uvmp_prefetch_state *state, const struct uvmp_prefetch_hint *hint)
 {
-	if (facts == NULL || state == NULL || hint == NULL || facts->faulted == NULL ||
-	    (facts->range_groups != 0 && facts->range_group == NULL))
+	if (!are_params_valid(prefetcher, params) || state == NULL || !is_state_valid(state))
 		return UVMP_ERR_ARGUMENT;
-	if (!are_params_valid(prefetcher, params) || !is_state_valid(state) || !uvmpi_block_is_valid(&facts->block))
+	if (facts == NULL || hint == NULL || !uvmpi_block_is_valid(&facts->block) || facts->faulted == NULL ||
+	    (facts->range_groups != 0 && facts->range_group == NULL))
 		return UVMP_ERR_ARGUMENT;
 	if (facts->to >= UVMP_PROCS_MAX ||
 	    !is_optional_proc(facts->has_preferred, facts->preferred, UVMP_PROCS_MAX))
