@@ -424,6 +424,33 @@ static void permutation(void **state)
 	}
 }
 
+/* permutation_list, by its table, lists what permutation_at says: of every count to 70, whose rows may end early, and of
+ * some larger ones. */
+static void permutation_by_table(void **state)
+{
+	uint64_t random = 3, to[64];
+
+	(void)state;
+	for (uint64_t count = 1; count <= 300000; count += 1 + count / 70 * (count / 2)) {
+		uint32_t *table = calloc(permutation_table_size(count), sizeof(*table));
+		struct permutation p;
+
+		assert_non_null(table);
+		permutation_init(&p, count, &random);
+		permutation_fill_table(&p, table);
+		for (uint64_t first = 0; first < count;) {
+			uint32_t part = 1u + (uint32_t)uvmp_random_below(&random, 64);
+
+			part = part < count - first ? part : (uint32_t)(count - first);
+			permutation_list(&p, table, first, part, to);
+			for (uint32_t i = 0; i < part; i++)
+				assert_int_equal(to[i], permutation_at(&p, first + i));
+			first += part;
+		}
+		free(table);
+	}
+}
+
 static void graph(void **state)
 {
 	const struct graph_shape shape = {.scale = 8, .degree = 6, .skew = GRAPH_SKEW_MAX};
@@ -700,6 +727,7 @@ int main(void)
 	        cmocka_unit_test(determinism),
 	        cmocka_unit_test(structure),
 	        cmocka_unit_test(permutation),
+	        cmocka_unit_test(permutation_by_table),
 	        cmocka_unit_test(graph),
 	        cmocka_unit_test(regular_order),
 	        cmocka_unit_test(regular_dealing),
