@@ -246,35 +246,67 @@ static inline void issue(struct step *s, uint32_t count)
 	s->now_ns += (uint64_t)count * ISSUE_NS;
 }
 
+/* The page tables allow the access to the page: requests the TLB's entry that has it. False: the step is stalled. Else
+ * *at_ns is when the page has been translated. */
+static inline __attribute__((always_inline)) bool use_entry(struct step *s, uint64_t key, uint64_t *at_ns)
+{
+	struct gpu *gpu = s->gpu;
+	struct utlb *utlb = s->sm->utlb;
+
+	issue(s, 1);
+	*at_ns = s->now_ns;
+	if (look_up(gpu, utlb, key)) {
+		gpu->counts.tlb_hits++;
+		return true;
+	}
+	if (s->is_locked)
+		return false;
+	gpu->counts.tlb_misses++;
+	tlb_add(&utlb->tlb, key);
+	*at_ns += translate(gpu, key);
+	return true;
+}
+
 /* The page tables allow the access to all pages of the run: uses those that are behind the TLB's entry of the first
  * page, and makes the run as short. Of these pages only the first can miss the TLB, and a page across the link has an
  * entry of its own. */
 static inline __attribute__((always_inline)) enum gpu_outcome use_run(struct step *s, struct run *run)
 {
-	struct gpu *gpu = s->gpu;
-	struct utlb *utlb = s->sm->utlb;
 	uint32_t alike;
-	uint64_t key = key_of(gpu, run->block, run->page, run->index, &alike), now_ns;
-	bool is_hit = look_up(gpu, utlb, key);
+	uint64_t key = key_of(s->gpu, run->block, run->page, run->index, &alike), now_ns;
 
-	issue(s, 1);
-	if (!is_hit && s->is_locked)
+	if (!use_entry(s, key, &now_ns))
 		return GPU_STALLED;
 	if (run->count > alike)
 		run->count = alike;
-	now_ns = s->now_ns;
-	if (!is_hit) {
-		gpu->counts.tlb_misses++;
-		tlb_add(&utlb->tlb, key);
-		now_ns += translate(gpu, key);
-	}
-	gpu->counts.tlb_hits += run->count - !is_hit;
+	s->gpu->counts.tlb_hits += run->count - 1u;
 	note_use(s, run);
 	if (alike == 1u && uvmp_mask_test(&run->block->remote, run->index))
 		now_ns = cross_link(s, *run, now_ns);
 	raise_ready(s, now_ns);
 	issue(s, run->count - 1u);
 	raise_ready(s, s->now_ns);
+	return GPU_USED;
+}
+
+/* use_run of one page. */
+static inline __attribute__((always_inline)) enum gpu_outcome use_page(struct step *s, struct sim_block *block,
+									uint64_t page, uint32_t index)
+{
+	struct gpu *gpu = s->gpu;
+	bool is_write = s->w->needs > UVMP_RIGHT_READ;
+	uint32_t alike;
+	uint64_t key = key_of(gpu, block, page, index, &alike), now_ns;
+
+	if (!use_entry(s, key, &now_ns))
+		return GPU_STALLED;
+	gpu->counts.accesses++;
+	note_page(gpu, block, index, is_write);
+	if (gpu->listener.touch)
+		gpu->listener.touch(gpu->listener.context, block, index, is_write);
+	if (alike == 1u && uvmp_mask_test(&block->remote, index))
+		now_ns = cross_link(s, (struct run){block, page, index, 1}, now_ns);
+	raise_ready(s, now_ns);
 	return GPU_USED;
 }
 
@@ -368,7 +400,7 @@ static inline __attribute__((always_inline)) enum gpu_outcome ask_page(struct st
 	bool is_usable = right_on(run->block, UVMP_CPU + 1u, run->index) >= s->w->needs;
 
 	run->count = 1;
-	return is_usable ? use_run(s, run) : miss_run(s, run);
+	return is_usable ? use_page(s, run->block, run->page, run->index) : miss_run(s, run);
 }
 
 /* Asks for the pages of the run, all in one block, until an answer differs; makes the run as short as what was asked
@@ -477,19 +509,30 @@ static enum gpu_outcome ask_missing(struct step *s, uint64_t lanes)
 	return GPU_FAULTED;
 }
 
-/* The lane s->who.number asks for its page, and is entered into gpu->lanes if it is not used. */
-static enum gpu_outcome ask_lane(struct step *s)
+/* The lane s->who.number misses, and is entered into gpu->lanes. */
+static __attribute__((noinline)) enum gpu_outcome miss_lane(struct step *s, struct run run)
 {
 	struct gpu *gpu = s->gpu;
-	struct run run = {.page = s->w->slot.lane[s->who.number] >> gpu->page_shift, .count = 1};
 
-	if (!find_run(gpu, &run))
-		return lose(s);
-	if (right_on(run.block, UVMP_CPU + 1u, run.index) >= s->w->needs)
-		return use_run(s, &run);
 	if (!gpu_mshr_is_there(gpu) && !gpu->asks_singly && lanes_add(&gpu->lanes, run.page, &s->who))
 		s->w->missing |= (uint64_t)1 << s->who.number;
 	return miss_run(s, &run);
+}
+
+/* The lane s->who.number asks for its page. */
+static enum gpu_outcome ask_lane(struct step *s)
+{
+	struct gpu *gpu = s->gpu;
+	uint64_t page = s->w->slot.lane[s->who.number] >> gpu->page_shift;
+	struct sim_block *block = find_block(gpu, page << gpu->page_shift);
+	uint32_t index;
+
+	if (!block)
+		return lose(s);
+	index = (uint32_t)(page - (block->shape.start >> gpu->page_shift));
+	if (right_on(block, UVMP_CPU + 1u, index) >= s->w->needs)
+		return use_page(s, block, page, index);
+	return miss_lane(s, (struct run){block, page, index, 1});
 }
 
 static void ask_lanes(struct step *s, uint64_t left)

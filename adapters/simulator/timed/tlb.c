@@ -7,17 +7,22 @@
 
 #define NONE UINT32_MAX
 
+/* A TLB of so few entries has more buckets: then few chains have two entries, and the length of a walk is mostly
+ * predicted. The buckets of a larger one would no longer fit the caches. */
+#define SMALL 256u
+
 bool tlb_open(struct tlb *tlb, uint32_t size)
 {
 	tlb->size = size;
+	tlb->count = 0;
 	tlb->buckets = 2;
-	while (tlb->buckets < 2u * size)
+	while (tlb->buckets < (size <= SMALL ? 8u : 2u) * size)
 		tlb->buckets *= 2u;
 	tlb->entry = calloc(size, sizeof(*tlb->entry));
 	tlb->bucket = malloc(tlb->buckets * sizeof(*tlb->bucket));
 	if (!tlb->entry || !tlb->bucket)
 		return false;
-	tlb_empty(tlb);
+	memset(tlb->bucket, 0xff, tlb->buckets * sizeof(*tlb->bucket));
 	return true;
 }
 
@@ -27,15 +32,15 @@ void tlb_close(struct tlb *tlb)
 	free(tlb->bucket);
 }
 
-void tlb_empty(struct tlb *tlb)
-{
-	tlb->count = 0;
-	memset(tlb->bucket, 0xff, tlb->buckets * sizeof(*tlb->bucket));
-}
-
 static uint32_t *chain_of(struct tlb *tlb, uint64_t key)
 {
 	return &tlb->bucket[(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (tlb->buckets - 1u)];
+}
+
+void tlb_empty(struct tlb *tlb)
+{
+	for (; tlb->count != 0; tlb->count--)
+		*chain_of(tlb, tlb->entry[tlb->count - 1u].key) = NONE;
 }
 
 static void put_first(struct tlb *tlb, uint32_t at)
