@@ -112,6 +112,7 @@ EXPORT_SYMBOL(uvmp_fault_max_batch);
 EXPORT_SYMBOL(uvmp_fault_fetch);
 EXPORT_SYMBOL(uvmp_fault_flush);
 EXPORT_SYMBOL(uvmp_fault_representatives);
+EXPORT_SYMBOL(uvmp_fault_order_batch);
 EXPORT_SYMBOL(uvmp_fault_order_by_instance);
 EXPORT_SYMBOL(uvmp_fault_order);
 EXPORT_SYMBOL(uvmp_fault_is_same_page);

@@ -120,6 +120,7 @@ struct keys {
 	uint32_t gpu;
 	uint32_t count;
 	bool is_sorted;
+	bool rises; /* the keys were packed in order of arrival */
 	uint64_t least, most;
 };
 
@@ -213,6 +214,13 @@ static void write_lists(const struct keys *keys, const uint16_t *head, uint32_t 
 			*order++ = (uint32_t)key[i] & INDEX_MAX;
 }
 
+/* The indices of keys that are sorted. */
+static void write_keys(const struct keys *keys, uint32_t *order)
+{
+	for (uint32_t i = 0; i < keys->count; i++)
+		order[i] = (uint32_t)keys->key[i + 1u] & INDEX_MAX;
+}
+
 /* Are the indices in order of arrival? */
 static bool rises(const uint32_t *order, uint32_t count)
 {
@@ -235,7 +243,7 @@ UVMPI_NOINLINE static void sort_keys(struct keys *keys, uint32_t *order)
 	uint32_t bits = bucket_bits(keys->count), shift = highest_bit((keys->most - keys->least) | INDEX_MAX) + 1u - bits;
 
 	if (!spread(keys, shift, STEPS_MAX * keys->count, head)) {
-		for (uint32_t digit = rises(order, keys->count) ? INDEX_BITS : 0; digit < shift; digit += DIGIT_BITS)
+		for (uint32_t digit = keys->rises || rises(order, keys->count) ? INDEX_BITS : 0; digit < shift; digit += DIGIT_BITS)
 			sort_digit(keys, digit);
 		__builtin_memset(head, 0, sizeof(head));
 		(void)spread(keys, shift, UINT32_MAX, head);
@@ -341,6 +349,65 @@ void uvmp_fault_order(const struct uvmp_fault *entry, uint32_t *order, uint32_t 
 		return;
 	if (scratch == NULL || count > KEYS_MAX || !sort_packed(entry, order, count, scratch))
 		sort(entry, order, count, compare_pages);
+}
+
+/* pack for the representatives of a batch, in order of arrival: counts them, too. Their number is at most that which the
+ * batch names. False also if there are too many entries for a key. */
+UVMPI_NOINLINE static bool pack_batch(struct keys *keys, const struct uvmp_fault_batch *batch)
+{
+	const struct uvmp_fault *e = batch->entry, *end = e + batch->cached;
+	uint64_t least = UINT64_MAX, most = 0, pages = 0, *key = keys->key + 1, *key_end = key + batch->coalesced;
+	uint32_t accesses = 0, rest = ACCESS_MAX_KEY, gpu; /* rest: with the index */
+	uint64_t va_space;
+
+	for (; e != end && e->is_filtered; e++)
+		rest++;
+	if (e == end || batch->coalesced == 0 || batch->cached > INDEX_MAX)
+		return false;
+	va_space = e->va_space;
+	gpu = e->gpu;
+	for (; e != end && key != key_end; e++, rest++) {
+		uint64_t page = e->address << PAGE_UP | e->address >> (64u - PAGE_UP), k;
+		uint32_t access = (uint32_t)e->access << INDEX_BITS;
+
+		if (e->is_filtered)
+			continue;
+		if (e->va_space != va_space || e->gpu != gpu)
+			return false;
+		pages |= page;
+		accesses |= access;
+		k = page + (rest - access);
+		*key++ = k;
+		if (k >= most)
+			most = k;
+		else if (k < least)
+			least = k;
+	}
+	keys->count = (uint32_t)(key - keys->key) - 1u;
+	keys->is_sorted = least == UINT64_MAX;
+	keys->least = keys->key[1] < least ? keys->key[1] : least;
+	keys->most = most;
+	return (pages & NO_PAGE_BITS) == 0 && accesses <= ACCESS_MAX_KEY;
+}
+
+uint32_t uvmp_fault_order_batch(const struct uvmp_fault_batch *batch, uint32_t *order, uint64_t *scratch)
+{
+	struct keys keys = {.key = scratch, .rises = true};
+	uint32_t count;
+
+	if (order == NULL || !uvmp_fault_batch_is_valid(batch))
+		return 0;
+	keys.spare = scratch + batch->coalesced + 1u;
+	if (scratch == NULL || !pack_batch(&keys, batch)) {
+		count = uvmp_fault_representatives(batch, order);
+		uvmp_fault_order(batch->entry, order, count, scratch);
+		return count;
+	}
+	if (keys.is_sorted)
+		write_keys(&keys, order);
+	else
+		sort_keys(&keys, order);
+	return keys.count;
 }
 
 bool uvmp_fault_is_same_page(const struct uvmp_fault *a, const struct uvmp_fault *b)

@@ -21,6 +21,15 @@ static uint64_t rounded(uint64_t bytes)
 	return (bytes + UNIT_BYTES - 1u) / UNIT_BYTES * UNIT_BYTES;
 }
 
+void *uvmpi_arena_at_grown(const struct uvmp_service *s, handle h)
+{
+	const struct segment *segment = s->segment + 1;
+
+	while (h >= segment->end) /* every handle lies in a segment */
+		segment++;
+	return segment->memory + (size_t)(h - segment->first) * UNIT_BYTES;
+}
+
 uint64_t uvmpi_arena_reserve(uint32_t processors)
 {
 	return 2u * (rounded(sizeof(struct block)) + processors * rounded(sizeof(struct residency)) +

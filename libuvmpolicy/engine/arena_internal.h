@@ -5,13 +5,13 @@
 #include "../base/mask_internal.h"
 #include "service_internal.h"
 
+/* The object of a handle behind the first segment. */
+void *uvmpi_arena_at_grown(const struct uvmp_service *s, handle h);
 static inline void *uvmpi_arena_at(const struct uvmp_service *s, handle h)
 {
-	uint32_t i = 0;
-
-	while (h >= s->segment[i].end) /* every handle lies in a segment */
-		i++;
-	return s->segment[i].memory + (size_t)(h - s->segment[i].first) * UNIT_BYTES;
+	if (__builtin_expect(h >= s->segment[0].end, 0))
+		return uvmpi_arena_at_grown(s, h);
+	return s->segment[0].memory + (size_t)h * UNIT_BYTES; /* the first segment begins with handle 0 */
 }
 /* Bytes that one decision must have at most: it concerns one block, which may be cut in two, with its state on each of
  * `processors`; and the CPU's state of a victim. */

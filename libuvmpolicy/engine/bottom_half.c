@@ -7,6 +7,7 @@
  * flush, replay, fetch the retried faults, cancel the fatal ones [driver: flush].
  */
 #include "../base/bits_internal.h"
+#include "../base/debug_internal.h"
 #include "block_service_internal.h"
 #include "controllers_internal.h"
 #include "job_internal.h"
@@ -120,8 +121,7 @@ static void fetch(struct uvmp_service *s, enum uvmp_fetch_mode mode)
 
 	(void)uvmp_fault_fetch(&params, mode, g->put, &g->buffer, &g->batch);
 	g->representatives = 0;
-	for (uint32_t i = 0; i < g->batch.cached; i++)
-		g->fatal[i] = 0;
+	__builtin_memset(g->fatal, 0, g->batch.cached);
 }
 
 static void queue_batch(struct uvmp_service *s)
@@ -143,7 +143,23 @@ static bool has_same_instance(const struct uvmp_fault *a, const struct uvmp_faul
 	return a->instance == b->instance && a->aperture == b->aperture && a->subcontext == b->subcontext;
 }
 
-/* Sets the address spaces of the ordered faults. False: a channel was unbound, and the batch is void. */
+/* The slot of the address space that raised the fault. NO_INDEX: its channel was unbound. If only the subcontext was
+ * unbound, all faults of the subcontext are cancelled. */
+static uint32_t find_space(struct uvmp_service *s, const struct uvmp_fault *fault)
+{
+	bool is_channel;
+	uint32_t slot = uvmpi_instance_find(s, s->fault.gpu, fault->aperture, fault->instance, fault->subcontext,
+					    &is_channel);
+
+	if (slot == NO_INDEX && is_channel) {
+		queue(s, UVMP_ACTION_CANCEL)->cause = UVMP_CAUSE_FATAL;
+		gpu_of(s)->counts.cancelled++;
+	}
+	return slot;
+}
+
+/* Sets the address spaces of the faults that are ordered by instance. False: a channel was unbound, and the batch is
+ * void. */
 static bool translate(struct uvmp_service *s)
 {
 	struct gpu *g = gpu_of(s);
@@ -156,17 +172,10 @@ static bool translate(struct uvmp_service *s)
 			fault->va_space = before->va_space;
 			fault->gpu = before->gpu;
 		} else {
-			bool is_channel;
-			uint32_t slot = uvmpi_instance_find(s, s->fault.gpu, fault->aperture, fault->instance,
-							    fault->subcontext, &is_channel);
+			uint32_t slot = find_space(s, fault);
 
-			if (slot == NO_INDEX) {
-				if (is_channel) { /* only the subcontext was unbound: cancel all its faults */
-					queue(s, UVMP_ACTION_CANCEL)->cause = UVMP_CAUSE_FATAL;
-					g->counts.cancelled++;
-				}
+			if (slot == NO_INDEX)
 				return false;
-			}
 			fault->va_space = s->space[slot].id;
 			fault->gpu = s->fault.gpu;
 		}
@@ -175,22 +184,54 @@ static bool translate(struct uvmp_service *s)
 	return true;
 }
 
+/* The same for a batch of one instance, with one look-up. */
+static bool translate_instance(struct uvmp_service *s)
+{
+	struct gpu *g = gpu_of(s);
+	uint32_t slot = find_space(s, &g->batch.entry[0]), gpu = s->fault.gpu;
+	const struct uvmp_fault *end = g->batch.entry + g->batch.cached;
+	uint64_t id;
+
+	if (slot == NO_INDEX)
+		return false;
+	id = s->space[slot].id;
+	for (struct uvmp_fault *fault = g->batch.entry; fault != end; fault++) {
+		fault->va_space = id;
+		fault->gpu = gpu;
+	}
+	return true;
+}
+
+/* Translates the representatives of the batch, and orders them. False: the batch is void. */
+static bool order_batch(struct uvmp_service *s)
+{
+	struct gpu *g = gpu_of(s);
+
+	if (g->batch.is_single_instance) {
+		if (!translate_instance(s))
+			return false;
+		g->representatives = uvmp_fault_order_batch(&g->batch, g->order_of, g->order_scratch);
+		return true;
+	}
+	g->representatives = uvmp_fault_representatives(&g->batch, g->order_of);
+	uvmp_fault_order_by_instance(g->batch.entry, g->order_of, g->representatives, g->order_scratch);
+	if (!translate(s))
+		return false;
+	uvmp_fault_order(g->batch.entry, g->order_of, g->representatives, g->order_scratch);
+	return true;
+}
+
 /* False: stale, flush and replay are queued. */
 static bool preprocess(struct uvmp_service *s)
 {
 	struct gpu *g = gpu_of(s);
 
-	g->representatives = uvmp_fault_representatives(&g->batch, g->order_of);
-	if (!g->batch.is_single_instance)
-		uvmp_fault_order_by_instance(g->batch.entry, g->order_of, g->representatives,
-					     g->order_scratch);
-	if (!translate(s)) {
+	if (!order_batch(s)) {
 		g->representatives = 0;
 		queue_flush(s, true);
 		queue(s, UVMP_ACTION_REPLAY);
 		return false;
 	}
-	uvmp_fault_order(g->batch.entry, g->order_of, g->representatives, g->order_scratch);
 	s->fault.next_bin = 0;
 	uvmpi_blocks_read_ahead(s, g->batch.entry, g->order_of, g->representatives, g->order_scratch);
 	return true;
@@ -227,7 +268,7 @@ static bool is_new_utlb(struct gpu *g, const struct uvmp_fault *fault)
  * that directly follow a representative. */
 static uint32_t count_utlbs(struct uvmp_service *s)
 {
-	const struct uvmp_fault_bin *bin = &s->fault.bin;
+	const struct bin *bin = &s->fault.bin;
 	struct gpu *g = gpu_of(s);
 	uint32_t count = 0;
 
@@ -290,7 +331,7 @@ static void find_common(const struct uvmp_service *s, const struct block *b, con
 
 /* Adds the faults that follow the one at position `i` of the bin and are decided alike: other pages of `common` with the
  * same accesses. The verdict on each is that it is serviced. Returns the position of the last one, or i. */
-static uint32_t add_common(const struct gpu *g, const struct uvmp_fault_bin *bin, uint32_t i, uvmp_addr start,
+static uint32_t add_common(const struct gpu *g, const struct bin *bin, uint32_t i, uvmp_addr start,
 			   uint32_t page_shift, const uvmp_mask *common, struct job_class *alike)
 {
 	const uint32_t *order = &g->order_of[bin->first];
@@ -310,10 +351,27 @@ static uint32_t add_common(const struct gpu *g, const struct uvmp_fault_bin *bin
 	return i;
 }
 
+/* add_common for all faults of the bin, whose first one has just been judged. False: they must be added one by one. */
+static bool add_uniform(const struct gpu *g, const struct bin *bin, uint32_t page, const uvmp_mask *common,
+			struct job_class *alike)
+{
+	const struct uvmp_fault *first = &g->batch.entry[g->order_of[bin->first]];
+	uvmp_mask others = bin->pages;
+
+	uvmp_mask_clear(&others, page);
+	if (!bin->is_uniform || first->access != alike->access || first->access_mask != alike->accesses ||
+	    !uvmpi_mask_is_subset(&others, common))
+		return false;
+	UVMPI_ASSERT(uvmpi_mask_is_empty(&alike->more)); /* the first fault begins the class */
+	alike->more = others;
+	alike->has_more = true;
+	return true;
+}
+
 static void walk_faults(struct uvmp_service *s, const struct block *b, struct job *job)
 {
 	static const struct uvmp_fault_verdict serviced;
-	const struct uvmp_fault_bin *bin = &s->fault.bin;
+	const struct bin *bin = &s->fault.bin;
 	const struct uvmp_fault_verdict *before = NULL;
 	const struct uvmp_fault *previous = NULL;
 	const struct gpu *g = gpu_of(s);
@@ -327,6 +385,8 @@ static void walk_faults(struct uvmp_service *s, const struct block *b, struct jo
 		walk_fault(s, b, g->order_of[bin->first + i], previous, before, own);
 		if (own->service_access != UVMP_ACCESS_NONE && i + 1u < bin->count) {
 			find_common(s, b, job, &common);
+			if (i == 0 && add_uniform(g, bin, uvmpi_mask_next_set(&bin->pages, 0), &common, &job->alike))
+				return;
 			i = add_common(g, bin, i, b->start, s->page_shift, &common, &job->alike);
 		}
 		before = i == judged ? own : &serviced;
@@ -408,6 +468,35 @@ static void dispatch_unmapped(struct uvmp_service *s, uint32_t index)
 	answer(s, UVMP_OK);
 }
 
+/* The faults of the block, from next_bin on: the answer of uvmp_fault_bin_next, and their pages. */
+static void take_bin(struct uvmp_service *s, const struct block *b)
+{
+	const struct gpu *g = gpu_of(s);
+	struct bin *bin = &s->fault.bin;
+	const uint32_t *at = g->order_of + s->fault.next_bin, *first = at, *end = g->order_of + g->representatives;
+	const struct uvmp_fault *entry = g->batch.entry, *head = &entry[*at], *e = head;
+	uvmp_addr start = b->start, last = block_last(s, b), before = ~head->address;
+	uint32_t shift = s->page_shift, duplicates = 0, pages = 0, differ = 0;
+
+	uvmpi_mask_zero(&bin->pages);
+	do {
+		uint32_t page = (uint32_t)((e->address - start) >> shift);
+
+		bin->pages.word[page / 64u] |= (uint64_t)1 << (page % 64u);
+		pages += e->address != before;
+		duplicates += e->num_instances;
+		differ |= (uint32_t)(e->access ^ head->access) | (uint32_t)(e->access_mask ^ head->access_mask) | e->is_fatal;
+		before = e->address;
+		if (++at == end)
+			break;
+		e = &entry[*at];
+	} while (e->address <= last && e->va_space == head->va_space && e->gpu == head->gpu);
+	bin->first = s->fault.next_bin;
+	bin->count = (uint32_t)(at - first);
+	bin->duplicates = duplicates - pages;
+	bin->is_uniform = differ == 0 && pages == bin->count;
+}
+
 static void dispatch(struct uvmp_service *s)
 {
 	struct fault_run *run = &s->fault;
@@ -436,8 +525,7 @@ static void dispatch(struct uvmp_service *s)
 		answer(s, status);
 		return;
 	}
-	uvmp_fault_bin_next(g->batch.entry, g->order_of, g->representatives, run->next_bin,
-			    block_last(s, block_at(s, h)), &run->bin);
+	take_bin(s, block_at(s, h));
 	run->next_bin += run->bin.count;
 	run->event.duplicates = run->bin.duplicates;
 	walk(s, h);

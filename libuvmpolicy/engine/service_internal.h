@@ -438,6 +438,13 @@ struct request_run {
 
 enum fault_phase { FAULT_IDLE, FAULT_ACTION, FAULT_ANSWER, FAULT_JOB, FAULT_FOLLOW, FAULT_CANCEL };
 
+/* The faults of one block: as struct uvmp_fault_bin, with their pages. */
+struct bin {
+	uint32_t first, count, duplicates;
+	bool is_uniform; /* each fault has a page of its own, and the accesses of the first one; none is fatal */
+	uvmp_mask pages;
+};
+
 /* The bottom half that runs. */
 struct fault_run {
 	struct servicing *servicing;
@@ -446,7 +453,7 @@ struct fault_run {
 	struct uvmp_replay_action action;
 	struct uvmp_replay_event event;
 	uint32_t next_bin; /* position in order_of */
-	struct uvmp_fault_bin bin;
+	struct bin bin;
 	uint32_t retries;
 	uint64_t follow; /* page of the range, UVMP_PAGE_NONE */
 	bool is_cancelling; /* inside the precise cancel */

@@ -21,8 +21,7 @@ void bench_batch(const struct uvmp_fetch_params *params, struct uvmp_fault_buffe
 	struct uvmp_fault_bin bin;
 
 	bench_check(uvmp_fault_fetch(params, UVMP_FETCH_BATCH_READY, put, buffer, batch) == UVMP_OK);
-	count = uvmp_fault_representatives(batch, order);
-	uvmp_fault_order(entry, order, count, scratch);
+	count = uvmp_fault_order_batch(batch, order, scratch);
 	for (uint32_t first = 0; first < count; first += bin.count) {
 		uint64_t end = entry[order[first]].address | (UVMP_ROOT_CHUNK_BYTES - 1u);
 

@@ -89,6 +89,8 @@ static bool is_same_entry(const struct uvmp_fault *a, const struct uvmp_fault *b
 	       a->num_instances == b->num_instances;
 }
 
+static uint64_t words[UVMP_FAULT_ORDER_WORDS(RING_MAX)];
+
 /* Properties of every batch, with any contents of the buffer. */
 static const char *check_batch(const struct timed *m)
 {
@@ -115,6 +117,9 @@ static const char *check_batch(const struct timed *m)
 		uint32_t again[RING_MAX];
 
 		REQUIRE(uvmp_fault_representatives(&m->batch, again) == representatives);
+		REQUIRE(memcmp(order, again, representatives * sizeof(order[0])) == 0);
+		REQUIRE(uvmp_fault_order_batch(&m->batch, again, words) == representatives);
+		uvmp_fault_order(m->entry, order, representatives, NULL);
 		REQUIRE(memcmp(order, again, representatives * sizeof(order[0])) == 0);
 	}
 	return NULL;
@@ -304,6 +309,18 @@ static void order_in_place(const struct uvmp_fault *entry, uint32_t *order, uint
 	uvmp_fault_order(entry, order, count, NULL);
 }
 
+/* As the representatives of a batch. */
+static void order_by_batch(const struct uvmp_fault *entry, uint32_t *order, uint32_t count)
+{
+	static struct uvmp_fault own[ENTRIES_MAX];
+	struct uvmp_utlb utlb = {0, 0, false};
+	struct uvmp_fault_batch batch = {.entry = own, .capacity = ENTRIES_MAX, .utlb = &utlb, .utlbs = 1,
+	                                 .cached = count, .coalesced = count};
+
+	memcpy(own, entry, count * sizeof(own[0]));
+	(void)uvmp_fault_order_batch(&batch, order, scratch);
+}
+
 typedef void order_fn(const struct uvmp_fault *entry, uint32_t *order, uint32_t count);
 
 /* The order is the naive one from every start, and sorting again changes nothing. */
@@ -427,6 +444,8 @@ const char *fault_case_order(const uint8_t *data, size_t size)
 		wrong = check_order(&list, order_in_place, naive_fault_order, order);
 	if (wrong == NULL)
 		wrong = check_order(&list, order_by_keys, naive_fault_order, order);
+	if (wrong == NULL)
+		wrong = check_order(&list, order_by_batch, naive_fault_order, order);
 	if (wrong == NULL)
 		wrong = check_arrival(&list, order);
 	if (wrong == NULL)

@@ -170,6 +170,19 @@ static bool precedes(const struct uvmp_fault *e, uint32_t a, uint32_t b)
 	return x->access != y->access ? x->access > y->access : a < b;
 }
 
+/* A batch of these entries, none of which is filtered. */
+static struct uvmp_fault_batch batch_of(const struct uvmp_fault *e, uint32_t n)
+{
+	static struct uvmp_utlb utlb;
+
+	return (struct uvmp_fault_batch){.entry = (struct uvmp_fault *)e,
+	                                 .capacity = n + 1u,
+	                                 .utlb = &utlb,
+	                                 .utlbs = 1,
+	                                 .cached = n,
+	                                 .coalesced = n};
+}
+
 /* Orders entries 0..n-1, from arrival order and, if `is_turned`, from the reverse order. */
 static void assert_ordered(const struct uvmp_fault *e, uint32_t n, bool is_turned)
 {
@@ -186,6 +199,48 @@ static void assert_ordered(const struct uvmp_fault *e, uint32_t n, bool is_turne
 		if (i > 0)
 			assert_true(precedes(e, order[i - 1u], order[i]));
 	}
+	if (!is_turned) {
+		static uint32_t again[MANY];
+		const struct uvmp_fault_batch batch = batch_of(e, n);
+
+		assert_int_equal(uvmp_fault_order_batch(&batch, again, scratch), n);
+		assert_memory_equal(again, order, n * sizeof(order[0]));
+	}
+}
+
+/* uvmp_fault_order_batch: filtered entries are left out, and each reason to order without packed keys gives the same. */
+static void test_order_batch(void **state)
+{
+	struct uvmp_fault e[] = {fault(1, 1, 9, UVMP_ACCESS_READ, 1), fault(1, 1, 8, UVMP_ACCESS_READ, 1),
+	                         fault(1, 1, 7, UVMP_ACCESS_READ, 1), fault(1, 1, 6, UVMP_ACCESS_READ, 1)};
+	struct uvmp_fault_batch batch = batch_of(e, 4);
+	uint32_t order[] = {9, 9, 9, 9};
+
+	(void)state;
+	assert_int_equal(uvmp_fault_order_batch(NULL, order, scratch), 0);
+	assert_int_equal(uvmp_fault_order_batch(&batch, NULL, scratch), 0);
+	e[0].is_filtered = e[2].is_filtered = true;
+	batch.coalesced = 2;
+	assert_int_equal(uvmp_fault_order_batch(&batch, order, NULL), 2);
+	assert_order(order, (const uint32_t[]){3, 1, 9, 9}, 4);
+	order[0] = order[1] = 9;
+	assert_int_equal(uvmp_fault_order_batch(&batch, order, scratch), 2);
+	assert_order(order, (const uint32_t[]){3, 1, 9, 9}, 4);
+	e[3].gpu = 0;
+	assert_int_equal(uvmp_fault_order_batch(&batch, order, scratch), 2);
+	assert_order(order, (const uint32_t[]){3, 1, 9, 9}, 4);
+	e[3].va_space = 2;
+	assert_int_equal(uvmp_fault_order_batch(&batch, order, scratch), 2);
+	assert_order(order, (const uint32_t[]){1, 3, 9, 9}, 4);
+	/* flags that do not fit the count cannot write behind the array */
+	batch.coalesced = 1;
+	assert_int_equal(uvmp_fault_order_batch(&batch, order, scratch), 1);
+	assert_order(order, (const uint32_t[]){1, 3, 9, 9}, 4);
+	batch.coalesced = 0;
+	assert_int_equal(uvmp_fault_order_batch(&batch, order, scratch), 0);
+	e[1].is_filtered = e[3].is_filtered = true;
+	batch.coalesced = 1;
+	assert_int_equal(uvmp_fault_order_batch(&batch, order, scratch), 0);
 }
 
 enum pattern { CONTIGUOUS, REVERSE, ONE_BLOCK, ONE_PAGE, SCATTERED, THREE_ARRAYS, WHOLE_SPACE, PATTERNS };
@@ -419,7 +474,7 @@ int main(void)
 	        cmocka_unit_test(test_bin_of_short_block), cmocka_unit_test(test_bad_input),
 	        cmocka_unit_test(test_patterns),           cmocka_unit_test(test_large_fields),
 	        cmocka_unit_test(test_large_index),        cmocka_unit_test(test_classes_of_spaces),
-	        cmocka_unit_test(test_classes_of_instances),
+	        cmocka_unit_test(test_classes_of_instances), cmocka_unit_test(test_order_batch),
 	};
 
 	return cmocka_run_group_tests_name("fault_order", tests, NULL, NULL);
