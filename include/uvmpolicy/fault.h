@@ -177,7 +177,8 @@ UVMP_API void uvmp_fault_order(const struct uvmp_fault *entry, uint32_t *order, 
  * indices of the representatives in that order, and returns their number. `scratch` holds
  * UVMP_FAULT_ORDER_WORDS(batch->coalesced) words of any contents, or is NULL. 0 if order is NULL or the batch is not
  * valid. */
-UVMP_API uint32_t uvmp_fault_order_batch(const struct uvmp_fault_batch *batch, uint32_t *order, uint64_t *scratch);
+UVMP_API uint32_t uvmp_fault_order_batch(const struct uvmp_fault_batch *batch, uint32_t *order,
+					 uint64_t *scratch);
 
 /* Same VA space and same page address? The GPU is not compared [driver: batch-order]. False if one of them
  * is NULL. */

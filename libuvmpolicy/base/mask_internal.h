@@ -62,6 +62,16 @@ static inline bool uvmpi_mask_intersects(const uvmp_mask *a, const uvmp_mask *b)
 	return common != 0;
 }
 
+/* The same, for sets that mostly meet in their first pages. */
+static inline bool uvmpi_mask_meets(const uvmp_mask *a, const uvmp_mask *b)
+{
+	uint32_t i = 0;
+
+	while (i < UVMP_MASK_WORDS && (a->word[i] & b->word[i]) == 0)
+		i++;
+	return i < UVMP_MASK_WORDS;
+}
+
 static inline bool uvmpi_mask_is_subset(const uvmp_mask *a, const uvmp_mask *b)
 {
 	uint64_t outside = 0;
@@ -371,6 +381,8 @@ static inline struct uvmp_region uvmpi_mask_bounds(const uvmp_mask *mask)
 
 	if (first == UVMP_MASK_BITS)
 		return bounds;
+	if ((mask->word[4] | mask->word[5] | mask->word[6] | mask->word[7]) == 0)
+		i = 3;
 	while (mask->word[i] == 0)
 		i--;
 	bounds.first = first;

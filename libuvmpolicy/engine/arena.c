@@ -11,6 +11,12 @@
 
 #define GROW_BYTES_MIN 4096u
 
+bool uvmp_service_is_valid(const struct uvmp_service *s)
+{
+	return s && s->magic == MAGIC && s->segments >= 1u && s->segments <= SEGMENTS_MAX &&
+	       s->handed <= s->actions && s->completed <= s->handed && s->actions <= UVMP_SERVICE_PENDING_MAX;
+}
+
 static uint32_t slab_units(const struct uvmp_service *s, enum slab slab)
 {
 	return s->slab_bytes[slab] / UNIT_BYTES;

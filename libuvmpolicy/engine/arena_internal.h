@@ -19,11 +19,13 @@ uint64_t uvmpi_arena_reserve(uint32_t processors);
 /* Is there less than the reserve? Then nothing that may need an object is decided. O(segments). */
 static inline bool uvmpi_arena_is_short(const struct uvmp_service *s)
 {
-	for (uint32_t i = s->segments; i > 0; i--) {
-		if (s->segment[i - 1u].end - s->segment[i - 1u].unused >= s->reserve)
-			return false;
+	uint32_t i = 0;
+
+	while (__builtin_expect(s->segment[i].end - s->segment[i].unused < s->reserve, 0)) {
+		if (++i == s->segments)
+			return true;
 	}
-	return true;
+	return false;
 }
 /* A zeroed object, 0 if the arena is full. Objects without which decisions can be taken leave the reserve alone. */
 handle uvmpi_arena_take(struct uvmp_service *s, enum slab slab);

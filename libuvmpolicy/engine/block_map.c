@@ -356,21 +356,13 @@ static uint8_t common_right(struct uvmp_service *s, const struct job *job, const
 	return right != MAPS_OTHERS ? right : (uint8_t)UVMP_RIGHT_NONE;
 }
 
-/* Does one decision, without other processors, serve all pages? They have moved to the requester, so no processor maps
+/* Does one decision, without other processors, serve all pages? There are some, and they have moved: no processor maps
  * them. */
 static bool map_requester(struct uvmp_service *s, const struct job *job, const struct block *b, const uvmp_mask *pages)
 {
-	uint64_t differ = 0, any = 0;
 	uint8_t right;
 
 	if (job->to != job->requester || b->cold != 0 || job->has_pins)
-		return false;
-	UVMPI_EACH_WORD(i) {
-		differ |= pages->word[i] & ~job->migrated.word[i];
-		any |= pages->word[i];
-	}
-	differ |= any == 0;
-	if (differ != 0)
 		return false;
 	right = common_right(s, job, range_of(s, b));
 	if (right != UVMP_RIGHT_NONE)
@@ -378,11 +370,13 @@ static bool map_requester(struct uvmp_service *s, const struct job *job, const s
 	return right != UVMP_RIGHT_NONE;
 }
 
-void uvmpi_block_map(struct uvmp_service *s, struct job *job, const uvmp_mask *pages)
+void uvmpi_block_map(struct uvmp_service *s, struct job *job, const uvmp_mask *pages, bool have_migrated)
 {
 	const struct block *b = block_at(s, job->block);
 
-	if (map_requester(s, job, b, pages))
+	UVMPI_ASSERT(have_migrated ==
+		     (uvmpi_mask_is_subset(pages, &job->migrated) && !uvmpi_mask_is_empty(pages)));
+	if (have_migrated && map_requester(s, job, b, pages))
 		return;
 	uvmpi_job_name_accesses(job);
 	collect_wants(s, job, pages);

@@ -98,12 +98,13 @@ static struct uvmp_prefetch_hint no_hint(void)
 }
 
 /* What else should arrive on `to`? The answer is in job->hint. False: the prefetcher was not asked. */
-static bool ask_prefetcher(struct uvmp_service *s, struct job *job, uint32_t to)
+static bool ask_prefetcher(struct uvmp_service *s, struct job *job, const struct uvmp_prefetch_traits *traits,
+			   uint32_t to)
 {
-	const struct uvmp_prefetch_traits *traits = uvmpi_prefetch_traits(s);
 	struct block *b = block_at(s, job->block);
 	const struct residency *residency = uvmpi_residency_find(s, b, to);
-	struct uvmp_prefetch_params params;
+	const struct uvmp_prefetch_params *params = &s->tuned.prefetch;
+	struct uvmp_prefetch_params own;
 	struct uvmp_prefetch_state state = {
 		.last_proc = b->last_proc, .faults = b->faults, .random = &s->random};
 	struct uvmp_prefetch_facts facts = {.resident = residency ? &residency->resident : NULL,
@@ -128,15 +129,20 @@ static bool ask_prefetcher(struct uvmp_service *s, struct job *job, uint32_t to)
 	}
 	if (traits->has_tree)
 		state.tree = tree_of(s, b);
-	uvmpi_prefetch_states_give(s, b, b->range, to, &state);
-	params = s->tuned.prefetch;
-	if (s->adapt.is_on && !uvmpi_adapt_tune(s, job->block, to, counted_faults(job), &params))
-		return false;
+	if (s->prefetch_states.has_bytes)
+		uvmpi_prefetch_states_give(s, b, b->range, to, &state);
+	if (s->adapt.is_on) {
+		own = *params;
+		params = &own;
+		if (!uvmpi_adapt_tune(s, job->block, to, counted_faults(job), &own))
+			return false;
+	}
 	if (traits->has_tree && !state.tree) /* a full arena */
 		job->hint = no_hint();
 	else /* the engine's own facts are valid, so the decision succeeds */
-		(void)uvmpi_prefetch_decide(&params, &facts, &state, &job->hint);
-	uvmpi_runtime_log(s, b, job->hint.basic_blocks);
+		(void)uvmpi_prefetch_decide(params, &facts, &state, &job->hint);
+	if (s->policy.runtime)
+		uvmpi_runtime_log(s, b, job->hint.basic_blocks);
 	b->last_proc = (uint8_t)state.last_proc;
 	b->faults = state.faults;
 	return true;
@@ -174,7 +180,7 @@ void uvmpi_block_prefetch(struct uvmp_service *s, struct job *job)
 			uvmpi_mask_zero(&s->prefetched);
 		return;
 	}
-	if ((!job->is_retry || traits->may_repeat) && !ask_prefetcher(s, job, to))
+	if ((!job->is_retry || traits->may_repeat) && !ask_prefetcher(s, job, traits, to))
 		job->hint = no_hint();
 	add_prefetched(s, job, to);
 }

@@ -77,7 +77,7 @@ void uvmpi_block_end(struct job *job, enum uvmp_status status)
 
 void uvmpi_block_collect(struct uvmp_service *s, struct job *job)
 {
-	for (uint32_t i = 0; s->has_failed && i < s->actions; i++) {
+	for (uint32_t i = 0; i < s->actions; i++) {
 		const struct uvmp_action *a = &s->action[i];
 		enum uvmp_status status = action_result(s, i);
 
@@ -94,7 +94,8 @@ void uvmpi_block_collect(struct uvmp_service *s, struct job *job)
 
 /* -- ALLOCATE -- */
 
-static struct block_need allocate(struct uvmp_service *s, struct job *job)
+/* Out of line, as each phase: no phase saves registers for another. */
+UVMPI_NOINLINE static struct block_need allocate(struct uvmp_service *s, struct job *job)
 {
 	struct block *b = block_at(s, job->block);
 	enum backing backing = BACKING_DONE;
@@ -257,7 +258,7 @@ static void unmap(struct uvmp_service *s, const struct job *job, const struct bl
 	unmap_former_duplicates(s, job, residency);
 }
 
-static struct block_need copy(struct uvmp_service *s, struct job *job)
+UVMPI_NOINLINE static struct block_need copy(struct uvmp_service *s, struct job *job)
 {
 	struct block_need need = {NEED_NOTHING, UVMP_CHUNK_2M};
 	const struct block *b = block_at(s, job->block);
@@ -359,12 +360,14 @@ UVMPI_NOINLINE_32 static void report_arrival(struct uvmp_service *s, const struc
 struct arrived {
 	const uvmp_mask *moved; /* `all`, or `rest` */
 	uvmp_mask all, copied, rest;
+	bool have_migrated; /* there are some, and all of them were elsewhere */
 };
 
 /* Makes the pages resident on the destination. An eviction ahead may have taken older pages of this block away. */
 static void arrive(struct job *job, struct residency *to, struct arrived *arrived)
 {
 	const uvmp_mask *wanted = &job->arrive[job->to];
+	uint64_t any = 0, old = 0;
 
 	UVMPI_EACH_WORD(i) {
 		uint64_t migrated = job->migrated.word[i] & ~job->failed.word[i], there = to->resident.word[i];
@@ -373,7 +376,10 @@ static void arrive(struct job *job, struct residency *to, struct arrived *arrive
 		job->migrated.word[i] = migrated;
 		to->resident.word[i] = there | migrated;
 		arrived->all.word[i] = all;
+		any |= migrated;
+		old |= all & ~migrated;
 	}
+	arrived->have_migrated = old == 0 && any != 0;
 	arrived->moved = &arrived->all;
 	if (!job->has_duplicates)
 		return;
@@ -386,7 +392,7 @@ static void arrive(struct job *job, struct residency *to, struct arrived *arrive
 static bool has_source(const struct job *job, const uvmp_mask *pages)
 {
 	for (uint64_t sources = job->sources; sources != 0; sources &= sources - 1u)
-		if (uvmpi_mask_intersects(pages, &job->arrived_from[lowest_bit(sources)]))
+		if (uvmpi_mask_meets(pages, &job->arrived_from[lowest_bit(sources)]))
 			return true;
 	return false;
 }
@@ -433,7 +439,7 @@ static void settle_residency(struct uvmp_service *s, const struct job *job, cons
 		report_arrival(s, job, &arrived->all);
 }
 
-static void commit(struct uvmp_service *s, struct job *job)
+UVMPI_NOINLINE static void commit(struct uvmp_service *s, struct job *job)
 {
 	struct arrived arrived;
 
@@ -442,7 +448,7 @@ static void commit(struct uvmp_service *s, struct job *job)
 	settle_residency(s, job, &arrived);
 	job->phase = JOB_MAPPED;
 	if (job->may_map && job->error == UVMP_OK)
-		uvmpi_block_map(s, job, &arrived.all);
+		uvmpi_block_map(s, job, &arrived.all, arrived.have_migrated);
 }
 
 static void next_destination(struct job *job)
@@ -461,17 +467,13 @@ static void next_destination(struct job *job)
 
 struct block_need uvmpi_block_advance(struct uvmp_service *s, struct job *job, enum uvmp_status room)
 {
-	struct block_need need = {NEED_NOTHING, UVMP_CHUNK_2M};
-
 	switch (job->phase) {
 	case JOB_ALLOCATE:
-		need = allocate(s, job);
-		break;
+		return allocate(s, job);
+	case JOB_COPY:
+		return copy(s, job);
 	case JOB_MADE_ROOM:
 		made_room(s, job, room);
-		break;
-	case JOB_COPY:
-		need = copy(s, job);
 		break;
 	case JOB_COMMIT:
 		commit(s, job);
@@ -480,5 +482,5 @@ struct block_need uvmpi_block_advance(struct uvmp_service *s, struct job *job, e
 		next_destination(job);
 		break;
 	}
-	return need;
+	return (struct block_need){NEED_NOTHING, UVMP_CHUNK_2M};
 }

@@ -23,8 +23,8 @@ void uvmpi_prefetch_tree_leave(struct uvmp_tree *tree, const uvmp_mask *pages, b
 
 /* -- block_map.c -- */
 
-/* Mappings of the pages that have arrived. */
-void uvmpi_block_map(struct uvmp_service *s, struct job *job, const uvmp_mask *pages);
+/* Mappings of the pages that have arrived. `have_migrated`: there are some, all of job->migrated. */
+void uvmpi_block_map(struct uvmp_service *s, struct job *job, const uvmp_mask *pages, bool have_migrated);
 
 /* -- copies.c -- */
 
@@ -45,7 +45,7 @@ bool uvmpi_block_resume(struct uvmp_service *s, struct job *job);
 struct block_need uvmpi_block_advance(struct uvmp_service *s, struct job *job, enum uvmp_status room);
 /* Queues the copies, which NEED_ROOM_AHEAD has left to the caller. */
 void uvmpi_block_queue_copies(struct uvmp_service *s, const struct job *job);
-/* Reads the results of the actions that have just been completed. */
+/* Reads the results of the actions that have just been completed, if one of them has failed. */
 void uvmpi_block_collect(struct uvmp_service *s, struct job *job);
 void uvmpi_block_end(struct job *job, enum uvmp_status status);
 

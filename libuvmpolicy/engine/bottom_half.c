@@ -307,6 +307,7 @@ static void walk_fault(struct uvmp_service *s, const struct block *b, uint32_t i
 		return;
 	if (uvmpi_remote_keeps(s, job->block, s->fault.gpu, page, verdict->service_access)) {
 		uvmp_mask_set(&job->remote, page);
+		job->has_remote = true;
 		return;
 	}
 	if (!uvmpi_job_add_fault(s, job, page, verdict->service_access, verdict->service_mask) &&
@@ -356,11 +357,11 @@ static bool add_uniform(const struct gpu *g, const struct bin *bin, uint32_t pag
 			struct job_class *alike)
 {
 	const struct uvmp_fault *first = &g->batch.entry[g->order_of[bin->first]];
+	uint32_t differ = (uint32_t)(first->access ^ alike->access) | (uint32_t)(first->access_mask ^ alike->accesses);
 	uvmp_mask others = bin->pages;
 
 	uvmp_mask_clear(&others, page);
-	if (!bin->is_uniform || first->access != alike->access || first->access_mask != alike->accesses ||
-	    !uvmpi_mask_is_subset(&others, common))
+	if (!bin->is_uniform || differ != 0 || !uvmpi_mask_is_subset(&others, common))
 		return false;
 	UVMPI_ASSERT(uvmpi_mask_is_empty(&alike->more)); /* the first fault begins the class */
 	alike->more = others;
@@ -407,7 +408,8 @@ static void walk(struct uvmp_service *s, handle h)
 	job->has_next = uvmpi_fault_has_next(s, &job->next_start);
 	walk_faults(s, block_at(s, h), job);
 	uvmpi_job_name_more(s, job);
-	uvmpi_remote_map(s, h, run->gpu, &job->remote, &job->arrive[run->gpu]);
+	if (job->has_remote)
+		uvmpi_remote_map(s, h, run->gpu, &job->remote, &job->arrive[run->gpu]);
 	if (g->utlb_seen)
 		job->utlbs = count_utlbs(s);
 	run->phase = FAULT_JOB;
@@ -468,7 +470,17 @@ static void dispatch_unmapped(struct uvmp_service *s, uint32_t index)
 	answer(s, UVMP_OK);
 }
 
-/* The faults of the block, from next_bin on: the answer of uvmp_fault_bin_next, and their pages. */
+#ifdef UVMPI_DEBUG
+static bool is_bin(const struct gpu *g, const struct bin *bin, uvmp_addr last)
+{
+	struct uvmp_fault_bin same;
+
+	return uvmp_fault_bin_next(g->batch.entry, g->order_of, g->representatives, bin->first, last, &same) == UVMP_OK &&
+	       same.count == bin->count && same.duplicates == bin->duplicates;
+}
+#endif
+
+/* The faults of the block, from next_bin on: the answer of uvmp_fault_bin_next, and their pages. All are of one GPU. */
 static void take_bin(struct uvmp_service *s, const struct block *b)
 {
 	const struct gpu *g = gpu_of(s);
@@ -490,11 +502,12 @@ static void take_bin(struct uvmp_service *s, const struct block *b)
 		if (++at == end)
 			break;
 		e = &entry[*at];
-	} while (e->address <= last && e->va_space == head->va_space && e->gpu == head->gpu);
+	} while (e->address <= last && e->va_space == head->va_space);
 	bin->first = s->fault.next_bin;
 	bin->count = (uint32_t)(at - first);
 	bin->duplicates = duplicates - pages;
 	bin->is_uniform = differ == 0 && pages == bin->count;
+	UVMPI_ASSERT(is_bin(g, bin, last));
 }
 
 static void dispatch(struct uvmp_service *s)

@@ -115,17 +115,16 @@ void uvmpi_queue_from_one(struct uvmp_service *s, const struct job *job, const u
 {
 	struct uvmp_action *a;
 	uint32_t faulted = 0;
-	uvmp_mask some;
 
-	if (uvmpi_mask_and_any(&some, pages, &job->faulted)) {
-		faulted = uvmpi_mask_weight(&some);
-		a = uvmpi_queue(s, UVMP_ACTION_COPY, (enum uvmp_cause)job->cause, job->block, &some);
+	if (uvmpi_mask_and_any(uvmpi_queue_pages(s), pages, &job->faulted)) {
+		a = uvmpi_queue_with(s, UVMP_ACTION_COPY, (enum uvmp_cause)job->cause, job->block);
+		faulted = uvmpi_mask_weight(&a->pages);
 		a->from = (uint8_t)from;
 		a->to = (uint8_t)job->to;
 		a->faulted_pages = faulted;
 	}
-	if (uvmpi_mask_andnot_any(&some, pages, &job->faulted)) {
-		a = uvmpi_queue(s, UVMP_ACTION_COPY, UVMP_CAUSE_PREFETCH, job->block, &some);
+	if (uvmpi_mask_andnot_any(uvmpi_queue_pages(s), pages, &job->faulted)) {
+		a = uvmpi_queue_with(s, UVMP_ACTION_COPY, UVMP_CAUSE_PREFETCH, job->block);
 		a->from = (uint8_t)from;
 		a->to = (uint8_t)job->to;
 		if (!uvmpi_mask_is_subset(&job->faulted, pages)) /* some were resident */

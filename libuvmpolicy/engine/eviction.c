@@ -5,6 +5,7 @@
  * copies. If all pages have arrived, the block loses the memory, MAP lets other processors reach the pages, and NEXT
  * continues. If a copy has failed, its pages stay, the victim becomes the newest of its queue, and the eviction fails.
  */
+#include "../base/bits_internal.h"
 #include "../decisions/plan_internal.h"
 #include "block_service_internal.h"
 #include "departing_internal.h"
@@ -65,9 +66,11 @@ static void sort_pages(struct uvmp_service *s, struct eviction *e)
 
 	uvmpi_mask_and(&e->pages, &e->held, &p->resident);
 	uvmpi_mask_zero(&e->lost);
-	if (b->cold != 0)
+	e->copied = e->pages;
+	if (b->cold != 0) {
 		uvmpi_mask_and(&e->lost, &e->pages, &cold_at(s, b->cold)->discarded);
-	uvmpi_mask_andnot(&e->copied, &e->pages, &e->lost);
+		uvmpi_mask_andnot(&e->copied, &e->pages, &e->lost);
+	}
 	if (cpu != NULL)
 		uvmpi_mask_andnot(&e->copied, &e->copied, &cpu->resident);
 }
@@ -126,11 +129,13 @@ static void queue_leave(struct uvmp_service *s, struct eviction *e, enum uvmp_ac
 		return;
 	a->victim = e->victim;
 	a->count = e->blocks++;
-	a->detail = uvmpi_mask_weight(pages) * s->page_bytes;
+	a->detail = (uvmpi_mask_next_clear(pages, 0) == UVMP_MASK_BITS ? UVMP_MASK_BITS : uvmpi_mask_weight(pages)) *
+		    s->page_bytes;
 	a->offset = uvmpi_victim_offset(s, e);
 }
 
-static void send_away(struct uvmp_service *s, struct eviction *e)
+/* Out of line, as each phase: no phase saves registers for another. */
+UVMPI_NOINLINE static void send_away(struct uvmp_service *s, struct eviction *e)
 {
 	sort_pages(s, e);
 	if (!uvmpi_mask_is_empty(&e->copied) &&
@@ -199,13 +204,12 @@ static void leave(struct uvmp_service *s, const struct eviction *e, const uvmp_m
 {
 	struct block *b = block_at(s, e->block);
 	struct residency *cpu = uvmpi_residency_find(s, b, UVMP_CPU);
-	uvmp_mask gone, some;
+	uvmp_mask gone;
 
 	uvmpi_mask_andnot(&gone, &e->pages, failed);
-	if (cpu != NULL) {
-		uvmpi_mask_and(&some, &e->copied, &gone);
-		uvmpi_mask_or(&cpu->resident, &cpu->resident, &some);
-	}
+	if (cpu != NULL)
+		UVMPI_EACH_WORD(i)
+			cpu->resident.word[i] |= e->copied.word[i] & gone.word[i];
 	EACH_RESIDENCY(at, s, b) {
 		if (at != cpu)
 			uvmpi_depart(s, e->block, at, &gone,
@@ -220,11 +224,14 @@ static void leave(struct uvmp_service *s, const struct eviction *e, const uvmp_m
  * [driver: victim-choice, remote-on-eviction]. */
 static void map_again(struct uvmp_service *s, const struct eviction *e)
 {
-	uint64_t processors = range_of(s, block_at(s, e->block))->accessed_by;
+	const struct block *b = block_at(s, e->block);
+	uint64_t processors = range_of(s, b)->accessed_by;
 	uvmp_mask pages;
 
 	if (s->maps_evicted && s->tuned.remote.remote == UVMP_REMOTE_OFF)
 		processors |= BIT(e->gpu);
+	if (processors == 0 && b->cold == 0) /* no processor, and no counters */
+		return;
 	uvmpi_mask_andnot(&pages, &e->pages, &e->lost);
 	if (uvmpi_mask_is_empty(&pages))
 		return;
@@ -248,7 +255,7 @@ static uint32_t count_untouched(const struct uvmp_service *s, const struct evict
 	return uvmpi_mask_weight(&untouched);
 }
 
-static void commit(struct uvmp_service *s, struct eviction *e)
+UVMPI_NOINLINE static void commit(struct uvmp_service *s, struct eviction *e)
 {
 	uvmp_mask failed;
 	enum uvmp_status status = failed_pages(s, &failed);

@@ -10,6 +10,20 @@
 #include "space_internal.h"
 #include "thrashing_internal.h"
 
+/* Sets that few jobs use. Without the flag, a set is empty. */
+static inline void clear_rare(struct job *job)
+{
+	if (job->has_duplicates)
+		uvmpi_mask_zero(&job->duplicate);
+	if (job->has_pins)
+		uvmpi_mask_zero(&job->pinned);
+	if (job->has_throttled)
+		uvmpi_mask_zero(&job->throttled);
+	if (job->has_remote)
+		uvmpi_mask_zero(&job->remote);
+	job->has_duplicates = job->has_pins = job->has_throttled = job->has_remote = false;
+}
+
 void uvmpi_job_clear(struct job *job, handle block, uint32_t requester)
 {
 	for (uint64_t used = job->used | BIT(requester); used != 0; used &= used - 1u)
@@ -20,12 +34,7 @@ void uvmpi_job_clear(struct job *job, handle block, uint32_t requester)
 	uvmpi_mask_zero(&job->alike.pages);
 	job->alike.access = UVMP_ACCESS_NONE;
 	job->alike.has_more = false;
-	uvmpi_mask_zero(&job->duplicate);
-	job->has_duplicates = false;
-	uvmpi_mask_zero(&job->pinned);
-	job->has_pins = false;
-	uvmpi_mask_zero(&job->throttled);
-	uvmpi_mask_zero(&job->remote);
+	clear_rare(job);
 	uvmpi_mask_zero(&job->faulted);
 	job->block = block;
 	job->requester = requester;
@@ -135,6 +144,7 @@ static void queue_throttle(struct uvmp_service *s, struct job *job, uint32_t pag
 	if (uvmp_mask_test(&job->throttled, page)) /* behind a fatal fault each one of the page is judged */
 		return;
 	uvmp_mask_set(&job->throttled, page);
+	job->has_throttled = true;
 	uvmpi_mask_zero(&pages);
 	uvmp_mask_set(&pages, page);
 	a = uvmpi_queue(s, UVMP_ACTION_THROTTLE, UVMP_CAUSE_THRASHING, job->block, &pages);
@@ -142,22 +152,26 @@ static void queue_throttle(struct uvmp_service *s, struct job *job, uint32_t pag
 	a->until_ns = until_ns;
 }
 
-/* The pages of the block that have the same holders as `page`, and are duplicated if the page is. */
-static void find_alike(const struct uvmp_service *s, const struct block *b, uint32_t page, uvmp_mask *pages)
+/* The pages of the block that have the same holders as `page`, and are duplicated if the page is. Returns the holders. */
+static uint64_t find_alike(const struct uvmp_service *s, const struct block *b, uint32_t page, uvmp_mask *pages)
 {
+	uint64_t holders = 0;
+
 	uvmpi_mask_fill(pages);
-	EACH_RESIDENCY(at, s, b)
+	EACH_RESIDENCY(at, s, b) {
+		holders |= (uint64_t)uvmp_mask_test(&at->resident, page) << at->proc;
 		uvmpi_mask_keep_same(pages, &at->resident, page);
+	}
 	if (b->cold != 0)
 		uvmpi_mask_keep_same(pages, &cold_at(s, b->cold)->duplicated, page);
+	return holders;
 }
 
-/* select_place for a page without a pin. The facts are often those of the page before. */
+/* select_place for a page without a pin, into the memo. The facts are often those of the page before. */
 static void select_unpinned(struct uvmp_service *s, const struct job *job, const struct block *b, uint32_t page,
-			    uint8_t accesses, struct uvmp_residency_place *place)
+			    uint8_t accesses, uint64_t holders)
 {
 	const struct range *range = range_of(s, b);
-	uint64_t holders = uvmpi_block_holders(s, b, page);
 	bool is_duplicated = block_is_duplicated(s, b, page);
 	struct place_memo *memo = &s->place_memo;
 	uint64_t key = (uint64_t)is_duplicated << 48 | (uint64_t)range->duplication << 40 |
@@ -170,7 +184,6 @@ static void select_unpinned(struct uvmp_service *s, const struct job *job, const
 		memo->key = key;
 		select_place(s, job, b, page, accesses, UVMP_PROC_NONE, &memo->place);
 	}
-	*place = memo->place;
 }
 
 /* The destination of a page without a pin: the one of its class. */
@@ -181,10 +194,11 @@ static const struct uvmp_residency_place *place_of(struct uvmp_service *s, struc
 	bool is_member = uvmp_mask_test(&alike->pages, page);
 
 	if (!is_member)
-		find_alike(s, b, page, &alike->pages);
+		alike->holders = find_alike(s, b, page, &alike->pages);
 	if (!is_member || alike->accesses != accesses) {
 		alike->accesses = accesses;
-		select_unpinned(s, job, b, page, accesses, &alike->place);
+		select_unpinned(s, job, b, page, accesses, alike->holders);
+		alike->place = s->place_memo.place;
 	}
 	return &alike->place;
 }

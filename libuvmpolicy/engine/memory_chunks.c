@@ -48,6 +48,17 @@ enum uvmp_status uvmpi_chunks_init(struct uvmp_service *s, const struct uvmp_ser
 
 /* -- chunks of a block -- */
 
+/* The set of the pages of the region. */
+static void set_region(uvmp_mask *pages, struct uvmp_region region)
+{
+	if (uvmp_region_pages(region) == UVMP_MASK_BITS) {
+		uvmpi_mask_fill(pages);
+		return;
+	}
+	uvmpi_mask_zero(pages);
+	uvmpi_mask_region_set(pages, region);
+}
+
 static uint64_t chunk_offset(struct uvmp_chunk chunk)
 {
 	return (uint64_t)chunk.root * UVMP_ROOT_CHUNK_BYTES + (uint64_t)chunk.page * PMM_PAGE_BYTES;
@@ -73,6 +84,11 @@ static struct uvmp_chunk chunk_at(const struct uvmp_service *s, const struct blo
 	return chunk_map_at(s, p->memory)->chunk[first];
 }
 
+static bool has_chunk(const struct residency *p)
+{
+	return p != NULL && p->has_memory;
+}
+
 /* The pages of the chunk that holds `page`. */
 static struct uvmp_region chunk_pages(const struct uvmp_service *s, const struct block *b, uint32_t page)
 {
@@ -92,7 +108,7 @@ static struct uvmp_region next_chunk(const struct uvmp_service *s, const struct 
 	uvmp_mask backed;
 	uint32_t page;
 
-	if (p == NULL || !p->has_memory)
+	if (!has_chunk(p))
 		return none;
 	if (block_is_whole(s, b))
 		return from == 0 && !uvmpi_mask_is_empty(set) ? chunk_pages(s, b, 0) : none;
@@ -101,7 +117,7 @@ static struct uvmp_region next_chunk(const struct uvmp_service *s, const struct 
 	return page < UVMP_MASK_BITS ? chunk_pages(s, b, page) : none;
 }
 
-/* The same, of the pages of the set without a chunk. A small block has its chunk map. */
+/* The same, of the pages of the set without a chunk, for a block below 2 MiB with its chunk map. */
 static struct uvmp_region next_missing(const struct uvmp_service *s, const struct block *b, const struct residency *p,
 				       const uvmp_mask *set, uint32_t from)
 {
@@ -109,8 +125,6 @@ static struct uvmp_region next_missing(const struct uvmp_service *s, const struc
 	uvmp_mask missing;
 	uint32_t page;
 
-	if (block_is_whole(s, b))
-		return p->has_memory || uvmpi_mask_is_empty(set) ? none : chunk_pages(s, b, 0);
 	uvmpi_mask_andnot(&missing, set, &chunk_map_at(s, p->memory)->backed);
 	page = uvmpi_mask_next_set(&missing, from);
 	return page < UVMP_MASK_BITS ? chunk_pages(s, b, page) : none;
@@ -150,6 +164,10 @@ void uvmpi_chunks_in_root(const struct uvmp_service *s, const struct block *b, c
 	struct uvmp_region region;
 	uvmp_mask all;
 
+	if (((uint32_t)block_is_whole(s, b) & has_chunk(p)) != 0) { /* all pages, or none */
+		set_region(pages, (struct uvmp_region){0, (uint32_t)(p->memory == root) * b->pages});
+		return;
+	}
 	uvmpi_mask_zero(pages);
 	uvmpi_mask_fill(&all);
 	for (region = next_chunk(s, b, p, &all, 0); region.end != 0; region = next_chunk(s, b, p, &all, region.end)) {
@@ -304,18 +322,29 @@ static void announce(struct uvmp_service *s, uint32_t gpu, handle block, const s
 		if (!has_page(s, arriving->pages, region))
 			continue;
 		pin->is_known = true;
-		a = uvmpi_queue(s, UVMP_ACTION_ALLOCATE,
-				has_page(s, arriving->faulted, region) ? (enum uvmp_cause)arriving->cause
-									: UVMP_CAUSE_PREFETCH,
-				block, NULL);
-		if (uvmp_region_pages(region) == UVMP_MASK_BITS)
-			uvmpi_mask_fill(&a->pages);
-		else
-			uvmpi_mask_region_set(&a->pages, region);
+		a = uvmpi_queue_with(s, UVMP_ACTION_ALLOCATE,
+				     has_page(s, arriving->faulted, region) ? (enum uvmp_cause)arriving->cause
+									     : UVMP_CAUSE_PREFETCH,
+				     block);
+		set_region(&a->pages, region);
 		a->to = (uint8_t)gpu;
 		a->offset = chunk_offset(pin->chunk);
 		a->detail = region_bytes(s, region);
 	}
+}
+
+/* uvmpi_chunks_back for a block of 2 MiB, which has one chunk. */
+static enum backing back_whole(struct uvmp_service *s, uint32_t gpu, handle block, struct residency *p,
+			       const struct arriving *arriving, enum uvmp_chunk_size *size)
+{
+	const struct uvmp_region all = {0, block_at(s, block)->pages};
+	enum backing backing = BACKING_DONE;
+
+	if (!p->has_memory && !uvmpi_mask_is_empty(arriving->pages))
+		backing = back_chunk(s, gpu, block, p, all, size);
+	if (backing == BACKING_DONE)
+		announce(s, gpu, block, arriving);
+	return backing;
 }
 
 enum backing uvmpi_chunks_back(struct uvmp_service *s, uint32_t gpu, handle block, struct residency *p,
@@ -326,7 +355,9 @@ enum backing uvmpi_chunks_back(struct uvmp_service *s, uint32_t gpu, handle bloc
 	struct uvmp_region region;
 	uvmp_mask none;
 
-	if (!block_is_whole(s, b) && !p->has_memory) {
+	if (block_is_whole(s, b))
+		return back_whole(s, gpu, block, p, arriving, size);
+	if (!p->has_memory) {
 		p->memory = uvmpi_arena_take(s, SLAB_CHUNK_MAP);
 		if (p->memory == 0)
 			return BACKING_FAILED;
@@ -464,7 +495,7 @@ struct root_victim uvmpi_chunks_victim(const struct uvmp_pmm *pmm)
 	struct root_victim victim = {UVMP_ROOT_NONE, UVMP_VICTIM_FREE};
 
 	for (uint32_t i = 0; i < VICTIM_LISTS && victim.root == UVMP_ROOT_NONE; i++) {
-		victim.root = uvmp_pmm_first(pmm, (enum uvmp_pmm_list)list[i][0]);
+		victim.root = pmm->list[list[i][0]].head;
 		victim.list = (enum uvmp_victim)list[i][1];
 	}
 	return victim;

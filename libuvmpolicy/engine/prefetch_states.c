@@ -31,6 +31,7 @@ void uvmpi_prefetch_states_init(const struct uvmp_policy *policy, struct prefetc
 	add_prefetcher(states, policy->prefetch.prefetcher);
 	if (policy->prefetch_full != UVMP_PREFETCH_FULL_SAME)
 		add_prefetcher(states, (enum uvmp_prefetcher)(policy->prefetch_full - 1u));
+	states->has_bytes = (states->block_bytes | states->range_bytes | states->processor_bytes) != 0;
 }
 
 static void *of_block(const struct prefetch_offsets *of, struct history *history)

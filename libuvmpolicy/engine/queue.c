@@ -5,12 +5,6 @@
 #include "arena_internal.h"
 #include "queue_internal.h"
 
-bool uvmp_service_is_valid(const struct uvmp_service *s)
-{
-	return s && s->magic == MAGIC && s->segments >= 1u && s->segments <= SEGMENTS_MAX &&
-	       s->handed <= s->actions && s->completed <= s->handed && s->actions <= UVMP_SERVICE_PENDING_MAX;
-}
-
 /* Empties the fields that the kind may leave out. The sets of cuts and subtrees are empty in a slot that no COPY and no
  * POPULATE has used. */
 static void clear(struct uvmp_action *a)
@@ -31,19 +25,24 @@ static void clear(struct uvmp_action *a)
 /* Names the block, or none. */
 static void name_block(const struct uvmp_service *s, handle h, struct uvmp_action *a)
 {
-	const struct block *b;
+	uint64_t space = 0;
+	uvmp_addr address = 0;
+	uint32_t page_bytes = 0;
 
-	a->space = a->address = a->page_bytes = 0;
-	if (h == 0)
-		return;
-	b = block_at(s, h);
-	a->space = space_of(s, b)->id;
-	a->address = b->start;
-	a->page_bytes = s->page_bytes;
+	if (h != 0) {
+		const struct block *b = block_at(s, h);
+
+		space = space_of(s, b)->id;
+		address = b->start;
+		page_bytes = s->page_bytes;
+	}
+	a->space = space;
+	a->address = address;
+	a->page_bytes = page_bytes;
 }
 
-struct uvmp_action *uvmpi_queue(struct uvmp_service *s, enum uvmp_action_kind kind, enum uvmp_cause cause,
-				handle h, const uvmp_mask *pages)
+static inline struct uvmp_action *add(struct uvmp_service *s, enum uvmp_action_kind kind, enum uvmp_cause cause,
+				      handle h)
 {
 	struct uvmp_action *a;
 	uint32_t index;
@@ -62,6 +61,20 @@ struct uvmp_action *uvmpi_queue(struct uvmp_service *s, enum uvmp_action_kind ki
 	a->from = a->to = UVMP_PROC_NONE;
 	a->batch = s->batch;
 	name_block(s, h, a);
+	return a;
+}
+
+struct uvmp_action *uvmpi_queue_with(struct uvmp_service *s, enum uvmp_action_kind kind, enum uvmp_cause cause,
+				     handle h)
+{
+	return add(s, kind, cause, h);
+}
+
+struct uvmp_action *uvmpi_queue(struct uvmp_service *s, enum uvmp_action_kind kind, enum uvmp_cause cause,
+				handle h, const uvmp_mask *pages)
+{
+	struct uvmp_action *a = add(s, kind, cause, h);
+
 	if (pages != NULL)
 		a->pages = *pages;
 	else

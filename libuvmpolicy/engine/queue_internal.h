@@ -46,6 +46,15 @@ static inline bool action_has_transfers(const struct uvmp_action *a)
  * at once. `pages` may be NULL. */
 struct uvmp_action *uvmpi_queue(struct uvmp_service *s, enum uvmp_action_kind kind, enum uvmp_cause cause,
 				handle block, const uvmp_mask *pages);
+/* The same, whose pages the caller has written to uvmpi_queue_pages, or sets at once. */
+struct uvmp_action *uvmpi_queue_with(struct uvmp_service *s, enum uvmp_action_kind kind, enum uvmp_cause cause,
+				     handle block);
+/* Where the pages of the next action belong. The results of the group before have been read. */
+static inline uvmp_mask *uvmpi_queue_pages(struct uvmp_service *s)
+{
+	uvmpi_queue_begin_group(s);
+	return &s->action[s->actions].pages;
+}
 /* First failure among the completed actions of the kinds that can fail; UVMP_OK. */
 enum uvmp_status uvmpi_queue_status(const struct uvmp_service *s);
 

@@ -154,8 +154,6 @@ void uvmpi_remote_map(struct uvmp_service *s, handle h, uint32_t gpu, const uvmp
 	const struct block *b = block_at(s, h);
 	uvmp_mask pages;
 
-	if (uvmpi_mask_is_empty(remote))
-		return;
 	uvmpi_mask_zero(&pages);
 	uvmpi_mask_region_set(&pages, (struct uvmp_region){0, b->pages});
 	keep_staying(s, b, gpu, counters_of(s, b), &pages);

@@ -4,6 +4,7 @@
  * that is completed it lets the innermost machine that is active decide the next thing, until there is
  * something to hand out or nothing to do.
  */
+#include "../base/bits_internal.h"
 #include "../base/sized_internal.h"
 #include "controllers_internal.h"
 #include "memory_internal.h"
@@ -90,7 +91,7 @@ static void start_request(struct uvmp_service *s)
 }
 
 /* Starts what waits; false: nothing. */
-static bool schedule(struct uvmp_service *s)
+UVMPI_NOINLINE static bool schedule(struct uvmp_service *s)
 {
 	uint32_t count = s->processors.count;
 
@@ -167,7 +168,7 @@ static bool needs_arena(const struct uvmp_service *s)
 }
 
 /* Decides until an action is queued. All decided actions have been handed out. */
-static __attribute__((__noinline__)) enum uvmp_status decide(struct uvmp_service *s)
+static enum uvmp_status decide(struct uvmp_service *s)
 {
 	if (s->completed < s->actions)
 		return UVMP_ERR_RETRY;
@@ -182,19 +183,26 @@ static __attribute__((__noinline__)) enum uvmp_status decide(struct uvmp_service
 	return UVMP_OK;
 }
 
+static inline enum uvmp_status hand_out(struct uvmp_service *s, const struct uvmp_action **action)
+{
+	*action = &s->action[s->handed++];
+	return UVMP_OK;
+}
+
+/* Out of line: the next of several actions saves no registers for it. */
+UVMPI_NOINLINE static enum uvmp_status decide_next(struct uvmp_service *s, const struct uvmp_action **action)
+{
+	enum uvmp_status status = decide(s);
+
+	return status == UVMP_OK ? hand_out(s, action) : status;
+}
+
 enum uvmp_status uvmp_service_next(struct uvmp_service *s, uint64_t now_ns, const struct uvmp_action **action)
 {
 	if (!service_is_valid(s) || !action)
 		return UVMP_ERR_ARGUMENT;
 	s->now_ns = now_ns;
-	if (s->handed == s->actions) {
-		enum uvmp_status status = decide(s);
-
-		if (status != UVMP_OK)
-			return status;
-	}
-	*action = &s->action[s->handed++];
-	return UVMP_OK;
+	return s->handed != s->actions ? hand_out(s, action) : decide_next(s, action);
 }
 
 /* The stored result of an action. Inside the engine, RETRY means that an eviction has made room. */

@@ -222,6 +222,7 @@ struct prefetch_states {
 	uint32_t count;
 	uint32_t present; /* the prefetcher that decides now, index in `of` */
 	uint32_t block_bytes, range_bytes, processor_bytes; /* of both together */
+	bool has_bytes;	  /* not all of these are 0 */
 	uint8_t *range;					    /* [range slots][range_bytes] */
 	uint8_t *processor;				    /* [processors][processor_bytes] */
 };
@@ -278,6 +279,7 @@ struct gpu {
 /* Pages whose destination follows from the same facts: their holders, and whether they are duplicated. */
 struct job_class {
 	uvmp_mask pages;  /* empty: no class yet */
+	uint64_t holders; /* of each of them */
 	uint8_t accesses; /* of the faults added last; as for uvmp_residency_facts */
 	uint8_t access;   /* as what they are serviced: enum uvmp_access; NONE: each fault is decided for itself */
 	bool has_more;	  /* `more` holds pages */
@@ -309,6 +311,7 @@ struct job {
 	uvmp_mask duplicate;
 	bool has_duplicates; /* `duplicate` may hold pages */
 	bool has_pins; /* `pinned` holds pages */
+	bool has_throttled, has_remote; /* so do `throttled` and `remote` */
 	uvmp_mask pinned;
 	uvmp_mask throttled; /* the host was told: at most one THROTTLE a page */
 	uvmp_mask remote;    /* faulted, and stay on the CPU */
@@ -590,7 +593,7 @@ void uvmpi_runtime_watch(struct uvmp_service *s, uint32_t slot, uvmp_addr last);
 void uvmpi_runtime_forget(struct uvmp_service *s, uint32_t slot);
 /* Where the array of an allocation comes from; it has one. */
 enum slab uvmpi_runtime_slab(const struct uvmp_service *s, uint32_t allocation);
-/* Basic blocks that a tree prefetcher has scheduled. Queues PATTERN where the allocation's has changed. */
+/* With runtime=on: basic blocks that a tree prefetcher has scheduled. Queues PATTERN where the allocation's has changed. */
 void uvmpi_runtime_log(struct uvmp_service *s, const struct block *b, uint32_t basic_blocks);
 /* Memory is full: what do the patterns so far say? */
 void uvmpi_runtime_judge(struct uvmp_service *s);

@@ -99,8 +99,6 @@ void uvmpi_runtime_log(struct uvmp_service *s, const struct block *b, uint32_t b
 	const struct range *r = range_of(s, b);
 	uint32_t first = (uint32_t)(window_of(b->start) - window_of(r->origin)) * UVMP_TREE_BLOCKS_MAX;
 
-	if (!s->policy.runtime)
-		return;
 	for (uint32_t i = 0; i < UVMP_TREE_BLOCKS_MAX; i++) {
 		if ((basic_blocks >> i & 1u) != 0) /* refused where the allocation has no array */
 			(void)uvmp_pattern_log(&s->patterns, cycle(s, s->now_ns), r->allocation, first + i);

@@ -4,6 +4,7 @@
  * The block service answers with what it needs. If it needs room, a victim is evicted. Then the block service continues
  * (page-wise orders), or ends with UVMP_ERR_RETRY, so that the operation decides again [driver: eviction-retry].
  * While pages of the block are copied, room for the next block of the batch can be made ahead. */
+#include "../base/bits_internal.h"
 #include "block_service_internal.h"
 #include "eviction_internal.h"
 #include "servicing_internal.h"
@@ -45,38 +46,35 @@ bool uvmpi_servicing_trim(struct uvmp_service *s, struct servicing *servicing, u
 	return note_active(s, servicing);
 }
 
-static void meet(struct uvmp_service *s, struct servicing *servicing, const struct block_need *need)
+/* Out of line: most steps of a job need nothing. */
+UVMPI_NOINLINE static void meet(struct uvmp_service *s, struct servicing *servicing, struct block_need need)
 {
 	struct job *job = &servicing->job;
 	struct eviction *e = &servicing->eviction;
 
-	switch (need->kind) {
-	case NEED_ROOM:
-		if (uvmpi_evict_start(s, e, job, job->to, need->size, false) != UVMP_OK)
+	if (need.kind == NEED_ROOM) {
+		if (uvmpi_evict_start(s, e, job, job->to, need.size, false) != UVMP_OK)
 			uvmpi_block_end(job, UVMP_ERR_NO_MEMORY);
-		break;
-	case NEED_ROOM_AHEAD:
-		if (uvmpi_evict_ahead(s, e, job, job->to, job->next_start))
-			uvmpi_evict_advance(s, e);
-		uvmpi_block_queue_copies(s, job);
-		break;
-	default:
-		break;
+		return;
 	}
+	if (uvmpi_evict_ahead(s, e, job, job->to, job->next_start))
+		uvmpi_evict_advance(s, e);
+	uvmpi_block_queue_copies(s, job);
 }
 
 static void advance_job(struct uvmp_service *s, struct servicing *servicing)
 {
 	struct block_need need = uvmpi_block_advance(s, &servicing->job, servicing->eviction.status);
 
-	meet(s, servicing, &need);
+	if (need.kind != NEED_NOTHING)
+		meet(s, servicing, need);
 }
 
 void uvmpi_servicing_advance(struct uvmp_service *s)
 {
 	struct servicing *servicing = s->active;
 
-	if (servicing->job.phase != JOB_IDLE)
+	if (servicing->job.phase != JOB_IDLE && s->has_failed)
 		uvmpi_block_collect(s, &servicing->job);
 	if (servicing->eviction.phase != EVICT_IDLE)
 		uvmpi_evict_advance(s, &servicing->eviction);

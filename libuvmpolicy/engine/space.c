@@ -336,6 +336,8 @@ handle uvmpi_block_find(const struct uvmp_service *s, uint32_t space, uvmp_addr 
 
 /* One miss of the cache leads to the next: bucket, block, residencies. Taken step by step for all blocks, the misses of
  * the blocks overlap. */
+#define READ_AHEAD_STEP 7u
+
 void uvmpi_blocks_read_ahead(const struct uvmp_service *s, const struct uvmp_fault *entry, const uint32_t *order,
 			     uint32_t count, uint64_t *scratch)
 {
@@ -346,8 +348,14 @@ void uvmpi_blocks_read_ahead(const struct uvmp_service *s, const struct uvmp_fau
 	for (uint32_t i = 0; i < count; i++) {
 		const struct uvmp_fault *fault = &entry[order[i]];
 
-		if (fault->address >> WINDOW_SHIFT == window)
+		if (fault->address >> WINDOW_SHIFT == window) {
+			uint32_t later = i + READ_AHEAD_STEP;
+
+			/* the faults are ordered: those between two of one window are in it */
+			if (later < count && entry[order[later]].address >> WINDOW_SHIFT == window)
+				i = later;
 			continue;
+		}
 		window = fault->address >> WINDOW_SHIFT;
 		if (slot == NO_INDEX || fault->va_space != space)
 			slot = uvmpi_space_find(s, fault->va_space);
