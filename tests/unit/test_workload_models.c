@@ -62,7 +62,7 @@ static void assert_wanted(void)
 
 struct decode {
 	uint64_t layers, layer, attention, head, kv, prompt, tokens, sequences;
-	unsigned agents;
+	unsigned agents, tile;
 };
 
 static void want_cache(const struct decode *d, bool is_write, uint64_t layer, uint64_t first, uint64_t end)
@@ -107,11 +107,11 @@ static void decode_pass(struct rows *rows, const struct decode *d, uint64_t befo
 static void decode_pages(void **state)
 {
 	static const struct decode cases[] = {
-		{3, 256 << 10, 50, 64 << 10, 4096, 5, 3, 1, 1},
-		{2, 400000, 33, 20000, 1000, 300, 3, 2, 80},
-		{1, 1, 33, 0, 1, 0, 1, 1, 1},
-		{2, 123456, 0, 1, 70000, 2, 2, 3, 7},
-		{2, 123456, 100, 1, 700, 0, 3, 1, 1},
+		{3, 256 << 10, 50, 64 << 10, 4096, 5, 3, 1, 1, 16384},
+		{2, 400000, 33, 20000, 1000, 300, 3, 2, 80, 512},
+		{1, 1, 33, 0, 1, 0, 1, 1, 1, 512},
+		{2, 123456, 0, 1, 70000, 2, 2, 3, 7, 5000},
+		{2, 123456, 100, 1, 700, 0, 3, 1, 1, 1 << 20},
 	};
 
 	(void)state;
@@ -123,10 +123,10 @@ static void decode_pages(void **state)
 		snprintf(spec, sizeof(spec),
 			 "decode:layers=%u,layer=%u,attention=%u,head=%u,kv=%u,prompt=%u,tokens=%u,sequences="
 			 "%u,"
-			 "agents=%u",
+			 "agents=%u,tile=%u",
 			 (unsigned)d->layers, (unsigned)d->layer, (unsigned)d->attention, (unsigned)d->head,
 			 (unsigned)d->kv, (unsigned)d->prompt, (unsigned)d->tokens, (unsigned)d->sequences,
-			 d->agents);
+			 d->agents, d->tile);
 		rows = rows_open(spec, 1);
 		assert_int_equal(rows.ranges, 2);
 		assert_int_equal(rows.range[0].bytes, d->layers * d->layer + d->head);
@@ -259,7 +259,7 @@ static void moe_pages(void **state)
 
 		snprintf(spec, sizeof(spec),
 			 "moe:layers=%u,shared=%u,experts=%u,active=%u,expert=%u,skew=%u,reuse=%u,prompt=%u,"
-			 "tokens=%u,split=%u,agents=1",
+			 "tokens=%u,split=%u,tile=6000,agents=1",
 			 (unsigned)m->layers, (unsigned)m->shared, (unsigned)m->experts, (unsigned)m->active,
 			 (unsigned)(3 * m->slice - 5), m->skew, m->reuse, m->prompt, m->tokens, m->split);
 		for (unsigned layer = 0; layer < m->layers; layer++)

@@ -17,7 +17,7 @@
 
 #include "weights.h"
 
-enum { LAYERS, LAYER, ATTENTION, HEAD, KV, PROMPT, TOKENS, SEQUENCES };
+enum { LAYERS, LAYER, ATTENTION, HEAD, KV, PROMPT, TOKENS, SEQUENCES, TILE };
 enum { WEIGHTS, CACHE };
 enum kernel { QKV, STORE, ATTEND, FFN, OUTPUT };
 static const char *const names[] = {"qkv", "store", "attend", "ffn", "head"};
@@ -98,15 +98,15 @@ static uint64_t blocks_of(const struct workload *workload)
 
 	switch (state->running) {
 	case QKV:
-		return weights_blocks(attention_of(workload));
+		return weights_blocks(attention_of(workload), workload->value[TILE]);
 	case STORE:
 		return sequences * workload_ceil_div(state->fresh * workload->value[KV], SPLIT);
 	case ATTEND:
 		return sequences * workload_ceil_div(state->fresh, TILE_TOKENS) * splits_of(workload);
 	case FFN:
-		return weights_blocks(workload->value[LAYER] - attention_of(workload));
+		return weights_blocks(workload->value[LAYER] - attention_of(workload), workload->value[TILE]);
 	default:
-		return weights_blocks(workload->value[HEAD]);
+		return weights_blocks(workload->value[HEAD], workload->value[TILE]);
 	}
 }
 
@@ -185,22 +185,23 @@ static bool attend(struct workload *workload, struct workload_slot *slot)
 static bool decode_span(struct workload *workload, struct workload_slot *slot)
 {
 	const struct state *state = workload->state;
-	uint64_t layer = workload->value[LAYER], attention = attention_of(workload);
+	uint64_t tile = workload->value[TILE], layer = workload->value[LAYER],
+		 attention = attention_of(workload);
 	uint64_t weights = workload->range[WEIGHTS].base, at = weights + state->running_layer * layer;
 	uint64_t tokens = state->fresh * workload->value[SEQUENCES]; /* that multiply each byte */
 
 	switch (state->running) {
 	case QKV:
-		return weights_read(slot, slot->block, at, attention, tokens);
+		return weights_read(slot, slot->block, at, attention, tile, tokens);
 	case STORE:
 		return store(workload, slot);
 	case ATTEND:
 		return attend(workload, slot);
 	case FFN:
-		return weights_read(slot, slot->block, at + attention, layer - attention, tokens);
+		return weights_read(slot, slot->block, at + attention, layer - attention, tile, tokens);
 	default:
 		return weights_read(slot, slot->block, weights + workload->value[LAYERS] * layer,
-				    workload->value[HEAD], workload->value[SEQUENCES]);
+				    workload->value[HEAD], tile, workload->value[SEQUENCES]);
 	}
 }
 
@@ -218,6 +219,7 @@ const struct workload_type workload_decode = {
 		  {"prompt", "tokens of one pass before the others; 0: no such pass", 0, 1000000, 512, false},
 		  {"tokens", "tokens generated, a pass each", 0, 1000000, 16, false},
 		  {"sequences", "decoded together", 1, 4096, 1, false},
+		  WEIGHTS_TILE,
 		  WORKLOAD_AGENTS},
 	.check = decode_check,
 	.open = decode_open,

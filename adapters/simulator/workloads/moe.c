@@ -21,7 +21,7 @@
 #include "weights.h"
 #include "zipf.h"
 
-enum { LAYERS, SHARED, EXPERTS, ACTIVE, EXPERT, SKEW, REUSE, PROMPT, TOKENS, SPLIT };
+enum { LAYERS, SHARED, EXPERTS, ACTIVE, EXPERT, SKEW, REUSE, PROMPT, TOKENS, SPLIT, TILE };
 enum kernel { ATTENTION, GATE, UP, DOWN, KERNELS };
 static const char *const names[KERNELS] = {"attention", "gate", "up", "down"};
 
@@ -195,9 +195,10 @@ static bool moe_launch(struct workload *workload)
 	state->running = state->kernel;
 	state->running_layer = state->layer;
 	workload->kernel = names[state->kernel];
-	workload->blocks = state->kernel == ATTENTION
-				   ? weights_blocks(workload->value[SHARED])
-				   : state->used_count * weights_blocks(slice_of(workload));
+	workload->blocks =
+		state->kernel == ATTENTION
+			? weights_blocks(workload->value[SHARED], workload->value[TILE])
+			: state->used_count * weights_blocks(slice_of(workload), workload->value[TILE]);
 	workload->warps = WEIGHTS_WARPS;
 	if (++state->kernel < KERNELS)
 		return true;
@@ -212,15 +213,15 @@ static bool moe_launch(struct workload *workload)
 static bool moe_span(struct workload *workload, struct workload_slot *slot)
 {
 	const struct state *state = workload->state;
-	uint64_t slice = slice_of(workload), each = weights_blocks(slice);
+	uint64_t slice = slice_of(workload), tile = workload->value[TILE], each = weights_blocks(slice, tile);
 	uint64_t at = part_at(workload, state->running_layer, state->running);
 	uint64_t tokens = state->is_prefill ? workload->value[PROMPT] : 1; /* that multiply each byte */
 
 	if (state->running == ATTENTION)
-		return weights_read(slot, slot->block, at, workload->value[SHARED], tokens);
+		return weights_read(slot, slot->block, at, workload->value[SHARED], tile, tokens);
 	tokens = workload_ceil_div(tokens * workload->value[ACTIVE], state->used_count);
 	return weights_read(slot, slot->block % each, at + state->used[slot->block / each] * slice, slice,
-			    tokens);
+			    tile, tokens);
 }
 
 const struct workload_type workload_moe = {
@@ -236,6 +237,7 @@ const struct workload_type workload_moe = {
 		  {"prompt", "tokens of one pass before the others; 0: no such pass", 0, 1000000, 0, false},
 		  {"tokens", "tokens generated, a pass each", 0, 1000000, 64, false},
 		  {"split", "0: one range for all weights; 1: three ranges", 0, 1, 0, false},
+		  WEIGHTS_TILE,
 		  WORKLOAD_AGENTS},
 	.check = moe_check,
 	.open = moe_open,

@@ -20,7 +20,7 @@
 #include "uvmpolicy/base.h"
 #include "weights.h"
 
-enum { LAYERS, WEIGHTS, BLOCK, SEQUENCES, PROMPT, OUTPUT, STEPS, POOL };
+enum { LAYERS, WEIGHTS, BLOCK, SEQUENCES, PROMPT, OUTPUT, STEPS, POOL, TILE };
 enum { MATRICES, CACHE };
 enum kernel { GEMM, PREFILL, STORE, ATTENTION, KERNELS };
 static const char *const names[KERNELS] = {"gemm", "prefill", "store", "attention"};
@@ -264,8 +264,9 @@ static bool paged_launch(struct workload *workload)
 	state->running = state->kernel;
 	state->running_layer = state->layer;
 	workload->kernel = names[state->kernel];
-	workload->blocks = state->kernel == GEMM ? weights_blocks(workload->value[WEIGHTS])
-						 : state->count[state->kernel];
+	workload->blocks = state->kernel == GEMM
+				   ? weights_blocks(workload->value[WEIGHTS], workload->value[TILE])
+				   : state->count[state->kernel];
 	workload->warps = state->kernel == STORE ? 1 : WEIGHTS_WARPS;
 	advance(workload);
 	return true;
@@ -320,7 +321,7 @@ static bool paged_span(struct workload *workload, struct workload_slot *slot)
 		return weights_read(slot, slot->block,
 				    workload->range[MATRICES].base +
 					    state->running_layer * workload->value[WEIGHTS],
-				    workload->value[WEIGHTS], state->count[ATTENTION]);
+				    workload->value[WEIGHTS], workload->value[TILE], state->count[ATTENTION]);
 	sequence = &state->sequence[state->list[state->running][slot->block]];
 	if (state->running != STORE)
 		return step_of_blocks(workload, slot, sequence,
@@ -347,6 +348,7 @@ const struct workload_type workload_paged = {
 		  {"steps", "tokens generated for each place", 1, 1000000, 64, false},
 		  {"pool", "blocks, in percent of what all sequences need in the end on average", 1, 400, 125,
 		   false},
+		  WEIGHTS_TILE,
 		  WORKLOAD_AGENTS},
 	.check = paged_check,
 	.open = paged_open,

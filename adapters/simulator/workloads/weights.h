@@ -1,18 +1,21 @@
 /* weights.h: kernels that read matrices from one end to the other, as the product of a matrix and a few
- * vectors does: each thread block reads a piece of WEIGHTS_PIECE bytes, each of its warps a quarter of the
- * piece. */
+ * vectors does: each thread block reads a tile of them, each of its warps a quarter of the tile. */
 #ifndef UVMSIM_WEIGHTS_H
 #define UVMSIM_WEIGHTS_H
 
 #include "workload.h"
 
 #define WEIGHTS_WARPS 4u
-#define WEIGHTS_PIECE (16u << 10) /* a row or two of a matrix: a thread block each */
+/* The parameter. The default is a row or two of a matrix. */
+#define WEIGHTS_TILE                                                                                         \
+	{                                                                                                    \
+		"tile", "bytes of weights that one thread block reads", 512, 64 << 20, 16 << 10, true        \
+	}
 
 /* Thread blocks for a matrix; at least one, because each kernel has one. */
-static inline uint64_t weights_blocks(uint64_t bytes)
+static inline uint64_t weights_blocks(uint64_t bytes, uint64_t tile)
 {
-	return bytes != 0 ? workload_ceil_div(bytes, WEIGHTS_PIECE) : 1;
+	return bytes != 0 ? workload_ceil_div(bytes, tile) : 1;
 }
 
 /* The next step of a warp of a thread block that reads or writes [at, at + bytes), up to 32 pages at once;
@@ -36,9 +39,9 @@ static inline bool weights_step(struct workload_slot *slot, uint64_t at, uint64_
 
 /* The same for the slot's thread block, of those that read the matrix [at, at + bytes). */
 static inline bool weights_read(struct workload_slot *slot, uint64_t block, uint64_t at, uint64_t bytes,
-				uint64_t flops)
+				uint64_t tile, uint64_t flops)
 {
-	uint64_t first = block * WEIGHTS_PIECE, count = WEIGHTS_PIECE;
+	uint64_t first = block * tile, count = tile;
 
 	if (first >= bytes)
 		return false;
