@@ -52,6 +52,7 @@ function tables(    i, k) {
 	print "| restates a constant of the model that the figure gave | " left["input"] + 0 " | " would["input"] + 0 " |"
 	print "| cannot fail | " left["certain"] + 0 " | " would["certain"] + 0 " |"
 	print "| compares decisions, which are exact | " left["decision"] + 0 " | " would["decision"] + 0 " |"
+	print "| its authors did not repeat the published figure | " left["source"] + 0 " | " would["source"] + 0 " |"
 	print "| shows a size that the row itself chose | " left["given"] + 0 " | |"
 	print "\nNo result within the limit of a run: " missing + 0 " rows, counted as misses."
 	print ""

@@ -142,8 +142,8 @@ END {
 				finding(id, "does not repeat " word[2] (of != "" ? " but " of : "") ", so it counts")
 			else if (word[1] == "input" && model_text(word[2]) !~ ("\n" word[3] " = "))
 				finding(id, "model " word[2] " has no " word[3] " of its own")
-			else if (word[1] !~ /^(repeats|input|decision|certain)$/)
-				finding(id, "`uncounted` is followed by repeats, input, decision or certain")
+			else if (word[1] !~ /^(repeats|input|decision|certain|source)$/)
+				finding(id, "`uncounted` is followed by repeats, input, decision, certain or source")
 			continue
 		}
 		if (of != "")

@@ -19,7 +19,7 @@ jobs=${FIDELITY_JOBS:-$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)}
 tab=$(printf '\t')
 # Runs are recorded under a checksum of everything that they depend on but their command line.
 store=$build/fidelity-runs/$(cat "$uvmsim" adapters/simulator/models/* tests/data/gtx1080ti.txt \
-	"$here"/batches.awk "$here"/pattern.awk "$here"/sharing.awk "$here"/sparse.awk "$here"/*.vec "$here"/instant.* |
+	"$here"/batches.awk "$here"/faults.awk "$here"/pattern.awk "$here"/sharing.awk "$here"/sparse.awk "$here"/*.vec "$here"/instant.* |
 	cksum | tr ' ' -)
 mkdir -p "$store"
 for list in runs names rows points figures kept text; do : >"$work/$list"; done
@@ -59,7 +59,7 @@ case "$*" in
 esac
 kind=$command
 case $command in
-pattern | batches) command=run && set -- "$@" --log "$work/$number.log" ;; # what is drawn is in the log
+pattern | batches | faults) command=run && set -- "$@" --log "$work/$number.log" ;; # what is drawn is in the log
 esac
 [ "$command" != run ] || set -- "$@" --format json
 if [ "$command" = sharing ]; then # of a trace, as it comes
@@ -79,6 +79,7 @@ if [ "$command" != none ] && { [ "$status" -eq 0 ] || { [ "$status" -eq 1 ] && [
 	esac >"$work/$number.part"
 	case $kind in
 	pattern) awk -f "$here/pattern.awk" "$work/$number.log" "$work/$number.log" >"$work/$number.csv" ;;
+	faults) awk -f "$here/faults.awk" "$work/$number.log" >>"$work/$number.part" ;;
 	batches)
 		awk -v keys="$work/$number.keys" -f "$here/batches.awk" "$work/$number.log" >"$work/$number.csv"
 		cat "$work/$number.keys" >>"$work/$number.part"
