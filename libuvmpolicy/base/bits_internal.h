@@ -7,6 +7,13 @@
 /* A rare way of a function that is called often: out of line, the common way saves no registers for it. */
 #define UVMPI_NOINLINE __attribute__((__noinline__))
 
+/* Inlined for the constants of each caller. Without optimisation a plain function, so that all branches are in one copy. */
+#ifdef __OPTIMIZE__
+#define UVMPI_INLINE static inline __attribute__((__always_inline__))
+#else
+#define UVMPI_INLINE static inline
+#endif
+
 /* Functions on whole masks that fit a caller's 1 KiB of stack with 64-bit registers only. */
 #if __SIZEOF_POINTER__ >= 8
 #define UVMPI_NOINLINE_32

@@ -201,16 +201,17 @@ static inline enum uvmp_status check_parts(const struct uvmp_prefetch_facts *fac
 	return do_masks_fit(facts) && do_regions_fit(facts) ? UVMP_OK : UVMP_ERR_RANGE;
 }
 
-/* Is there a private state of so many bytes? */
-static inline bool has_bytes(uint32_t bytes, const void *memory)
+/* 1: a private state of so many bytes is missing. */
+static inline uint32_t is_lacking(uint32_t bytes, const void *memory)
 {
-	return bytes == 0 || memory != NULL;
+	return bytes != 0 && memory == NULL;
 }
 
-/* Private states that a decision cannot do without. */
+/* Private states that a decision cannot do without. No prefetcher has bytes for each processor yet, so the second test is no
+ * branch. */
 static inline bool has_states(const struct uvmp_prefetch_traits *traits, const struct uvmp_prefetch_state *state)
 {
-	return has_bytes(traits->range_bytes, state->range) && has_bytes(traits->processor_bytes, state->processor);
+	return (is_lacking(traits->range_bytes, state->range) | is_lacking(traits->processor_bytes, state->processor)) == 0;
 }
 
 /* Checks the facts that the traits require: a tree that covers the block, a random state, a range that

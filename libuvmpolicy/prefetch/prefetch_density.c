@@ -50,7 +50,7 @@ static struct faulted faulted_of(const uvmp_mask *mask, struct uvmp_region regio
 }
 
 /* Each row with a fault is wholly set, so each is dense; `faulted`: the leaves of these rows. `last`: the last leaf. */
-static inline __attribute__((always_inline)) struct density_choice
+UVMPI_INLINE struct density_choice
 choose_rows(uint64_t rows, uint32_t faulted, const uvmp_mask *resident, uint32_t last, uint32_t threshold)
 {
 	struct density_keys keys = last == UVMP_MASK_BITS - 1u ? density_keys(threshold) : density_keys_of(last, threshold);
@@ -80,8 +80,8 @@ choose_rows(uint64_t rows, uint32_t faulted, const uvmp_mask *resident, uint32_t
 
 /* Returns whether any page is chosen. Masks of the facts may be choice.pages: each word is read before it is written. The caller
  * gives the last leaf as a constant if the block is whole. */
-static inline __attribute__((always_inline)) bool choose_regular(struct faulted faulted, const struct uvmp_prefetch_facts *facts,
-								 uint32_t last, uint32_t threshold, struct choice choice)
+UVMPI_INLINE bool choose_regular(struct faulted faulted, const struct uvmp_prefetch_facts *facts, uint32_t last,
+				 uint32_t threshold, struct choice choice)
 {
 	uint32_t leaves = density_row_count(faulted.rows) * ROW_LEAVES;
 	struct density_choice rows =
