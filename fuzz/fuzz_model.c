@@ -32,6 +32,7 @@ static void check_link(const struct model_link *link)
 
 		require(link->has_formula ? pcie_is_valid(&link->formula) : link->points[way] >= 1);
 		require(link->points[way] <= MODEL_POINTS_MAX);
+		require(link->request_bytes[way] <= 1000000);
 		require(model_link_mb_s(link, (enum model_direction)way) != 0);
 		require(model_link_time(link, (enum model_direction)way, 0) == 0);
 		for (unsigned shift = 0; shift < 40; shift++) {

@@ -14,7 +14,8 @@
 #include "cli.h"
 #include "lines.h"
 
-#define INCLUDES_MAX 4u /* GPUs that include each other */
+#define INCLUDES_MAX	  4u /* GPUs that include each other */
+#define REQUEST_BYTES_MAX 1000000u
 
 enum kind { GPU, HOST, LINK };
 
@@ -97,6 +98,7 @@ struct parse {
 	/* the line that has set it, 0: none */
 	uint64_t title_line, source_line, link_line, include_line;
 	uint64_t latency_line, table_line, formula_line, gbps_line, clock_line;
+	uint64_t request_line[MODEL_DIRECTIONS];
 	uint64_t line[FIELDS];
 	char link[MODEL_NAME_MAX], include[MODEL_NAME_MAX];
 	char title[MODEL_TITLE_MAX], source[MODEL_SOURCE_MAX];
@@ -224,8 +226,8 @@ static char *trim(char *text)
 static bool once(struct parse *parse, const char *key, uint64_t *line)
 {
 	if (*line != 0)
-		return bad_at(parse, parse->reader.number, "%s is given twice; the first is in line %llu", key,
-			      (unsigned long long)*line);
+		return bad_at(parse, parse->reader.number, "%s is given twice; the first is in line %llu",
+			      key, (unsigned long long)*line);
 	*line = parse->reader.number;
 	return true;
 }
@@ -369,6 +371,10 @@ static bool take_link_key(struct parse *parse, struct model_link *link, const ch
 		{"gbps", &parse->gbps_line, 16, 64, &link->formula.gbps},
 		{"clock_mhz", &parse->clock_line, 1, PCIE_MHZ_MAX, &link->formula.clock_mhz},
 		{"latency_ns", &parse->latency_line, 0, 1000000, &link->latency_ns},
+		{"h2d_request_bytes", &parse->request_line[MODEL_TO_GPU], 0, REQUEST_BYTES_MAX,
+		 &link->request_bytes[MODEL_TO_GPU]},
+		{"d2h_request_bytes", &parse->request_line[MODEL_TO_CPU], 0, REQUEST_BYTES_MAX,
+		 &link->request_bytes[MODEL_TO_CPU]},
 	};
 
 	if (strcmp(key, "h2d") == 0)

@@ -37,6 +37,8 @@ struct model_link {
 	uint32_t latency_ns; /* the time of a transfer of 0 bytes */
 	uint32_t points[MODEL_DIRECTIONS];
 	struct model_point point[MODEL_DIRECTIONS][MODEL_POINTS_MAX]; /* by bytes */
+	uint32_t request_bytes
+		[MODEL_DIRECTIONS]; /* a remote request takes as long as so many bytes, or longer */
 	bool has_formula;
 	struct pcie formula; /* of both directions */
 };

@@ -20,6 +20,7 @@ struct rig {
 	struct source *source;
 	struct workload *workload;
 	struct space space;
+	struct link link;
 	struct gpu *gpu;
 	uint64_t touched; /* hash of what the listener heard */
 };
@@ -51,7 +52,8 @@ static void open_rig(struct rig *r, const char *spec, bool asks_singly)
 	assert_true(space_open(&r->space, model.page_bytes));
 	for (unsigned i = 0; i < r->workload->ranges; i++)
 		assert_true(space_add_range(&r->space, &r->workload->range[i], error));
-	r->gpu = gpu_open(&model, &r->space, (struct gpu_listener){on_touch, NULL, r});
+	r->link = (struct link){.model = &model};
+	r->gpu = gpu_open(&model, &r->space, &r->link, (struct gpu_listener){on_touch, NULL, r});
 	assert_non_null(r->gpu);
 	r->gpu->asks_singly = asks_singly;
 	assert_true(workload_launch(r->workload));

@@ -20,6 +20,7 @@ static struct space space;
 static struct source *source;
 static struct workload *workload;
 static struct gpu *gpu;
+static struct link to_cpu;
 static char error[SOURCE_ERROR_MAX];
 static uint64_t offset; /* of ranges from a multiple of 2 MiB */
 
@@ -66,7 +67,8 @@ static void open_with(const char *spec, bool is_device)
 		workload->range[i].base += offset;
 		assert_true(space_add_range(&space, &workload->range[i], error));
 	}
-	gpu = gpu_open(&model, &space, (struct gpu_listener){NULL, on_remote, &heard});
+	to_cpu = (struct link){.model = &model};
+	gpu = gpu_open(&model, &space, &to_cpu, (struct gpu_listener){NULL, on_remote, &heard});
 	assert_non_null(gpu);
 }
 
@@ -709,6 +711,105 @@ static void test_remote_latency(void **unused)
 	close_run();
 }
 
+/* One step of each warp: lanes that are `stride` bytes apart, or a span. */
+static struct {
+	uint64_t from, stride, bytes;
+	uint32_t lanes, pages; /* one lane after another on so many pages in turn; 0: as `stride` says */
+} touch;
+
+static bool touch_span(struct workload *w, struct workload_slot *slot)
+{
+	uint64_t at = w->range[0].base + touch.from;
+
+	if (slot->step++ != 0)
+		return false;
+	for (uint32_t i = 0; i < touch.lanes; i++)
+		slot->lane[i] = at + i * touch.stride + (touch.pages != 0 ? i % touch.pages * 4096u : 0);
+	if (touch.lanes != 0)
+		workload_set_lanes(slot, touch.lanes, (uint32_t)touch.bytes, UVMP_ACCESS_READ);
+	else
+		workload_set_wide(slot, at, touch.bytes, UVMP_ACCESS_READ);
+	return true;
+}
+
+/* The bytes that the step moves across the link. *alone_ns: how long the link takes for them. */
+static uint64_t remote_load(uint64_t from, uint32_t lanes, uint64_t stride, uint64_t bytes,
+			    uint64_t *alone_ns)
+{
+	struct workload_type type;
+	uint64_t moved;
+
+	touch.from = from;
+	touch.lanes = lanes;
+	touch.stride = stride;
+	touch.bytes = bytes;
+	open_run("regular:bytes=256k,threads=1024,passes=1");
+	type = *workload->type;
+	type.span = touch_span;
+	workload->type = &type;
+	map_all(RIGHT, true);
+	gpu_advance(gpu, 1);
+	launch();
+	gpu_wait(gpu, UINT64_MAX);
+	moved = counts().remote_bytes[MODEL_TO_GPU];
+	*alone_ns = to_cpu.engine[MODEL_TO_GPU].remote.until_ns - to_cpu.engine[MODEL_TO_GPU].remote.since_ns;
+	close_run();
+	return moved / 32u; /* every warp of the block does the same */
+}
+
+/* Sectors of 32 bytes cross the link, in requests of 128 bytes at most. */
+static void test_remote_load(void **unused)
+{
+	static const struct {
+		uint64_t from, stride, bytes, moved, requests;
+		uint32_t lanes;
+		const char *gpu;
+	} row[] = {
+		{0, 4, 4, 128, 1, 32, "titan-v"},	   /* neighbours */
+		{0, 128, 4, 1024, 32, 32, "titan-v"},	   /* each alone */
+		{64, 4, 4, 128, 2, 32, "titan-v"},	   /* across a boundary */
+		{0, 32, 4, 256, 2, 8, "titan-v"},	   /* all sectors of two requests */
+		{0, 8192, 4, 128, 4, 4, "titan-v"},	   /* each on a page of its own */
+		{4090, 0, 64, 32, 1, 1, "titan-v"},	   /* no byte beyond the page */
+		{0, 0, 256, 256, 2, 1, "titan-v"},	   /* a long lane */
+		{100, 0, 4, 32, 1, 0, "titan-v"},	   /* spans */
+		{64, 0, 128, 128, 2, 0, "titan-v"},	   /* misaligned */
+		{4000, 0, 200, 224, 2, 0, "titan-v"},	   /* of two pages */
+		{0, 2048, 4, 1024, 32, 32, "p100-nvlink"}, /* a page of 64 KiB */
+		{65000, 4, 4, 160, 2, 32, "p100-nvlink"},  {0, 0, 65536, 65536, 512, 0, "p100-nvlink"},
+	};
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		uint64_t alone_ns;
+		char text[MODEL_ERROR_MAX];
+
+		choose(1);
+		if (strcmp(row[i].gpu, "titan-v") != 0) {
+			assert_true(model_open(row[i].gpu, NULL, &model, text));
+			model.sms = 1;
+		}
+		model.link.request_bytes[MODEL_TO_GPU] = 100000;
+		assert_int_equal(
+			remote_load(row[i].from, row[i].lanes, row[i].stride, row[i].bytes, &alone_ns),
+			row[i].moved);
+		assert_int_equal(alone_ns, 32u * row[i].requests * 100000u * 1000u /
+						   model_link_mb_s(&model.link, MODEL_TO_GPU));
+	}
+}
+
+/* Lanes on one page, with lanes on other pages between them, bring their sectors once. */
+static void test_remote_once(void **unused)
+{
+	uint64_t unused_ns;
+
+	(void)unused;
+	choose(1);
+	touch.pages = 8;
+	assert_int_equal(remote_load(0, 32, 32, 4, &unused_ns), 32u * 32u);
+	touch.pages = 0;
+}
+
 /* Warps whose page is far off do not hold up the others: those go on, and thread blocks behind them come. */
 static void test_far_pages_delay_no_warp(void **unused)
 {
@@ -753,6 +854,8 @@ int main(void)
 		cmocka_unit_test(test_oldest_leaves),
 		cmocka_unit_test(test_remote),
 		cmocka_unit_test(test_remote_latency),
+		cmocka_unit_test(test_remote_load),
+		cmocka_unit_test(test_remote_once),
 		cmocka_unit_test(test_far_pages_delay_no_warp),
 	};
 

@@ -45,7 +45,7 @@ static void open_run(const char *spec)
 	assert_true(space_open(&space, model.page_bytes));
 	for (unsigned i = 0; i < workload->ranges; i++)
 		assert_true(space_add_range(&space, &workload->range[i], error));
-	gpu = gpu_open(&model, &space, (struct gpu_listener){0});
+	gpu = gpu_open(&model, &space, &(struct link){.model = &model}, (struct gpu_listener){0});
 	assert_non_null(gpu);
 }
 

@@ -172,6 +172,25 @@ static void another_link(void **state)
 	assert_error("there is no link \"pcie9\"");
 }
 
+/* Files of before these keys mean what they meant: no limit. */
+static void requests(void **state)
+{
+	struct model_link link;
+
+	(void)state;
+	assert_true(model_open_link("pcie3", &link, error));
+	assert_int_equal(link.request_bytes[MODEL_TO_GPU], 78);
+	assert_int_equal(link.request_bytes[MODEL_TO_CPU], 46);
+	/* 256 reads of 1.7 us; 32 + 24 bytes at 15.75 GB/s */
+	assert_in_range(78u * 1000000u / model_link_mb_s(&link, MODEL_TO_GPU), 1700000 / 256, 1700000 / 256 + 100);
+	assert_in_range(46u * 1000000u / model_link_mb_s(&link, MODEL_TO_CPU), 56u * 1000000u / 15750 - 50,
+	                56u * 1000000u / 15750);
+	write_file("old.link", "title = t\nsource = s\nlatency_ns = 0\nh2d = 1 1\nd2h = 1 1\n");
+	assert_true(model_open_link(path_of("old.link"), &link, error));
+	assert_int_equal(link.request_bytes[MODEL_TO_GPU], 0);
+	assert_int_equal(link.request_bytes[MODEL_TO_CPU], 0);
+}
+
 static void list_names_all(void **state)
 {
 	char *text = NULL;
@@ -596,6 +615,9 @@ static void bad_links(void **state)
 	assert_bad_link("h2d = 1 1\nd2h = 1 1\n", "bad.link:4: latency_ns is missing");
 	assert_bad_link("latency_ns = 0\nlatency_ns = 0\n",
 	                "bad.link:4: latency_ns is given twice; the first is in line 3");
+	assert_bad_link("h2d_request_bytes = 1000001\n", "h2d_request_bytes: 1000001 is out of range, 0..1000000");
+	assert_bad_link("d2h_request_bytes = 1\nd2h_request_bytes = 1\n",
+	                "bad.link:4: d2h_request_bytes is given twice; the first is in line 3");
 	assert_bad_link("latency_ns = 1000001\n", "out of range, 0..1000000");
 	assert_bad_link("latency_ns = 1 2\n", "\"2\" is too much");
 	assert_bad_link("h2d = 4096\n", "bad.link:3: h2d: two numbers, BYTES MB_PER_S");
@@ -725,7 +747,7 @@ static int make_folder(void **state)
 static int drop_folder(void **state)
 {
 	static const char *const names[] = {"base.gpu", "by-hand.link", "own.gpu",  "own.host", "own.link",
-	                                    "bad.gpu",  "bad.host",     "bad.link", "empty.gpu"};
+	                                    "bad.gpu",  "bad.host",     "bad.link", "empty.gpu", "old.link"};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -742,6 +764,7 @@ int main(void)
 	        cmocka_unit_test(names_are_sorted),
 	        cmocka_unit_test(published_numbers),
 	        cmocka_unit_test(another_link),
+	        cmocka_unit_test(requests),
 	        cmocka_unit_test(list_names_all),
 	        cmocka_unit_test(sand_table),
 	        cmocka_unit_test(uvmsmart_cycles),

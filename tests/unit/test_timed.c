@@ -376,6 +376,115 @@ static void test_link(void **unused)
 			 1000 + model_link_ns(&model, MODEL_TO_CPU, 4096));
 }
 
+/* Remote accesses of 128 bytes run at the link's rate, requests of 32 bytes at that of requests. */
+static void test_remote_requests(void **unused)
+{
+	struct model model;
+	struct link link = {.model = &model};
+	uint64_t mb_s, end_ns = 0;
+
+	(void)unused;
+	assert_true(model_open("titan-v", NULL, &model, error));
+	mb_s = model_link_mb_s(&model.link, MODEL_TO_GPU);
+	for (unsigned i = 0; i < 8192; i++)
+		end_ns = link_remote(&link, MODEL_TO_GPU, 1000, 1000, (struct link_load){128, 1});
+	assert_int_equal(end_ns, 1000 + 8192u * 128u * 1000u / mb_s);
+	end_ns = link_remote(&link, MODEL_TO_GPU, 1000000, 1000000, (struct link_load){32u * 8192u, 8192});
+	assert_in_range(end_ns - 1000000, 8192u * 78u * 1000u / mb_s, 8192u * 78u * 1000u / mb_s + 1u);
+	/* CUDA Handbook 6.6: uncoalesced accesses to mapped memory are two to six times slower */
+	assert_in_range((end_ns - 1000000) * mb_s / (32u * 8192u), 2000, 6000);
+	/* the other direction is free, and 0 means no limit */
+	model.link.request_bytes[MODEL_TO_CPU] = 0;
+	mb_s = model_link_mb_s(&model.link, MODEL_TO_CPU);
+	assert_int_equal(link_remote(&link, MODEL_TO_CPU, 1000, 1000, (struct link_load){32u * 8192u, 8192}),
+			 1000 + 32u * 8192u * 1000u / mb_s);
+	/* an access that is issued late in the quantum ends after its own time */
+	assert_int_equal(link_remote(&link, MODEL_TO_CPU, 9000000, 9000400, (struct link_load){130590, 1021}),
+			 9000400 + 10000);
+}
+
+/* A copy and remote accesses have half of the rate each, while both run. */
+static void test_shared_link(void **unused)
+{
+	struct model model;
+	struct link link = {.model = &model};
+	uint64_t mib_ns, remote_ns;
+
+	(void)unused;
+	assert_true(model_open("titan-v", NULL, &model, error));
+	mib_ns = model_link_ns(&model, MODEL_TO_GPU, 1u << 20);
+	remote_ns = (8u << 10) * 1000u / model_link_mb_s(&model.link, MODEL_TO_GPU);
+	/* 8 KiB beside 1 MiB: they take twice their time, the next copy begins later by as much */
+	assert_int_equal(link_copy(&link, MODEL_TO_GPU, 1000, 1u << 20), 1000 + mib_ns);
+	assert_int_equal(link_remote(&link, MODEL_TO_GPU, 5000, 5000, (struct link_load){8u << 10, 64}),
+			 5000 + 2u * remote_ns);
+	assert_int_equal(link_copy(&link, MODEL_TO_GPU, 1000, 1u << 20), 1000 + 2u * mib_ns + remote_ns);
+	/* a copy beside remote accesses that take longer: it takes twice its time */
+	link = (struct link){.model = &model};
+	remote_ns = link_remote(&link, MODEL_TO_GPU, 1000, 1000, (struct link_load){4u << 20, 32768});
+	assert_int_equal(link_copy(&link, MODEL_TO_GPU, 2000, 1u << 20), 2000 + 2u * mib_ns);
+	assert_int_equal(link_remote(&link, MODEL_TO_GPU, 1000, 1000, (struct link_load){0, 0}),
+			 remote_ns + mib_ns);
+	/* beside those that take less: by as much longer as they are */
+	link = (struct link){.model = &model};
+	remote_ns = link_remote(&link, MODEL_TO_GPU, 3000, 3000, (struct link_load){8u << 10, 64}) - 3000;
+	assert_int_equal(link_copy(&link, MODEL_TO_GPU, 1000, 1u << 20), 1000 + mib_ns + remote_ns);
+	/* one that ends before the first of them */
+	link = (struct link){.model = &model};
+	link_remote(&link, MODEL_TO_GPU, 100000, 100000, (struct link_load){8u << 10, 64});
+	assert_int_equal(link_copy(&link, MODEL_TO_GPU, 1000, 4096),
+			 1000 + model_link_ns(&model, MODEL_TO_GPU, 4096));
+	/* and the other direction is free */
+	assert_int_equal(link_copy(&link, MODEL_TO_CPU, 100000, 4096),
+			 100000 + model_link_ns(&model, MODEL_TO_CPU, 4096));
+}
+
+/* Any order of copies and remote accesses without pause takes the time of all together, and neither end goes back. */
+static void test_link_loses_nothing(void **unused)
+{
+	struct model model;
+	uint64_t seed = 18;
+
+	(void)unused;
+	assert_true(model_open("titan-v", NULL, &model, error));
+	for (unsigned round = 0; round < 2000; round++) {
+		struct link link = {.model = &model};
+		const struct link_engine *engine = &link.engine[MODEL_TO_GPU];
+		uint64_t mb_s = model_link_mb_s(&model.link, MODEL_TO_GPU), copies_ns = 0, owed = 0, last_ns;
+
+		for (unsigned i = 0; i < 64; i++) {
+			struct link_use copies = engine->copies, remote = engine->remote;
+			uint64_t bytes = 1u + uvmp_random_below(&seed, 65536);
+
+			if (uvmp_random_below(&seed, 3) == 0) {
+				link_copy(&link, MODEL_TO_GPU, 0, bytes);
+				copies_ns += model_link_ns(&model, MODEL_TO_GPU, bytes);
+			} else {
+				link_remote(&link, MODEL_TO_GPU, 0, 0, (struct link_load){bytes, 1});
+				owed += (bytes < 78u ? 78u : bytes) * 1000u;
+			}
+			assert_true(engine->copies.until_ns >= copies.until_ns);
+			assert_true(engine->remote.until_ns >= remote.until_ns);
+		}
+		last_ns = engine->copies.until_ns > engine->remote.until_ns ? engine->copies.until_ns
+									    : engine->remote.until_ns;
+		assert_int_equal(last_ns, copies_ns + owed / mb_s);
+	}
+}
+
+/* Remote accesses take longer beside copies, and copies beside them. */
+static void test_remote_beside_copies(void **unused)
+{
+	uint64_t alone_ns;
+
+	(void)unused;
+	assert_true(run("titan-v", "stream:bytes=4m,passes=4", "preset=uvmsmart-pinned", 150));
+	assert_true(times.remote_h2d_bytes > 4u << 20);
+	assert_true(result.h2d_bytes > 4u << 20);
+	alone_ns = (times.remote_h2d_bytes + result.h2d_bytes) * 1000u / 11598u;
+	assert_true(times.kernel_ns > alone_ns);
+}
+
 static void test_compressed_link(void **unused)
 {
 	uint64_t plain_ns;
@@ -418,7 +527,8 @@ static void test_limit(void **unused)
 	model.mshr_entries = 4096;
 	assert_true(space_open(&space, model.page_bytes));
 	assert_true(space_add_range(&space, &workload->range[0], error));
-	system.gpu = gpu_open(&model, &space, (struct gpu_listener){0});
+	system.link.model = &model;
+	system.gpu = gpu_open(&model, &space, &system.link, (struct gpu_listener){0});
 	thread_perform(&thread, &action, NULL);
 	assert_int_equal(thread.now_ns, 5); /* which costs the driver nothing */
 	gpu_advance(system.gpu, 5);
@@ -479,6 +589,10 @@ int main(void)
 		cmocka_unit_test(test_broken_trace),
 		cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_link),
+		cmocka_unit_test(test_remote_requests),
+		cmocka_unit_test(test_shared_link),
+		cmocka_unit_test(test_link_loses_nothing),
+		cmocka_unit_test(test_remote_beside_copies),
 		cmocka_unit_test(test_compressed_link),
 		cmocka_unit_test(test_limit),
 		cmocka_unit_test(test_mshr),

@@ -53,7 +53,8 @@ static bool open_parts(struct gpu *gpu)
 	       (m->mshr_entries == 0 || mshr_open(&gpu->mshr, m->mshr_entries));
 }
 
-struct gpu *gpu_open(const struct model *model, struct space *space, struct gpu_listener listener)
+struct gpu *gpu_open(const struct model *model, struct space *space, struct link *link,
+		     struct gpu_listener listener)
 {
 	struct gpu *gpu = calloc(1, sizeof(*gpu));
 
@@ -61,6 +62,7 @@ struct gpu *gpu_open(const struct model *model, struct space *space, struct gpu_
 		return NULL;
 	gpu->model = model;
 	gpu->space = space;
+	gpu->link = link;
 	gpu->listener = listener;
 	if (!open_parts(gpu)) {
 		gpu_close(gpu);

@@ -10,6 +10,7 @@
 #include "../model.h"
 #include "../space.h"
 #include "../workloads/workload.h"
+#include "link.h"
 
 struct gpu;
 
@@ -27,8 +28,9 @@ struct gpu_counts {
 	uint64_t tlb_hits, tlb_misses, l2_tlb_hits, l2_tlb_misses;
 	uint64_t remote_accesses, remote_bytes[MODEL_DIRECTIONS]; /* their bytes across the link, each way */
 	uint64_t context_switches;				  /* thread blocks switched out */
-	uint64_t mshr_merged, mshr_stalled; /* requests for pages that were in the table; that found the table full */
-	uint64_t busy_ns;		    /* time in which some SM ran */
+	uint64_t mshr_merged,
+		mshr_stalled; /* requests for pages that were in the table; that found the table full */
+	uint64_t busy_ns;     /* time in which some SM ran */
 };
 
 /* What a GPU reports while it runs; each function may be NULL. */
@@ -40,8 +42,9 @@ struct gpu_listener {
 	void *context;
 };
 
-/* NULL: out of memory. */
-struct gpu *gpu_open(const struct model *model, struct space *space, struct gpu_listener listener);
+/* Remote accesses cross `link`. NULL: out of memory. */
+struct gpu *gpu_open(const struct model *model, struct space *space, struct link *link,
+		     struct gpu_listener listener);
 void gpu_close(struct gpu *gpu);
 
 /* The workload's kernel (workload_launch has set it up) begins at at_ns. False: one of its thread blocks has more

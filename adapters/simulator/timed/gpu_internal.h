@@ -15,7 +15,7 @@
 #define GPU_NEVER	UINT64_MAX
 #define GPU_BLOCK_SHIFT 21u
 #define GPU_BIG_SHIFT	16u /* a big page */
-#define GPU_SECTOR	32u /* bytes that memory and link move at least for a lane */
+#define GPU_SECTOR	32u /* bytes that memory moves at least for a lane, and the link for a request */
 #define GPU_FOUND	256u
 
 enum gpu_outcome { GPU_USED, GPU_FAULTED, GPU_STALLED };
@@ -92,6 +92,7 @@ struct event {
 struct gpu {
 	const struct model *model;
 	struct space *space;
+	struct link *link;
 	struct gpu_listener listener;
 	uint64_t now_ns;
 	uint64_t end_ns; /* of the last warp that ended */
@@ -113,8 +114,6 @@ struct gpu {
 	uint64_t emptied; /* how often all TLBs were emptied; each is emptied when it is used next */
 	uint64_t alive;	  /* warps */
 	uint64_t share;	  /* bytes per microsecond of one SM */
-	uint64_t link_ns[MODEL_DIRECTIONS];   /* remote accesses: the link has time again */
-	uint64_t link_debt[MODEL_DIRECTIONS]; /* what rounding has left undone */
 
 	struct gpu_fault *raised, *sorted; /* in this quantum */
 	size_t raised_count, raised_room;

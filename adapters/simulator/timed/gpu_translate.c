@@ -19,10 +19,11 @@
 #include "gpu_fault.h"
 #include "gpu_mshr.h"
 
-#define VERSION_SHIFT 48u
-#define REQUEST	      128u /* bytes that the link carries at least for neighbouring threads */
-#define WORD_BITS     64u
-#define ISSUE_NS      2u /* between two translations that an SM requests */
+#define VERSION_SHIFT	 48u
+#define REQUEST		 128u /* bytes of a request at most; it begins at a multiple of them */
+#define WORD_BITS	 64u
+#define PAGE_SECTORS_MAX (65536u / GPU_SECTOR)
+#define ISSUE_NS	 2u /* between two translations that an SM requests */
 
 /* -- where a page lies -- */
 
@@ -193,21 +194,55 @@ static inline __attribute__((always_inline)) void note_use(const struct step *s,
 		gpu->listener.touch(gpu->listener.context, run->block, run->index + i, is_write);
 }
 
-/* The bytes that the step in hand wants of a page, as they cross the link. */
-static uint64_t remote_bytes(const struct gpu *gpu, const struct warp *w, uint64_t page)
+/* The bytes that a span wants of a page, as they cross the link. */
+static struct link_load span_load(const struct gpu *gpu, const struct warp *w, uint64_t page)
 {
-	uint64_t from = page << gpu->page_shift, end = (page + 1u) << gpu->page_shift, bytes = 0;
+	uint64_t from = page << gpu->page_shift, end = (page + 1u) << gpu->page_shift;
 
-	if (w->slot.lanes == 0) {
-		from = from < w->at ? w->at : from;
-		end = end > w->slot.end ? w->slot.end : end;
-		return (end - 1u) / REQUEST * REQUEST + REQUEST - from / REQUEST * REQUEST;
-	}
+	from = from < w->at ? w->at : from;
+	end = end > w->slot.end ? w->slot.end : end;
+	return (struct link_load){.bytes = ((end - 1u) / GPU_SECTOR - from / GPU_SECTOR + 1u) * GPU_SECTOR,
+				  .requests = (end - 1u) / REQUEST - from / REQUEST + 1u};
+}
+
+/* Of the sectors, one bit each: in how many requests do any lie? */
+static uint32_t requests_of(uint64_t sectors)
+{
+	sectors |= sectors >> 1u;
+	sectors |= sectors >> 2u;
+	return (uint32_t)__builtin_popcountll(sectors & UINT64_C(0x1111111111111111));
+}
+
+/* Marks the page's sectors that a lane at `at` wants. Joined steps have a mean of bytes, which can exceed the page. */
+static void want_sectors(const struct gpu *gpu, uint64_t *wanted, uint64_t at, uint32_t lane_bytes)
+{
+	uint64_t page_bytes = (uint64_t)1 << gpu->page_shift, first = at & (page_bytes - 1u),
+		 end = first + lane_bytes < page_bytes ? first + lane_bytes : page_bytes;
+
+	for (uint64_t sector = first / GPU_SECTOR; sector <= (end - 1u) / GPU_SECTOR; sector++)
+		wanted[sector / WORD_BITS] |= (uint64_t)1 << sector % WORD_BITS;
+}
+
+/* The same of the lanes: a sector crosses the link once, and the sectors of 128 bytes are one request. Another lane of
+ * this step has brought them if it is before `number`. */
+static struct link_load lanes_load(const struct gpu *gpu, const struct warp *w, uint64_t page,
+				   uint32_t number)
+{
+	struct link_load load = {0, 0};
+	uint64_t wanted[PAGE_SECTORS_MAX / WORD_BITS] = {0};
+
 	for (uint32_t i = 0; i < w->slot.lanes; i++) {
-		if (w->slot.lane[i] >> gpu->page_shift == page)
-			bytes += w->slot.lane_bytes < GPU_SECTOR ? GPU_SECTOR : w->slot.lane_bytes;
+		if (w->slot.lane[i] >> gpu->page_shift != page)
+			continue;
+		if (i < number)
+			return load;
+		want_sectors(gpu, wanted, w->slot.lane[i], w->slot.lane_bytes);
 	}
-	return bytes;
+	for (uint32_t i = 0; i < (1u << gpu->page_shift) / (GPU_SECTOR * WORD_BITS); i++) {
+		load.bytes += GPU_SECTOR * (uint64_t)__builtin_popcountll(wanted[i]);
+		load.requests += requests_of(wanted[i]);
+	}
+	return load;
 }
 
 /* A page on the CPU is used, from now_ns on; when that has ended. All SMs share the link, which serves
@@ -217,21 +252,14 @@ static uint64_t cross_link(const struct step *s, struct run run, uint64_t now_ns
 	struct gpu *gpu = s->gpu;
 	bool is_write = s->w->needs > UVMP_RIGHT_READ;
 	enum model_direction direction = is_write ? MODEL_TO_CPU : MODEL_TO_GPU;
-	uint64_t mb_s = model_link_mb_s(&gpu->model->link, direction);
-	uint64_t bytes = remote_bytes(gpu, s->w, run.page), owed = gpu->link_debt[direction] + bytes * 1000u,
-		 *link_ns;
+	struct link_load load = s->w->slot.lanes == 0 ? span_load(gpu, s->w, run.page)
+						      : lanes_load(gpu, s->w, run.page, s->who.number);
 
-	link_ns = &gpu->link_ns[direction];
-	if (*link_ns < gpu->now_ns)
-		*link_ns = gpu->now_ns;
-	*link_ns += owed / mb_s;
-	gpu->link_debt[direction] = owed % mb_s;
 	gpu->counts.remote_accesses++;
-	gpu->counts.remote_bytes[direction] += bytes;
+	gpu->counts.remote_bytes[direction] += load.bytes;
 	if (gpu->listener.remote)
 		gpu->listener.remote(gpu->listener.context, run.block, run.index, is_write, now_ns);
-	now_ns += owed / mb_s;
-	return (now_ns > *link_ns ? now_ns : *link_ns) + gpu->model->remote_latency_ns;
+	return link_remote(gpu->link, direction, gpu->now_ns, now_ns, load) + gpu->model->remote_latency_ns;
 }
 
 static inline void raise_ready(struct step *s, uint64_t now_ns)

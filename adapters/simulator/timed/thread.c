@@ -241,7 +241,7 @@ static void copy(struct thread *t, const struct uvmp_action *a, struct sim_block
 	push(t, sum);
 	start_ns = later(is_out && t->leave_ns != 0 ? t->leave_ns : t->now_ns, block->copied_ns);
 	start_ns = later(start_ns, memory.first_ns);
-	start_ns = later(start_ns, system->link.engine[direction].free_ns);
+	start_ns = later(start_ns, system->link.engine[direction].copies.until_ns);
 	end_ns = link_copy_pages(&system->link, direction, start_ns, bytes);
 	if (memory.last_ns > start_ns)
 		end_ns = link_delay_pages(&system->link, direction, memory.last_ns,

@@ -692,7 +692,7 @@ static bool open_timed(struct timed *m, struct source *source)
 	system->root_ns =
 		array_zeros(host_capacity_bytes(&system->host) / ROOT_BYTES, sizeof(*system->root_ns));
 	reclaim_init(&system->reclaim, host_capacity_bytes(&system->host) / system->model->page_bytes);
-	system->gpu = gpu_open(system->model, &system->host.space,
+	system->gpu = gpu_open(system->model, &system->host.space, &system->link,
 			       (struct gpu_listener){.touch = system->host.needs.touches ? touch : NULL,
 						     .remote = is_watching ? use_remote : NULL,
 						     .context = m});
