@@ -341,7 +341,8 @@ struct transfer {
 	struct sim_block *block;
 	const struct uvmp_action *action;
 	struct uvmp_region run;
-	struct uvmp_region came, faulted; /* the run: prefetched pages, and behind them those that had faulted */
+	struct uvmp_region came,
+		faulted; /* the run: prefetched pages, and behind them those that had faulted */
 };
 
 /* Pages that the program or an access counter requested have not faulted. */
@@ -353,7 +354,8 @@ static struct transfer transfer_of(const struct host_target *target, const struc
 
 	run.first += target->first;
 	run.end += target->first;
-	return (struct transfer){target->block, a, run, {run.first, run.end - faulted}, {run.end - faulted, run.end}};
+	return (struct transfer){
+		target->block, a, run, {run.first, run.end - faulted}, {run.end - faulted, run.end}};
 }
 
 /* The pages of a transfer are on the GPU now. */
@@ -449,16 +451,19 @@ void host_transfer(struct host *h, const struct uvmp_action *a, const struct hos
 		settle(h, &t);
 }
 
+void host_set_planes(uvmp_mask *low, uvmp_mask *high, const uvmp_mask *pages, uint32_t right)
+{
+	uvmp_mask_andnot(low, low, pages);
+	uvmp_mask_andnot(high, high, pages);
+	if ((right & 1u) != 0)
+		uvmp_mask_or(low, low, pages);
+	if ((right & 2u) != 0)
+		uvmp_mask_or(high, high, pages);
+}
+
 void host_set_rights(const struct host_target *target, const struct uvmp_action *a)
 {
-	uvmp_mask *low = &target->block->low[a->to], *high = &target->block->high[a->to];
-
-	uvmp_mask_andnot(low, low, target->pages);
-	uvmp_mask_andnot(high, high, target->pages);
-	if ((a->right & 1u) != 0)
-		uvmp_mask_or(low, low, target->pages);
-	if ((a->right & 2u) != 0)
-		uvmp_mask_or(high, high, target->pages);
+	host_set_planes(&target->block->low[a->to], &target->block->high[a->to], target->pages, a->right);
 }
 
 static bool write_line(struct host *h, const char *text)

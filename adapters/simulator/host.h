@@ -34,7 +34,7 @@ struct host {
 	struct space space;
 	struct uvmp_service *service; /* NULL until host_open */
 	struct uvmp_needs needs;
-	uint64_t resident_pages;      /* on the GPU */
+	uint64_t resident_pages; /* on the GPU */
 	/* private */
 	uvmp_mask shifted; /* pages of the latest action, counted from the first page of its sim_block */
 	void *arena[HOST_ARENAS];
@@ -76,6 +76,8 @@ bool host_free(struct host *host, uint64_t address, uint64_t bytes, bool is_part
 bool host_freed(struct host *host, uint64_t address, uint64_t bytes);
 /* Such a call has ended with `status`, which is not UVMP_OK: the error; always false. */
 bool host_fail_call(struct host *host, uint64_t address, uint64_t bytes, enum uvmp_status status);
+/* Sets the right (enum uvmp_right) on the pages in the planes of its low and its high bit. */
+void host_set_planes(uvmp_mask *low, uvmp_mask *high, const uvmp_mask *pages, uint32_t right);
 /* MAP, UNMAP and REVOKE: sets the rights of the processor on the pages. */
 void host_set_rights(const struct host_target *target, const struct uvmp_action *action);
 /* What an action does to residency and counts; the log line. *target: what the action is about. Left to the caller:

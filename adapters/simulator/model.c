@@ -26,13 +26,16 @@ struct field {
 	size_t at;
 	bool is_wide; /* uint64_t, else uint32_t */
 	uint64_t min, max;
+	bool is_optional; /* 0 where a file lacks it: files of users that are older than the key */
 };
 
-#define FIELD(key, min, max)                                                                                 \
+#define ANY_FIELD(key, min, max, is_optional)                                                                \
 	{                                                                                                    \
-#key, offsetof(struct model, key), sizeof(((struct model *)0)->key) == 8, min, max           \
+#key, offsetof(struct model, key), sizeof(((struct model *)0)->key) == 8, min, max,          \
+			is_optional                                                                          \
 	}
-#define COST(key) FIELD(key, 0, 1000000000)
+#define FIELD(key, min, max) ANY_FIELD(key, min, max, false)
+#define COST(key)	     FIELD(key, 0, 1000000000)
 
 static const struct field fields[] = {
 	FIELD(sms, 1, 1024),
@@ -66,6 +69,7 @@ static const struct field fields[] = {
 	COST(fetch_ns),
 	COST(order_ns),
 	COST(fault_ns),
+	ANY_FIELD(skip_ns, 0, 1000000000, true),
 	COST(block_ns),
 	COST(page_ns),
 	COST(alloc_ns),
@@ -614,7 +618,7 @@ bool model_open(const char *gpu, const char *link, struct model *model, char err
 	if (!in || !read_gpu(&parse, in, model, link == NULL, 0) || !has_texts(&parse))
 		return false;
 	for (size_t i = 0; i < FIELDS; i++) {
-		if (parse.line[i] == 0)
+		if (parse.line[i] == 0 && !fields[i].is_optional)
 			return bad_at(&parse, parse.reader.number, "%s is missing", fields[i].key);
 	}
 	if (parse.link_line == 0)

@@ -71,7 +71,8 @@ struct model {
 	uint32_t interrupt_ns;		       /* from the fault in the buffer to the bottom half */
 	uint32_t wakeup_ns;		       /* a bottom half */
 	uint32_t batch_ns, fetch_ns, order_ns; /* a batch; a raw entry of it; an entry after coalescing */
-	uint32_t fault_ns;		/* an entry after coalescing: permission, thrashing, residency */
+	uint32_t skip_ns;		/* an entry after coalescing: the walk finds whether to skip it */
+	uint32_t fault_ns;		/* more, if the walk services it: permission, thrashing, residency */
 	uint32_t block_ns;		/* a VABlock of a batch */
 	uint32_t page_ns;		/* a page that is copied, in whichever direction */
 	uint32_t alloc_ns, alloc_roots; /* a call of the physical allocator, and the roots it yields */

@@ -45,8 +45,14 @@ struct sim_block {
 	uvmp_mask written;  /* by the GPU since they arrived */
 	uint64_t event_ns;  /* when the GPU sees the last change of its page tables that is queued */
 	uint64_t copied_ns; /* the last copy of the block has ended */
-	uint16_t big_version[ROOT_BYTES / BIG_PAGE_BYTES]; /* as `version`, of these pages, and of what is in them */
+	uint16_t big_version[ROOT_BYTES /
+			     BIG_PAGE_BYTES]; /* as `version`, of these pages, and of what is in them */
 	struct sim_counter counter;
+	/* the right on each page that the driver has given the GPU, as low and high; the GPU sees it later */
+	uvmp_mask given_low, given_high;
+	uvmp_mask wanted_low,
+		wanted_high; /* the right that the batch of this number wants (fault_buffer.h) */
+	uint64_t batch;
 };
 
 struct sim_range {
@@ -71,8 +77,8 @@ struct space {
 	struct sim_piece *piece; /* by start */
 	size_t pieces, pieces_room;
 	struct sim_piece found; /* by the latest look-up; without a range: none */
-	uint32_t blocks;       /* of the managed ranges that were not freed */
-	uint32_t numbers;      /* given to blocks so far */
+	uint32_t blocks;	/* of the managed ranges that were not freed */
+	uint32_t numbers;	/* given to blocks so far */
 	uint32_t page_bytes, page_shift;
 	uint64_t footprint_bytes; /* of managed ranges, freed ones, too */
 	uint64_t device_bytes;	  /* of the others, each in whole roots */

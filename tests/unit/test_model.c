@@ -569,6 +569,11 @@ static void repeated_and_missing(void **state)
 	write_changed("bad.gpu", "titan-v.gpu", "include =", "# gone\n");
 	assert_false(model_open(path_of("bad.gpu"), NULL, &model, error));
 	assert_error("replay_ns is missing");
+	/* but a key that files of users may be too old for */
+	write_changed("bad.gpu", "gtx-1080-ti.gpu", "include =", "include = bad.host\n");
+	write_changed("bad.host", "x86-2017.host", "skip_ns =", "# gone\n");
+	assert_true(model_open(path_of("bad.gpu"), NULL, &model, error));
+	assert_int_equal(model.skip_ns, 0);
 	write_file("empty.gpu", "");
 	assert_false(model_open(path_of("empty.gpu"), NULL, &model, error));
 	assert_error("empty.gpu:1: title is missing");

@@ -106,6 +106,37 @@ static void test_duplicates(void **unused)
 	assert_int_equal(result.h2d_bytes, 16u << 20);
 }
 
+/* Duplicates and stale entries cost less than entries that are serviced. Without remote pages, those are as many as pages
+ * that came for a fault. */
+static void test_serviced(void **unused)
+{
+	static const struct {
+		const char *workload, *policy;
+		uint32_t percent;
+	} row[] = {
+		{"regular:bytes=32m,passes=2", "prefetch=none", 100},
+		{"regular:bytes=32m,passes=2", "preset=nvidia-595", 150},
+		{"regular:bytes=32m,passes=2,write=1", "preset=granularity-64k", 150},
+		{"ra:n=2097152", "replay=batch evict=lru4k", 150},
+		{"ra:n=524288", "replay=batch", 150},
+		{"stream_thread:bytes=16m", "replay=block batch=64", 100},
+	};
+	char name[] = "/tmp/test_timed_XXXXXX";
+	FILE *file = fdopen(mkstemp(name), "w");
+
+	(void)unused;
+	assert_non_null(file);
+	fprintf(file, "include = titan-v\nblock_ns = 0\nskip_ns = 3\nfault_ns = 1000\n");
+	fclose(file);
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		assert_true(run(name, row[i].workload, row[i].policy, row[i].percent));
+		assert_true(result.faults_coalesced > result.far_faults + 100);
+		assert_int_equal(times.faults_serviced, result.far_faults);
+		assert_int_equal(times.service_ns, result.faults_coalesced * 3 + result.far_faults * 1000);
+	}
+	remove(name);
+}
+
 /* Allen & Ge 2021, figure 5: without the flush the replay policy costs next to nothing, and fetching much
  * more. */
 static void test_batch_policy(void **unused)
@@ -579,6 +610,7 @@ int main(void)
 		cmocka_unit_test(test_times_add_up),
 		cmocka_unit_test(test_same_again),
 		cmocka_unit_test(test_duplicates),
+		cmocka_unit_test(test_serviced),
 		cmocka_unit_test(test_batch_policy),
 		cmocka_unit_test(test_overlap),
 		cmocka_unit_test(test_large_pages),

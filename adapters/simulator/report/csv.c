@@ -8,7 +8,7 @@ void report_csv_header(FILE *out)
 	fprintf(out, "workload,gpu,policy,seed,complete,time_ns");
 	for (size_t i = 0; i < REPORT_FIELDS; i++)
 		fprintf(out, ",%s", report_fields[i].key);
-	for (size_t i = 1; i < REPORT_TIMES; i++)
+	for (size_t i = 1; i < REPORT_TIMES - REPORT_LATE; i++)
 		fprintf(out, ",%s", report_times[i].key);
 	for (size_t i = 0; i < REPORT_SPREADS; i++)
 		for (enum statistic k = LEAST; k < STATISTICS; k++)
@@ -17,6 +17,8 @@ void report_csv_header(FILE *out)
 	for (size_t i = 0; i < REPORT_SEEDED; i++)
 		for (enum rank rank = RANK_LEAST; rank < RANKS; rank++)
 			fprintf(out, ",%s_seeds_%s", report_seeded[i].key, report_rank_keys[rank]);
+	for (size_t i = REPORT_TIMES - REPORT_LATE; i < REPORT_TIMES; i++)
+		fprintf(out, ",%s", report_times[i].key);
 	fputc('\n', out);
 }
 
@@ -66,7 +68,7 @@ void report_csv_run(const struct row *row, const struct report *report, FILE *ou
 	csv_time(report, &report_times[0], out);
 	for (size_t i = 0; i < REPORT_FIELDS; i++)
 		fprintf(out, ",%llu", (unsigned long long)report_value(report, &report_fields[i]));
-	for (size_t i = 1; i < REPORT_TIMES; i++)
+	for (size_t i = 1; i < REPORT_TIMES - REPORT_LATE; i++)
 		csv_time(report, &report_times[i], out);
 	for (size_t i = 0; i < REPORT_SPREADS; i++)
 		csv_spread(report, &report_spreads[i], out);
@@ -78,5 +80,7 @@ void report_csv_run(const struct row *row, const struct report *report, FILE *ou
 	csv_text(report->preset, out);
 	csv_text(report->error, out);
 	csv_seeds(row, out);
+	for (size_t i = REPORT_TIMES - REPORT_LATE; i < REPORT_TIMES; i++)
+		csv_time(report, &report_times[i], out);
 	fputc('\n', out);
 }

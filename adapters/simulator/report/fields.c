@@ -63,6 +63,7 @@ const struct field report_times[REPORT_TIMES] = {
 	TIME(context_switches, NULL, AS_COUNT),
 	TIME(mshr_merged, NULL, AS_COUNT),
 	TIME(mshr_stalled, NULL, AS_COUNT),
+	TIME(faults_serviced, NULL, AS_COUNT),
 };
 
 const struct field report_spreads[REPORT_SPREADS] = {

@@ -7,6 +7,14 @@
 
 /* -- faults -- */
 
+static void note_fault(struct system *system, const struct gpu_fault *at)
+{
+	struct reported_fault fault = {.right = (uint32_t)uvmp_access_right((enum uvmp_access)at->access)};
+
+	fault.block = space_find(&system->host.space, at->address, &fault.page);
+	fault_buffer_add(&system->buffer, fault);
+}
+
 void thread_report_faults(struct thread *t)
 {
 	struct system *system = t->system;
@@ -24,16 +32,9 @@ void thread_report_faults(struct thread *t)
 			gpu_block_faults(system->gpu);
 			return;
 		}
-		system->in_buffer++;
+		note_fault(system, at);
 		gpu_take_fault(system->gpu);
 	}
-}
-
-/* `count` faults have left the engine's buffer. */
-static void leave_buffer(struct system *system, uint64_t faults)
-{
-	system->in_buffer -= faults;
-	gpu_fetch_faults(system->gpu, system->in_buffer);
 }
 
 /* -- batches, for the statistics -- */
@@ -73,14 +74,15 @@ static void fetch(struct thread *t, const struct uvmp_action *a)
 {
 	const struct model *model = t->system->model;
 
-	leave_buffer(t->system, a->faults);
+	fault_buffer_take(&t->system->buffer, a->faults);
+	gpu_fetch_faults(t->system->gpu, t->system->buffer.count);
 	begin_batch(t, a->faults);
 	if (t->system->host.params.run.policy->plan == UVMP_PLAN_UNOBTRUSIVE)
 		t->early_ns = t->now_ns;
 	t->is_ahead = t->system->host.params.run.policy->free_buffer != 0;
 	thread_work(t, model->batch_ns + (uint64_t)a->faults * model->fetch_ns, &t->system->times->fetch_ns);
 	thread_work(t, (uint64_t)a->merged_faults * model->order_ns, &t->system->times->order_ns);
-	thread_work(t, (uint64_t)a->merged_faults * model->fault_ns, &t->system->times->service_ns);
+	thread_work(t, (uint64_t)a->merged_faults * model->skip_ns, &t->system->times->service_ns);
 }
 
 /* Of faults, or of notifications, which cost nothing to fetch. */
@@ -122,8 +124,18 @@ static bool is_frame(const struct thread *t, const struct uvmp_action *a)
 	       !host_has_roots(&t->system->host);
 }
 
+/* The walk of a batch services the entries of this block that it does not skip. */
+static void service_entries(struct thread *t, struct sim_block *block)
+{
+	struct system *system = t->system;
+	uint32_t serviced = fault_buffer_walk(&system->buffer, block);
+
+	system->times->faults_serviced += serviced;
+	thread_work(t, (uint64_t)serviced * system->model->fault_ns, &system->times->service_ns);
+}
+
 /* The first action about a block pays for looking at it: once in a batch, a fault or a call. */
-static void look_at(struct thread *t, const struct uvmp_action *a)
+static void look_at(struct thread *t, const struct uvmp_action *a, struct sim_block *block)
 {
 	if (is_frame(t, a))
 		return;
@@ -134,8 +146,11 @@ static void look_at(struct thread *t, const struct uvmp_action *a)
 	t->block = a->address;
 	t->memory_ns = 0;
 	t->early_ns = 0;
-	if (!t->is_fault_of_cpu)
-		thread_work(t, t->system->model->block_ns, &t->system->times->service_ns);
+	if (t->is_fault_of_cpu)
+		return;
+	thread_work(t, t->system->model->block_ns, &t->system->times->service_ns);
+	if (t->has_batch && block)
+		service_entries(t, block);
 }
 
 /* The physical allocator gives several roots at a time. */
@@ -306,6 +321,7 @@ static void map(struct thread *t, const struct uvmp_action *a, const struct host
 		map_cpu(t, a, target);
 		return;
 	}
+	host_set_planes(&target->block->given_low, &target->block->given_high, target->pages, a->right);
 	if (!t->is_fault_of_cpu)
 		thread_work(t, model->map_ns + (uint64_t)uvmp_mask_weight(&a->pages) * model->map_page_ns,
 			    a->cause == UVMP_CAUSE_EVICTION ? &times->evict_ns : &times->map_ns);
@@ -330,7 +346,8 @@ static void flush(struct thread *t, const struct uvmp_action *a)
 {
 	struct system *system = t->system;
 
-	leave_buffer(system, a->dropped_faults);
+	fault_buffer_drop(&system->buffer, a->dropped_faults);
+	gpu_fetch_faults(system->gpu, system->buffer.count);
 	thread_work(t, system->model->flush_ns + (uint64_t)a->dropped_faults * system->model->flush_entry_ns,
 		    &system->times->replay_ns);
 }
@@ -393,7 +410,7 @@ static void perform_transfer(struct thread *t, struct group_copy *c, struct uvmp
 	uint32_t pages = uvmp_region_pages(transfer);
 
 	host_transfer(&t->system->host, a, &c->target, transfer);
-	look_at(t, a);
+	look_at(t, a, c->target.block);
 	t->end_ns = 0;
 	if (a->kind == UVMP_ACTION_COPY)
 		copy(t, a, c->target.block, pages);
@@ -426,7 +443,7 @@ static bool perform_group(struct thread *t, struct group *group, bool is_bottom_
 
 static bool perform_other(struct thread *t, const struct uvmp_action *a, const struct host_target *target)
 {
-	look_at(t, a);
+	look_at(t, a, target->block);
 	t->end_ns = 0;
 	thread_perform(t, a, target);
 	return host_complete(&t->system->host, a, later(t->now_ns, t->end_ns));

@@ -8,6 +8,7 @@
 #define UVMSIM_THREAD_H
 
 #include "../host.h"
+#include "fault_buffer.h"
 #include "gpu.h"
 #include "group.h"
 #include "link.h"
@@ -30,7 +31,7 @@ struct system {
 	uint64_t backed_pages;	/* page-wise orders: of the memory that was ever used, in whole roots */
 	uint64_t push_ns[SYSTEM_PUSHES], pushes; /* when the last copies end; all copies */
 	uint64_t zeroed_ns;			 /* the last pages that began as zeros have */
-	uint64_t in_buffer;			 /* faults that the engine has and has not fetched */
+	struct fault_buffer buffer;		 /* faults that the engine has and has not fetched */
 	struct group_order order;		 /* of the copies in hand */
 };
 

@@ -159,7 +159,7 @@ static bool wake_ns(struct timed *m, uint64_t limit_ns, uint64_t *wake)
 
 	*wake = m->bottom_half.now_ns;
 	m->is_timed = false;
-	if (system->in_buffer != 0) /* it has left some, and runs again at once */
+	if (system->buffer.count != 0) /* it has left some, and runs again at once */
 		return true;
 	if (due_ns < limit_ns)
 		limit_ns = due_ns;
@@ -236,7 +236,7 @@ static bool fail_nobody_goes_on(struct timed *m, bool has_fetched)
 /* The engine has nothing left: what was reported and not fetched it has dropped. */
 static void forget_buffers(struct system *system)
 {
-	system->in_buffer = 0;
+	fault_buffer_drop(&system->buffer, system->buffer.count);
 	gpu_fetch_faults(system->gpu, 0);
 }
 
@@ -696,7 +696,9 @@ static bool open_timed(struct timed *m, struct source *source)
 			       (struct gpu_listener){.touch = system->host.needs.touches ? touch : NULL,
 						     .remote = is_watching ? use_remote : NULL,
 						     .context = m});
-	return (system->root_ns && system->gpu) || fail(m, "out of memory");
+	return (fault_buffer_open(&system->buffer, system->model->fault_entries) && system->root_ns &&
+		system->gpu) ||
+	       fail(m, "out of memory");
 }
 
 static bool run(struct timed *m, struct source *source)
@@ -757,6 +759,7 @@ static void close_timed(struct timed *m, bool is_done)
 		m->recorded->source.close(&m->recorded->source);
 	gpu_close(m->system.gpu);
 	streams_close(&m->streams);
+	fault_buffer_close(&m->system.buffer);
 	free(m->system.root_ns);
 	free(m);
 }

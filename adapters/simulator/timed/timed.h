@@ -24,6 +24,7 @@ struct sim_times {
 	uint64_t tlb_hits, tlb_misses, l2_tlb_hits, l2_tlb_misses; /* of the uTLBs; of the second level */
 	uint64_t remote_h2d_bytes, remote_d2h_bytes; /* across the link without a copy: loads, stores */
 	uint64_t context_switches, mshr_merged, mshr_stalled; /* gpu.h */
+	uint64_t faults_serviced; /* of those after coalescing; the others are skipped (fault_buffer.h) */
 	/* Over the batches: time from the fetch to the last copy's end and mapping; of that, until the first copy begins
 	 * (the handling, Kim et al. ASPLOS'20); entries fetched; pages moved to the GPU. Batches that move nothing count only
 	 * in the third. */
