@@ -90,11 +90,13 @@ static void free_part(struct ranges *ranges, const struct source_row *row)
 	}
 }
 
-static void check_access(const struct ranges *ranges, const struct source_row *row, uint64_t *time_ns)
+static void check_access(const struct ranges *ranges, const struct source_row *row, bool has_bytes,
+                         uint64_t *time_ns)
 {
 	bool is_found = false;
 
 	require(row->agent < 1u << 20);
+	require(row->access_bytes <= (has_bytes ? 4096 : 0));
 	require(row->access == UVMP_ACCESS_READ || row->access == UVMP_ACCESS_WRITE ||
 	        row->access == UVMP_ACCESS_ATOMIC_STRONG || row->access == UVMP_ACCESS_PREFETCH);
 	for (unsigned i = 0; i < ranges->count; i++)
@@ -162,7 +164,7 @@ static void walk(struct source *source)
 			add_range(&ranges, &row.range);
 			break;
 		case SOURCE_ACCESS:
-			check_access(&ranges, &row, &time_ns);
+			check_access(&ranges, &row, source->has_bytes, &time_ns);
 			break;
 		case SOURCE_KERNEL:
 			require(row.name[0] != '\0' && memchr(row.name, '\0', sizeof(row.name)) != NULL);

@@ -11,8 +11,9 @@
 #define TRACE_BINARY_UNIT	  16u
 #define TRACE_BINARY_MOST	  96u
 #define TRACE_BINARY_COMMENT_MOST 4096u
-#define TRACE_BINARY_VERSION	  1u
-#define TRACE_BINARY_ORDER	  0x01020304u		       /* reads 0x04030201 in the wrong byte order */
+#define TRACE_BINARY_VERSION	  1u	      /* accesses have no bytes */
+#define TRACE_BINARY_SIZED	  2u	      /* the version in which accesses may have bytes */
+#define TRACE_BINARY_ORDER	  0x01020304u /* reads 0x04030201 in the wrong byte order */
 #define TRACE_BINARY_MAGIC	  UINT64_C(0x0a0d74706d7675f5) /* the bytes f5, "uvmpt", CR, LF */
 
 /* The kind: bits 0 to 3 of a row's first word. */
@@ -35,12 +36,15 @@ enum trace_binary_kind {
 #define TRACE_BINARY_LETTER_SHIFT 4		     /* ACCESS: 2 bits, r w a p */
 #define TRACE_BINARY_CPU	  (UINT64_C(1) << 6) /* ACCESS: by the CPU; the agent is 0 */
 #define TRACE_BINARY_TIMED                                                                                   \
-	(UINT64_C(1) << 7)	    /* ACCESS: has a time: the clock, which first advances by the ns below */
-#define TRACE_BINARY_AGENT_SHIFT 8  /* ACCESS: 20 bits */
-#define TRACE_BINARY_NS_SHIFT	 28 /* ACCESS: 36 bits */
-#define TRACE_BINARY_FRESH	 (UINT64_C(1) << 4) /* RANGE */
-#define TRACE_BINARY_TO_GPU	 (UINT64_C(1) << 4) /* PREFETCH, ADVISE; else the CPU */
-#define TRACE_BINARY_TO_NONE	 (UINT64_C(1) << 5) /* ADVISE: no processor */
+	(UINT64_C(1) << 7) /* ACCESS: has a time: the clock, which first advances by the ns below */
+#define TRACE_BINARY_AGENT_SHIFT    8  /* ACCESS: 20 bits */
+#define TRACE_BINARY_NS_SHIFT	    28 /* ACCESS, version 1: 36 bits */
+#define TRACE_BINARY_BYTES_SHIFT    28 /* ACCESS, version 2: 13 bits, 0 to 4096; 0: not known */
+#define TRACE_BINARY_BYTES_MASK	    UINT64_C(0x1fff)
+#define TRACE_BINARY_SIZED_NS_SHIFT 41		       /* ACCESS, version 2: 23 bits */
+#define TRACE_BINARY_FRESH	    (UINT64_C(1) << 4) /* RANGE */
+#define TRACE_BINARY_TO_GPU	    (UINT64_C(1) << 4) /* PREFETCH, ADVISE; else the CPU */
+#define TRACE_BINARY_TO_NONE	    (UINT64_C(1) << 5) /* ADVISE: no processor */
 #define TRACE_BINARY_VALUE_SHIFT                                                                             \
 	8 /* RANGE, KERNEL, COMMENT: 16 bits, length of the text; ADVISE: enum uvmp_advice */
 
@@ -48,6 +52,7 @@ enum trace_binary_kind {
  * word. It starts as zeros. */
 struct trace_binary {
 	uint64_t time_ns, bytes, sum, sums;
+	bool is_sized; /* version 2: accesses may have bytes */
 };
 
 static inline void trace_binary_add(struct trace_binary *b, uint64_t word)
@@ -104,10 +109,13 @@ static inline uint32_t trace_binary_length(const char *text)
 	return length;
 }
 
-static inline char *trace_binary_header(struct trace_binary *b, char *to)
+/* `is_sized`: accesses may have bytes; version 2 instead of 1. */
+static inline char *trace_binary_header(struct trace_binary *b, char *to, bool is_sized)
 {
-	return trace_binary_unit(b, to, TRACE_BINARY_MAGIC,
-				 TRACE_BINARY_VERSION | (uint64_t)TRACE_BINARY_ORDER << 32);
+	uint64_t version = is_sized ? TRACE_BINARY_SIZED : TRACE_BINARY_VERSION;
+
+	b->is_sized = is_sized;
+	return trace_binary_unit(b, to, TRACE_BINARY_MAGIC, version | (uint64_t)TRACE_BINARY_ORDER << 32);
 }
 
 /* The letter of an access as its number; the access has a letter (trace_row_letter). */
@@ -125,21 +133,24 @@ static inline uint64_t trace_binary_letter(uint32_t access)
 	}
 }
 
-/* Times never go back; an agent is below 2^20. */
+/* Times never go back; an agent is below 2^20. The bytes are ignored in version 1. */
 static inline char *trace_binary_access(struct trace_binary *b, char *to, const struct trace_access *access)
 {
 	uint64_t first = TRACE_BINARY_ACCESS | trace_binary_letter(access->access)
 						       << TRACE_BINARY_LETTER_SHIFT;
 	uint64_t ns = access->has_time ? access->time_ns - b->time_ns : 0;
+	uint32_t ns_shift = b->is_sized ? TRACE_BINARY_SIZED_NS_SHIFT : TRACE_BINARY_NS_SHIFT;
 
-	if (ns >> (64 - TRACE_BINARY_NS_SHIFT) != 0) {
+	if (ns >> (64u - ns_shift) != 0) {
 		to = trace_binary_unit(b, to, TRACE_BINARY_TIME, ns);
 		ns = 0;
 	}
 	if (access->has_time) {
-		first |= TRACE_BINARY_TIMED | ns << TRACE_BINARY_NS_SHIFT;
+		first |= TRACE_BINARY_TIMED | ns << ns_shift;
 		b->time_ns = access->time_ns;
 	}
+	if (b->is_sized)
+		first |= (uint64_t)access->bytes << TRACE_BINARY_BYTES_SHIFT;
 	first |= access->is_cpu ? TRACE_BINARY_CPU : (uint64_t)access->agent << TRACE_BINARY_AGENT_SHIFT;
 	return trace_binary_unit(b, to, first, access->address);
 }

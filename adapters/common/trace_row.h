@@ -7,10 +7,12 @@
 
 #include "uvmpolicy/service.h"
 
-#define TRACE_ROW_MOST	96u
-#define TRACE_ROW_FIRST "uvmp-trace 1\n" /* the first line of a trace */
-#define TRACE_ROW_SYNC	"sync\n"
-#define TRACE_ROW_BATCH "batch\n"
+#define TRACE_ROW_MOST	      96u
+#define TRACE_ROW_FIRST	      "uvmp-trace 1\n" /* the first line of a trace whose accesses have no bytes */
+#define TRACE_ROW_FIRST_SIZED "uvmp-trace 2\n" /* the first line of a trace whose accesses may have bytes */
+#define TRACE_ROW_BYTES_MOST  4096u	       /* of an access: one page */
+#define TRACE_ROW_SYNC	      "sync\n"
+#define TRACE_ROW_BATCH	      "batch\n"
 
 static inline char *trace_row_text(char *to, const char *text)
 {
@@ -68,10 +70,11 @@ static inline char *trace_row_range(char *to, uint64_t base, uint64_t bytes, con
 	return trace_row_text(to, is_fresh ? ",fresh\n" : "\n");
 }
 
-/* An access: TIME,AGENT,LETTER,ADDRESS. */
+/* An access: TIME,AGENT,LETTER,ADDRESS[,BYTES]. */
 struct trace_access {
 	uint64_t time_ns, address;
 	uint32_t agent; /* of the GPU */
+	uint16_t bytes; /* 1..TRACE_ROW_BYTES_MOST; 0: not known, and always in a trace without bytes */
 	bool has_time, is_cpu;
 	uint8_t access; /* enum uvmp_access */
 };
@@ -104,6 +107,10 @@ static inline char *trace_row_access(char *to, const struct trace_access *access
 	*to++ = trace_row_letter(access->access);
 	*to++ = ',';
 	to = trace_row_address(to, access->address);
+	if (access->bytes != 0) {
+		*to++ = ',';
+		to = trace_row_number(to, access->bytes);
+	}
 	*to++ = '\n';
 	return to;
 }

@@ -25,7 +25,7 @@ void emu_record_begin(struct emu_bottom *b)
 	struct emu_space *space = xa_load(&b->spaces, EMU_TRACED_SPACE);
 
 	emu_text_clear(&b->driver->trace);
-	add(b, trace_row_text(b->line, TRACE_ROW_FIRST));
+	add(b, trace_row_text(b->line, TRACE_ROW_FIRST_SIZED));
 	if (space != NULL)
 		emu_range_each_piece(space, 0, U64_MAX, range_again, b);
 }
@@ -36,11 +36,18 @@ void emu_record_range(struct emu_bottom *b, u64 space, u64 base, u64 bytes, bool
 		add(b, trace_row_range(b->line, base, bytes, "", is_fresh));
 }
 
+/* A GPU of the emulation reads and writes words; a fault of the CPU does not tell its bytes. */
+static u16 bytes_of(u32 gpu, u8 access)
+{
+	return gpu == UVMP_CPU || access == UVMP_ACCESS_PREFETCH ? 0 : sizeof(u64);
+}
+
 void emu_record_access(struct emu_bottom *b, u64 space, u32 gpu, u32 agent, u8 access, u64 address)
 {
 	struct trace_access row = {.time_ns = b->now_ns,
 				   .address = address,
 				   .agent = agent,
+				   .bytes = bytes_of(gpu, access),
 				   .has_time = true,
 				   .is_cpu = gpu == UVMP_CPU,
 				   .access = access};

@@ -178,7 +178,7 @@ struct uvmp_emu_stats { /* of the whole module since it was loaded, or of one GP
  *                moves to the CPU, and a new engine is built. EINVAL: the kernel log has the reason. ENOMEM, EBUSY: no memory on the
  *                CPU, or a page that cannot be moved there; the old policy stays in force
  *   log          the decision log, in the format of service.h
- *   trace        accesses that faulted, batches, ranges and calls of the first address space as `uvmp-trace 1` rows, for `uvmsim
+ *   trace        accesses that faulted, batches, ranges and calls of the first address space as `uvmp-trace 2` rows, for `uvmsim
  *                run --trace`: faults of GPU 1 and of the CPU, without those of UVMP_EMU_PREFETCH, which no agent waits for
  *   clear        write anything: empties log and trace
  *   fail_cpu_frame, fail_gpu_frame  for tests. Write N: the Nth allocation from now on, of a page of system memory or of GPU

@@ -171,7 +171,7 @@ static int list_formats(void)
 {
 	const struct import_format *format;
 
-	puts("trace     first line `uvmp-trace 1`          page accesses and calls, CSV, also "
+	puts("trace     first line `uvmp-trace 1` or `2`   page accesses and calls, CSV, also "
 	     "zstd-compressed (run, "
 	     "compare, bound, trace)\n"
 	     "vectors   first line `uvmpolicy-vectors 1 K` inputs and expected decisions of kind K (decide, "

@@ -139,18 +139,21 @@ static const char *origin(char text[SOURCE_ERROR_MAX], const struct source *sour
 	return text;
 }
 
+/* Accesses keep their bytes; a trace without bytes stays one of version 1. */
 static bool write_trace(struct source *source, const struct cli_sources *sources, const struct output *output,
 			char error[SOURCE_ERROR_MAX])
 {
+	unsigned form = output->form | (source->has_bytes ? TRACE_WRITE_SIZED : 0);
 	const char *name = output->path ? output->path : "standard output";
 	char text[SOURCE_ERROR_MAX];
 	struct trace_writer *writer =
-		trace_write_open(output->file, name, output->form, origin(text, source, sources), error);
+		trace_write_open(output->file, name, form, origin(text, source, sources), error);
 	struct comments comments = {writer, error, false};
 	bool is_copied;
 
 	if (!writer)
 		return false;
+	source->wants_bytes = true;
 	source->comment = copy_comment;
 	source->comment_context = &comments;
 	is_copied = copy_rows(source, writer, error) && !comments.has_failed;

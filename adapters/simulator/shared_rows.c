@@ -23,6 +23,7 @@
 #define IS_CPU		UINT64_C(2)
 #define HAS_TIME	UINT64_C(4)
 #define ACCESS_SHIFT	8
+#define BYTES_SHIFT	16
 #define AGENT_SHIFT	32
 
 enum state { EMPTY, RECORDING, COMPLETE, TOO_LARGE };
@@ -204,7 +205,8 @@ static void record_access(struct source_recorder *recorder, const struct source_
 		*--end = row->time_ns;
 	*--end = row->address;
 	*--end = IS_ACCESS | (row->is_cpu ? IS_CPU : 0) | (row->has_time ? HAS_TIME : 0) |
-		 (uint64_t)row->access << ACCESS_SHIFT | (uint64_t)row->agent << AGENT_SHIFT;
+		 (uint64_t)row->access << ACCESS_SHIFT | (uint64_t)row->access_bytes << BYTES_SHIFT |
+		 (uint64_t)row->agent << AGENT_SHIFT;
 }
 
 static void record_other(struct source_recorder *recorder, const struct source_row *row)
@@ -306,6 +308,7 @@ static void read_next(struct source *source, struct source_row *row)
 	row->has_time = (first & HAS_TIME) != 0;
 	row->is_cpu = (first & IS_CPU) != 0;
 	row->access = (enum uvmp_access)(first >> ACCESS_SHIFT & 0xffu);
+	row->access_bytes = (uint16_t)(first >> BYTES_SHIFT);
 	row->agent = (uint32_t)(first >> AGENT_SHIFT);
 	row->address = r->word[r->at + 1u];
 	row->time_ns = row->has_time ? r->word[r->at + 2u] : 0;

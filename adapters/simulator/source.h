@@ -41,6 +41,8 @@ struct source_row {
 	uint32_t agent;		 /* SM, warp or thread number */
 	enum uvmp_access access; /* READ, WRITE, ATOMIC_STRONG (a), PREFETCH (p) */
 	uint64_t address;
+	uint16_t
+		access_bytes; /* bytes that the access moves of the page of `address`, 1..4096; 0: not known */
 	/* KERNEL */
 	char name[64];
 	/* PREFETCH, ADVISE, FREE; address as above */
@@ -66,6 +68,8 @@ struct source {
 	void (*comment)(void *context, const char *text, size_t length);
 	void *comment_context;
 	struct source_recorder *recorder; /* shared_rows.c, while the rows are recorded */
+	bool has_bytes;	  /* access_bytes of an ACCESS may be known; of a workload only with wants_bytes */
+	bool wants_bytes; /* set before the first row: a workload finds out access_bytes, which takes time */
 	/* Progress. */
 	uint64_t done, total;		    /* bytes of a trace's file; total 0: not known */
 	uint64_t kernel_done, kernel_total; /* warps of a workload's kernel; total 0: not known */
@@ -84,8 +88,8 @@ void workload_list(FILE *out);
 /* The same of one; false with `error`: none has that name. */
 bool workload_list_one(const char *name, FILE *out, char error[SOURCE_ERROR_MAX]);
 
-/* A trace (CSV, first line `uvmp-trace 1`, or binary), streamed; "-" is stdin; zstd-compressed input and the binary form are
- * recognised by their first bytes. NULL with `error`: cannot be opened, or the first line is wrong. */
+/* A trace (CSV, first line `uvmp-trace 1` or `uvmp-trace 2`, or binary), streamed; "-" is stdin; zstd-compressed input and
+ * the binary form are recognised by their first bytes. NULL with `error`: cannot be opened, or the first line is wrong. */
 struct source *trace_open(const char *path, char error[SOURCE_ERROR_MAX]);
 /* The same from an open stream, which is closed with the source, and at once on failure (stdin never is).
  * `name` appears in errors. */

@@ -203,7 +203,31 @@ static bool parse_access(struct trace *trace, struct text field, enum uvmp_acces
 			  quote(field.at, (size_t)(field.end - field.at)).text);
 }
 
-/* time_ns,agent,access,address; the time may be empty */
+/* The end of an access, from its address on: ADDRESS, in version 2 also ADDRESS,BYTES, of which the bytes may be empty. */
+static bool parse_target(struct trace *trace, struct text line, struct source_row *row)
+{
+	struct text field = take_field(&line);
+	uint64_t bytes = 0;
+
+	row->access_bytes = 0;
+	if (!parse_hex(trace, field, "address", &row->address))
+		return false;
+	if (trace->source.has_bytes && field.end != line.end) {
+		field = take_field(&line);
+		if (field.at != field.end) {
+			if (!parse_decimal(trace, field, "size of the access", &bytes) ||
+			    !trace_check_bytes(trace, bytes))
+				return false;
+			if (bytes == 0)
+				return trace_fail(
+					trace, "an access of 0 bytes: leave them out if they are not known");
+			row->access_bytes = (uint16_t)bytes;
+		}
+	}
+	return no_more(trace, line, field) && trace_check_address(trace, row->address);
+}
+
+/* time_ns,agent,access,address[,bytes]; the time may be empty */
 static bool parse_access_row(struct trace *trace, struct text line, struct source_row *row)
 {
 	struct text time = take_field(&line), field;
@@ -226,10 +250,7 @@ static bool parse_access_row(struct trace *trace, struct text line, struct sourc
 	row->agent = (uint32_t)agent;
 	if (!parse_access(trace, take_field(&line), &row->access))
 		return false;
-	field = take_field(&line);
-	if (!parse_hex(trace, field, "address", &row->address) || !no_more(trace, line, field))
-		return false;
-	if (!trace_check_address(trace, row->address))
+	if (!parse_target(trace, line, row))
 		return false;
 	if (row->has_time)
 		trace->time_ns = row->time_ns;
@@ -394,7 +415,7 @@ static bool has_bytes(struct trace *trace, size_t bytes)
 /* The first line, or the header of the binary form. */
 static bool read_first_line(struct trace *trace)
 {
-	static const char expected[] = "uvmp-trace 1";
+	static const char expected[] = "uvmp-trace 1", sized[] = "uvmp-trace 2";
 	struct text line;
 	size_t length = 0;
 
@@ -407,11 +428,12 @@ static bool read_first_line(struct trace *trace)
 		if (trace->is_bad)
 			return false;
 		trace->line = 1;
-		return trace_fail(trace, "is empty, the first line must be `%s`", expected);
+		return trace_fail(trace, "is empty, the first line must be `%s` or `%s`", expected, sized);
 	}
 	line.end = line.at + length;
-	if (!is_word(line, expected))
-		return trace_fail(trace, "the first line must be `%s`, not `%s`", expected,
+	trace->source.has_bytes = is_word(line, sized);
+	if (!trace->source.has_bytes && !is_word(line, expected))
+		return trace_fail(trace, "the first line must be `%s` or `%s`, not `%s`", expected, sized,
 				  quote(line.at, length).text);
 	return true;
 }
@@ -470,7 +492,8 @@ static bool is_trace(FILE *in)
 	}
 	input_close(input);
 	rewind(in);
-	return trace_is_binary(first) || memcmp(first, TRACE_ROW_FIRST, sizeof(TRACE_ROW_FIRST) - 1u) == 0;
+	return trace_is_binary(first) || memcmp(first, TRACE_ROW_FIRST, sizeof(TRACE_ROW_FIRST) - 1u) == 0 ||
+	       memcmp(first, TRACE_ROW_FIRST_SIZED, sizeof(TRACE_ROW_FIRST_SIZED) - 1u) == 0;
 }
 
 struct source *trace_open(const char *path, char error[SOURCE_ERROR_MAX])

@@ -251,7 +251,7 @@ static inline bool take_access(struct trace *trace, struct unit unit, struct sou
 {
 	static const enum uvmp_access letters[] = {UVMP_ACCESS_READ, UVMP_ACCESS_WRITE,
 						   UVMP_ACCESS_ATOMIC_STRONG, UVMP_ACCESS_PREFETCH};
-	uint64_t ns = unit.first >> TRACE_BINARY_NS_SHIFT;
+	uint64_t ns = unit.first >> trace->ns_shift, bytes = 0;
 
 	row->kind = SOURCE_ACCESS;
 	row->is_cpu = (unit.first & TRACE_BINARY_CPU) != 0;
@@ -260,6 +260,9 @@ static inline bool take_access(struct trace *trace, struct unit unit, struct sou
 	row->address = unit.second;
 	row->has_time = (unit.first & TRACE_BINARY_TIMED) != 0;
 	row->time_ns = 0;
+	if (trace->source.has_bytes)
+		bytes = unit.first >> TRACE_BINARY_BYTES_SHIFT & TRACE_BINARY_BYTES_MASK;
+	row->access_bytes = (uint16_t)bytes;
 	if ((row->is_cpu && row->agent != 0) || (!row->has_time && ns != 0))
 		return trace_fail(trace, "an access of the CPU has an agent, or one without time has a time");
 	if (row->has_time) {
@@ -267,7 +270,7 @@ static inline bool take_access(struct trace *trace, struct unit unit, struct sou
 			return false;
 		row->time_ns = trace->time_ns;
 	}
-	return trace_check_address(trace, row->address);
+	return trace_check_bytes(trace, bytes) && trace_check_address(trace, row->address);
 }
 
 /* All rows but accesses. The row is empty so far; it stays so for rows that the source does not hand out. */
@@ -360,9 +363,12 @@ bool trace_begin_binary(struct trace *trace)
 	second = take_unit(trace).second;
 	if (second >> 32 != TRACE_BINARY_ORDER)
 		return trace_fail_at(trace, 12, "the byte order is not little-endian");
-	if ((uint32_t)second != TRACE_BINARY_VERSION)
-		return trace_fail_at(trace, 8, "binary traces of version %u are unknown, this is version %u",
-				     (unsigned)second, TRACE_BINARY_VERSION);
+	trace->source.has_bytes = (uint32_t)second == TRACE_BINARY_SIZED;
+	trace->ns_shift = trace->source.has_bytes ? TRACE_BINARY_SIZED_NS_SHIFT : TRACE_BINARY_NS_SHIFT;
+	if (!trace->source.has_bytes && (uint32_t)second != TRACE_BINARY_VERSION)
+		return trace_fail_at(trace, 8,
+				     "binary traces of version %u are unknown, the versions are %u and %u",
+				     (unsigned)second, TRACE_BINARY_VERSION, TRACE_BINARY_SIZED);
 	return true;
 }
 

@@ -38,7 +38,8 @@ struct trace {
 	size_t map_bytes;
 	struct trace_binary sums;
 
-	uint64_t time_ns; /* of the last row that had one */
+	uint32_t ns_shift; /* of an access of the binary form, as its version has it */
+	uint64_t time_ns;  /* of the last row that had one */
 	struct extent *range;
 	size_t ranges, ranges_room;
 	size_t last_hit;
@@ -85,6 +86,14 @@ bool trace_free_part(struct trace *trace, const struct source_row *row);
  * it. */
 bool trace_free_whole(struct trace *trace, struct source_row *row);
 bool trace_search_address(struct trace *trace, uint64_t address);
+
+/* Checks the bytes of an access. */
+static inline bool trace_check_bytes(struct trace *trace, uint64_t bytes)
+{
+	return bytes <= TRACE_ROW_BYTES_MOST ||
+	       trace_fail(trace, "an access of %llu bytes is larger than a page, %u bytes",
+			  (unsigned long long)bytes, TRACE_ROW_BYTES_MOST);
+}
 
 static inline bool trace_is_inside(const struct extent *range, uint64_t address)
 {

@@ -21,7 +21,7 @@
 
 struct object_request {
 	uint64_t id, pages; /* of the object; pages that the request reads */
-	uint32_t second;
+	uint32_t second, bytes;
 };
 
 static inline uint32_t object_word(const unsigned char *bytes)
@@ -37,11 +37,20 @@ static inline uint64_t object_id(const unsigned char *record)
 /* The request in a record. */
 static inline struct object_request object_request_read(const unsigned char *record)
 {
-	uint64_t bytes = object_word(record + 12);
+	uint32_t bytes = object_word(record + 12);
 
 	return (struct object_request){.id = object_id(record),
 				       .pages = bytes != 0 ? (bytes + OBJECTS_PAGE_BYTES - 1u) / OBJECTS_PAGE_BYTES : 1u,
-				       .second = object_word(record)};
+				       .second = object_word(record),
+				       .bytes = bytes};
+}
+
+/* Bytes that the request reads of its page number `page`; 0: of an object of 0 bytes. */
+static inline uint16_t object_request_page_bytes(const struct object_request *request, uint64_t page)
+{
+	uint64_t rest = request->bytes - page * OBJECTS_PAGE_BYTES;
+
+	return (uint16_t)(rest < OBJECTS_PAGE_BYTES ? rest : OBJECTS_PAGE_BYTES);
 }
 
 struct object_slot {

@@ -130,6 +130,7 @@ static bool load(struct requests *r)
 static void requests_next(struct source *source, struct source_row *row)
 {
 	struct requests *r = (struct requests *)source;
+	struct object_request request;
 
 	if (!r->has_range) {
 		*row = (struct source_row){.kind = SOURCE_RANGE,
@@ -143,6 +144,7 @@ static void requests_next(struct source *source, struct source_row *row)
 		*row = (struct source_row){.kind = SOURCE_END};
 		return;
 	}
+	request = object_request_read(record(r, r->at));
 	row->kind = SOURCE_ACCESS;
 	row->has_time = true;
 	row->time_ns = (uint64_t)(second_of(r, r->at) - second_of(r, 0)) * OBJECTS_NS_PER_S;
@@ -150,8 +152,9 @@ static void requests_next(struct source *source, struct source_row *row)
 	row->agent = 0;
 	row->access = UVMP_ACCESS_READ;
 	row->address = OBJECTS_BASE + (r->objects.page[r->object[r->at]] + r->page_at) * OBJECTS_PAGE_BYTES;
+	row->access_bytes = object_request_page_bytes(&request, r->page_at);
 	source->done = source->line = r->at * OBJECTS_RECORD_BYTES;
-	if (++r->page_at == object_request_read(record(r, r->at)).pages) {
+	if (++r->page_at == request.pages) {
 		r->page_at = 0;
 		r->at++;
 	}
@@ -192,6 +195,7 @@ struct source *trace_open_requests(FILE *in, const char *path, char error[SOURCE
 	r->in = in;
 	r->source.name = r->name;
 	r->source.is_binary = true;
+	r->source.has_bytes = true;
 	r->source.next = requests_next;
 	r->source.close = requests_close;
 	if (load(r)) {

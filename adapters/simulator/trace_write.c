@@ -22,7 +22,7 @@ struct trace_writer {
 	size_t length; /* bytes in the buffer */
 	char buffer[BUFFER_BYTES];
 	struct packer *packer; /* NULL: not compressed */
-	bool is_binary;
+	bool is_binary, is_sized;
 	struct trace_binary binary; /* if it is */
 };
 
@@ -133,6 +133,7 @@ static bool put_access(struct trace_writer *writer, char **end, const struct sou
 	struct trace_access access = {.time_ns = row->time_ns,
 				      .address = row->address,
 				      .agent = row->agent,
+				      .bytes = writer->is_sized ? row->access_bytes : 0,
 				      .has_time = row->has_time,
 				      .is_cpu = row->is_cpu,
 				      .access = (uint8_t)row->access};
@@ -141,6 +142,9 @@ static bool put_access(struct trace_writer *writer, char **end, const struct sou
 		return fail(writer, error, "this sort of access cannot stand in a trace");
 	if (!row->is_cpu && row->agent > AGENT_MAX)
 		return fail(writer, error, "agent %u is above %u", row->agent, AGENT_MAX);
+	if (row->access_bytes > TRACE_ROW_BYTES_MOST)
+		return fail(writer, error, "an access of %u bytes is larger than a page, %u bytes",
+			    row->access_bytes, TRACE_ROW_BYTES_MOST);
 	if (writer->is_binary && row->has_time && row->time_ns < writer->binary.time_ns)
 		return fail(writer, error, "time goes backwards, from %llu to %llu",
 			    (unsigned long long)writer->binary.time_ns, (unsigned long long)row->time_ns);
@@ -316,8 +320,10 @@ struct trace_writer *trace_write_open(FILE *out, const char *name, unsigned form
 		return NULL;
 	}
 	writer->is_binary = (form & TRACE_WRITE_BINARY) != 0;
-	end = writer->is_binary ? trace_binary_header(&writer->binary, writer->buffer)
-				: trace_row_text(writer->buffer, TRACE_ROW_FIRST);
+	writer->is_sized = (form & TRACE_WRITE_SIZED) != 0;
+	end = writer->is_binary ? trace_binary_header(&writer->binary, writer->buffer, writer->is_sized)
+				: trace_row_text(writer->buffer,
+						 writer->is_sized ? TRACE_ROW_FIRST_SIZED : TRACE_ROW_FIRST);
 	writer->length = (size_t)(end - writer->buffer);
 	length = comment ? snprintf(text, sizeof(text), "# %s", comment) : 0;
 	if (length > 0 && (size_t)length < sizeof(text)) /* there is room */

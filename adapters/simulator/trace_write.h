@@ -7,9 +7,11 @@
 
 struct trace_writer;
 
-/* The form of a trace, flags: compressed with zstd; binary, else text. */
+/* The form of a trace, flags: compressed with zstd; binary, else text; version 2, in which accesses have their bytes, else
+ * version 1, which leaves them out. */
 #define TRACE_WRITE_PACKED 1u
 #define TRACE_WRITE_BINARY 2u
+#define TRACE_WRITE_SIZED  4u
 
 /* Starts a trace on an open stream, which stays the caller's. `name` stands in errors. `comment` (NULL: none)
  * becomes a line that readers skip. NULL with `error` filled: out of memory, or TRACE_WRITE_PACKED in a program that

@@ -664,7 +664,11 @@ for spec in $small random:bytes=4194304 stream:bytes=1048576 bfs:scale=10; do
 done
 name='trace: says what it was made from'
 head -n 2 "$work/a.trace" >"$work/out"
-says 'uvmp-trace 1' '# workload bfs:scale=10,' ' seed 5'
+says 'uvmp-trace 2' '# workload bfs:scale=10,' ' seed 5'
+name='trace: every access of a workload has its bytes'
+awk -F, '/^,/ {rows[NF, $5 >= 1 && $5 <= 4096]++} END {for (i in rows) print i == 5 SUBSEP 1 ? "all of them" : "wrong rows"}' "$work/a.trace" >"$work/out"
+echo 'all of them' >"$work/want"
+same "$work/want"
 head -c 100 "$work/a.bin" >"$work/cut.bin"
 expect 2 'a binary trace that was cut off' "$uvmsim" run --trace "$work/cut.bin"
 says 'cut.bin: byte ' 'cut off'

@@ -476,7 +476,7 @@ static void trace(void)
 	snprintf(row, sizeof(row), ",w,0x%llx", (unsigned long long)(uintptr_t)at);
 	rest = text = emu_debugfs_read("trace");
 	line = strsep(&rest, "\n");
-	EXPECT(line && strcmp(line, "uvmp-trace 1") == 0, "the trace begins with '%s'", line ? line : "");
+	EXPECT(line && strcmp(line, "uvmp-trace 2") == 0, "the trace begins with '%s'", line ? line : "");
 	while ((line = strsep(&rest, "\n")) != NULL && *line) {
 		char *agent = strchr(line, ',');
 

@@ -18,6 +18,7 @@
 
 #define PUBLISHED "../shared/traces"
 #define HEAD      "uvmp-trace 1\n# import "
+#define HEAD_SIZED "uvmp-trace 2\n# import " /* accesses have bytes */
 
 static char error[SOURCE_ERROR_MAX];
 static char *output; /* of the last import */
@@ -75,16 +76,16 @@ static const char *format_head(const char *format, bool is_faults)
 static void assert_import_bytes(const char *format, const void *bytes, size_t length,
                                 const struct import_options *options, const char *rows)
 {
-	const char *name;
+	const char *name, *head = strcmp(format, "oracleGeneral") == 0 ? HEAD_SIZED : HEAD;
 	bool is_faults;
 
 	import_file(format, file_of(bytes, length), options);
 	assert_string_equal(error, "");
-	assert_int_equal(strncmp(output, HEAD, strlen(HEAD)), 0);
+	assert_int_equal(strncmp(output, head, strlen(head)), 0);
 	is_faults = strcmp(format, "nvprof") == 0 || strcmp(format, "uvmsmart-batches") == 0;
 	name = format_head(format, is_faults);
-	assert_int_equal(strncmp(output + strlen(HEAD), name, strlen(name)), 0);
-	assert_string_equal(output + strlen(HEAD) + strlen(name) + 1, rows);
+	assert_int_equal(strncmp(output + strlen(head), name, strlen(name)), 0);
+	assert_string_equal(output + strlen(head) + strlen(name) + 1, rows);
 	assert_readable();
 }
 
@@ -381,9 +382,9 @@ static void oracle_general(void **state)
 	length += put_record(bytes + length, 4000000002u, 8, 1);
 	length += put_record(bytes + length, 4000000003u, 7, 4096);
 	assert_import_bytes("oracleGeneral", bytes, length, &options,
-	                    "range,0x7e0000000000,16384,objects\n0,0,r,0x7e0000000000\n0,1,r,0x7e0000002000\n"
-	                    "2000000000,2,r,0x7e0000000000\n2000000000,2,r,0x7e0000001000\n"
-	                    "2000000000,0,r,0x7e0000003000\n3000000000,1,r,0x7e0000002000\n");
+	                    "range,0x7e0000000000,16384,objects\n0,0,r,0x7e0000000000,512\n0,1,r,0x7e0000002000\n"
+	                    "2000000000,2,r,0x7e0000000000,4096\n2000000000,2,r,0x7e0000001000,1\n"
+	                    "2000000000,0,r,0x7e0000003000,1\n3000000000,1,r,0x7e0000002000,4096\n");
 	assert_false(import_file("oracleGeneral", file_of(bytes, length - 1), NULL));
 	assert_string_equal(error, "in: record 5: ends after 23 of 24 bytes");
 	assert_false(import_file("oracleGeneral", file_of(bytes, 0), NULL));
@@ -408,9 +409,9 @@ static void many_objects(void **state)
 	assert_true(import_file("oracleGeneral", file_of(bytes, (size_t)48 * OBJECTS), NULL));
 	row = strstr(output, "range,0x7e0000000000,12288000,objects\n");
 	assert_non_null(row);
-	assert_non_null(strstr(row, "0,0,r,0x7e0000bb7000\n0,0,r,0x7e0000000000\n"));
-	assert_string_equal(output + output_length - strlen("0,0,r,0x7e0000bb7000\n"),
-	                    "0,0,r,0x7e0000bb7000\n");
+	assert_non_null(strstr(row, "0,0,r,0x7e0000bb7000,4096\n0,0,r,0x7e0000000000,4096\n"));
+	assert_string_equal(output + output_length - strlen("0,0,r,0x7e0000bb7000,4096\n"),
+	                    "0,0,r,0x7e0000bb7000,4096\n");
 	free(bytes);
 }
 

@@ -114,6 +114,21 @@ static void expect_row(struct workload_slot *slot, uint64_t at, enum uvmp_access
 	assert_false(workload_next_page(slot, &address));
 }
 
+/* A row that tells its bytes: one lane of as many bytes. */
+static void expect_bytes(struct workload_slot *slot, uint64_t at, uint32_t bytes, enum uvmp_access access)
+{
+	uint64_t address;
+
+	assert_true(workload_step(workload, slot));
+	assert_int_equal(slot->lanes, 1);
+	assert_int_equal(slot->lane[0], at);
+	assert_int_equal(slot->lane_bytes, bytes);
+	assert_int_equal(slot->access, access);
+	assert_true(workload_next_page(slot, &address));
+	assert_int_equal(address, at);
+	assert_false(workload_next_page(slot, &address));
+}
+
 static void expect_idle(struct workload_slot *slot)
 {
 	uint64_t address;
@@ -123,6 +138,43 @@ static void expect_idle(struct workload_slot *slot)
 	assert_int_equal(slot->at, slot->end);
 	assert_int_equal(slot->lanes, 0);
 	assert_true(slot->at_once && slot->flops != 0);
+}
+
+static FILE *sized_file_of(const char *rows)
+{
+	FILE *file = tmpfile();
+
+	assert_non_null(file);
+	fprintf(file, "uvmp-trace 2\n%s", rows);
+	return file;
+}
+
+/* No step crosses the end of its page. */
+static void test_bytes(void **unused)
+{
+	struct workload_slot slot;
+
+	(void)unused;
+	ranges_accepted = 1000;
+	try_file(sized_file_of(RANGES ",0,r,200000000,1\n,0,w,200000f80,128\n,0,a,200000ff0,32\n"
+				      ",0,r,200001fff,4096\n,0,w,20000103c,128\n,0,r,200002000\n,0,r,200003fff\n"),
+		 &gpu, 1000);
+	if (!workload)
+		fail_msg("%s", error);
+	expect_kernel("", 1, 1);
+	workload_start_warp(workload, &slot, 0, 0);
+	expect_bytes(&slot, BASE, 1, UVMP_ACCESS_READ);
+	expect_bytes(&slot, BASE + 0xf80, 128, UVMP_ACCESS_WRITE);
+	expect_bytes(&slot, BASE + 0xfe0, 32, UVMP_ACCESS_ATOMIC_STRONG);
+	expect_bytes(&slot, BASE + 0x1000, 4096, UVMP_ACCESS_READ);
+	expect_bytes(&slot, BASE + 0x1020, 128, UVMP_ACCESS_WRITE);
+	assert_true(workload_step(workload, &slot));
+	assert_int_equal(slot.end - slot.at, RECORDED_BYTES);
+	assert_true(workload_step(workload, &slot));
+	assert_int_equal(slot.at, BASE + 0x3fff);
+	assert_int_equal(slot.end - slot.at, 1);
+	assert_false(workload_step(workload, &slot));
+	close_rows();
 }
 
 static void test_operations(void **unused)
@@ -404,7 +456,7 @@ static void test_gpus(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_operations), cmocka_unit_test(test_shapes),
+	        cmocka_unit_test(test_bytes), cmocka_unit_test(test_operations), cmocka_unit_test(test_shapes),
 	        cmocka_unit_test(test_idle),       cmocka_unit_test(test_errors),
 	        cmocka_unit_test(test_any_rows),   cmocka_unit_test(test_gpus),
 	};

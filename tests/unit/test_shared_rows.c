@@ -41,6 +41,7 @@ static struct source *open_workload(void)
 	struct source *source = workload_open("bfs:scale=13", 3, error);
 
 	assert_non_null(source);
+	source->wants_bytes = true;
 	return source;
 }
 
@@ -50,7 +51,7 @@ static bool is_same(const struct source_row *a, const struct source_row *b)
 	if (a->kind != SOURCE_ACCESS || b->kind != SOURCE_ACCESS)
 		return memcmp(a, b, sizeof(*a)) == 0;
 	return a->has_time == b->has_time && a->time_ns == b->time_ns && a->is_cpu == b->is_cpu && a->agent == b->agent &&
-	       a->access == b->access && a->address == b->address;
+	       a->access == b->access && a->address == b->address && a->access_bytes == b->access_bytes;
 }
 
 /* Rows until and including a second END. 0: a row differs. */

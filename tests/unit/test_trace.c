@@ -17,6 +17,7 @@
 
 #define HEAD "uvmp-trace 1\n"
 #define ONE  HEAD "range,10000,65536\n"
+#define TWO  "uvmp-trace 2\nrange,10000,65536\n"
 
 static char error[SOURCE_ERROR_MAX];
 
@@ -162,16 +163,17 @@ static void ends(void **state)
 static void first_line(void **state)
 {
 	(void)state;
-	assert_bad("", "t.csv:1: is empty, the first line must be `uvmp-trace 1`");
-	assert_bad("\n", "t.csv:1: the first line must be `uvmp-trace 1`, not ``");
-	assert_bad("uvmp-trace 2\n", "t.csv:1: the first line must be `uvmp-trace 1`, not `uvmp-trace 2`");
-	assert_bad("uvmp-trace 1 \n", "t.csv:1: the first line must be `uvmp-trace 1`, not `uvmp-trace 1 `");
+	assert_bad("", "t.csv:1: is empty, the first line must be `uvmp-trace 1` or `uvmp-trace 2`");
+	assert_bad("\n", "t.csv:1: the first line must be `uvmp-trace 1` or `uvmp-trace 2`, not ``");
+	assert_bad("uvmp-trace 3\n",
+	           "t.csv:1: the first line must be `uvmp-trace 1` or `uvmp-trace 2`, not `uvmp-trace 3`");
+	assert_bad("uvmp-trace 1 \n", "t.csv:1: the first line must be `uvmp-trace 1` or `uvmp-trace 2`, not `uvmp-trace 1 `");
 	assert_bad("# uvmp-trace 1\n",
-	           "t.csv:1: the first line must be `uvmp-trace 1`, not `# uvmp-trace 1`");
-	assert_bad("\x01\xff\x7f\r\n", "t.csv:1: the first line must be `uvmp-trace 1`, not `????`");
-	assert_bad("uvm", "t.csv:1: the first line must be `uvmp-trace 1`, not `uvm`");
+	           "t.csv:1: the first line must be `uvmp-trace 1` or `uvmp-trace 2`, not `# uvmp-trace 1`");
+	assert_bad("\x01\xff\x7f\r\n", "t.csv:1: the first line must be `uvmp-trace 1` or `uvmp-trace 2`, not `????`");
+	assert_bad("uvm", "t.csv:1: the first line must be `uvmp-trace 1` or `uvmp-trace 2`, not `uvm`");
 	assert_bad("0123456789012345678901234567890123456789x\n",
-	           "t.csv:1: the first line must be `uvmp-trace 1`, not "
+	           "t.csv:1: the first line must be `uvmp-trace 1` or `uvmp-trace 2`, not "
 	           "`0123456789012345678901234567890123456789...`");
 	assert_bad_source(open_bytes("uvmp\0trace", 10), "t.csv:1: NUL byte");
 }
@@ -552,6 +554,61 @@ static void bad_accesses(void **state)
 	assert_bad(ONE "9,0,r,10000\n,0,r,10000\n8,0,r,10000\n", "t.csv:5: time goes backwards, from 9 to 8");
 }
 
+/* Version 2: an access may tell its bytes. */
+static void access_bytes(void **state)
+{
+	static const struct {
+		const char *row;
+		uint16_t bytes;
+	} good[] = {
+	        {"5,0,r,10000,1", 1},      {",0,w,10fff,4096", 4096}, {",cpu,r,0x10000,128", 128},
+	        {",0,p,10000", 0},         {",0,a,10000,", 0},        {",7,r,1ffff,00000000000000000000032", 32},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		char text[128];
+		struct source *source;
+		struct source_row row;
+
+		snprintf(text, sizeof(text), TWO "%s\n", good[i].row);
+		source = open_text(text);
+		assert_non_null(source);
+		assert_true(source->has_bytes);
+		(void)next(source);
+		row = next(source);
+		assert_int_equal(row.kind, SOURCE_ACCESS);
+		assert_int_equal(row.access_bytes, good[i].bytes);
+		assert_end(source);
+	}
+	assert_bad(TWO ",0,r,10000,0\n", "t.csv:3: an access of 0 bytes: leave them out if they are not known");
+	assert_bad(TWO ",0,r,10000,4097\n", "t.csv:3: an access of 4097 bytes is larger than a page, 4096 bytes");
+	assert_bad(TWO ",0,r,10000,65537\n",
+	           "t.csv:3: an access of 65537 bytes is larger than a page, 4096 bytes");
+	assert_bad(TWO ",0,r,10000,0x10\n", "t.csv:3: size of the access `0x10` is not a decimal number");
+	assert_bad(TWO ",0,r,10000,18446744073709551616\n",
+	           "t.csv:3: size of the access `18446744073709551616` does not fit 64 bits");
+	assert_bad(TWO ",0,r,10000,8,\n", "t.csv:3: too many fields: ``");
+	assert_bad(TWO ",0,r,10000,,8\n", "t.csv:3: too many fields: `8`");
+	assert_bad(TWO ",0,r,,8\n", "t.csv:3: address is missing");
+	assert_bad(TWO ",0,r,20000,8\n", "t.csv:3: address 0x20000 is in no range declared so far");
+}
+
+/* Version 1 does not: the bytes are not known. */
+static void no_access_bytes(void **state)
+{
+	struct source *source = open_text(ONE ",0,r,10000\n");
+	struct source_row row;
+
+	(void)state;
+	assert_non_null(source);
+	assert_false(source->has_bytes);
+	(void)next(source);
+	row = next(source);
+	assert_int_equal(row.access_bytes, 0);
+	assert_end(source);
+}
+
 /* The CPU itself is an agent too, by name. */
 static void cpu_accesses(void **state)
 {
@@ -692,7 +749,7 @@ static void files(void **state)
 	assert_null(trace_open("/nonexistent/file.csv", error));
 	assert_string_equal(error, "/nonexistent/file.csv: No such file or directory");
 	assert_null(trace_open("/dev/null", error));
-	assert_string_equal(error, "/dev/null:1: is empty, the first line must be `uvmp-trace 1`");
+	assert_string_equal(error, "/dev/null:1: is empty, the first line must be `uvmp-trace 1` or `uvmp-trace 2`");
 	assert_null(trace_open("/", error));
 	assert_string_equal(error, "/: cannot be read: Is a directory");
 	memset(longest, 'a', sizeof(longest) - 1);
@@ -778,7 +835,7 @@ static void compressed(void **state)
 	/* an empty frame is an empty trace */
 	whole = pack(packed, sizeof(packed), "");
 	assert_bad_source(open_bytes(packed, whole),
-	                  "t.csv:1: is empty, the first line must be `uvmp-trace 1`");
+	                  "t.csv:1: is empty, the first line must be `uvmp-trace 1` or `uvmp-trace 2`");
 }
 
 /* A trace that is much larger than all buffers; cut anywhere, it is an error after the rows that came
@@ -840,6 +897,8 @@ int main(void)
 	        cmocka_unit_test(too_many_ranges),
 	        cmocka_unit_test(cpu_accesses),
 	        cmocka_unit_test(bad_accesses),
+	        cmocka_unit_test(access_bytes),
+	        cmocka_unit_test(no_access_bytes),
 	        cmocka_unit_test(long_lines),
 	        cmocka_unit_test(nul_bytes),
 	        cmocka_unit_test(endless_line),

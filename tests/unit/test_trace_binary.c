@@ -23,10 +23,15 @@ static struct {
 	char bytes[BYTES_MOST], *end;
 } made;
 
-static void begin(void)
+static void begin_sized(bool is_sized)
 {
 	memset(&made, 0, sizeof(made));
-	made.end = trace_binary_header(&made.binary, made.bytes);
+	made.end = trace_binary_header(&made.binary, made.bytes, is_sized);
+}
+
+static void begin(void)
+{
+	begin_sized(false);
 }
 
 static void range(const char *name)
@@ -103,13 +108,13 @@ static void refuse_row(uint64_t first, uint64_t second, const char *message)
 
 /* -- good traces -- */
 
-static void put_rows(void)
+static void put_rows(bool is_sized)
 {
 	struct trace_access read = {.time_ns = UINT64_C(1) << 40, .address = BASE, .agent = 7, .has_time = true,
-				    .access = UVMP_ACCESS_READ};
+				    .access = UVMP_ACCESS_READ, .bytes = 4096};
 	struct trace_access write = {.address = BASE + 4096, .is_cpu = true, .access = UVMP_ACCESS_WRITE};
 
-	begin();
+	begin_sized(is_sized);
 	made.end = trace_binary_comment(&made.binary, made.end, "# made", 6);
 	range("data");
 	made.end = trace_binary_kernel(&made.binary, made.end, "a name of seventeen");
@@ -126,9 +131,11 @@ static void put_rows(void)
 static void rows_are_read(void **state)
 {
 	(void)state;
-	put_rows();
-	assert_int_equal(read_all(length(), false), 9);
-	assert_int_equal(read_all(length(), true), 9);
+	for (int is_sized = 0; is_sized < 2; is_sized++) {
+		put_rows(is_sized);
+		assert_int_equal(read_all(length(), false), 9);
+		assert_int_equal(read_all(length(), true), 9);
+	}
 }
 
 /* docs/uvmsim.md shows these bytes. */
@@ -161,13 +168,77 @@ static void the_very_bytes(void **state)
 	assert_true(trace_binary_read(made.end - 8) == sums);
 }
 
+/* The first row of a trace that reads as one access behind its range. */
+static struct source_row read_access(void)
+{
+	struct source *source = open_bytes(length(), false);
+	struct source_row row;
+
+	assert_non_null(source);
+	memset(&row, 0x5a, sizeof(row));
+	source->next(source, &row);
+	assert_int_equal(row.kind, SOURCE_RANGE);
+	memset(&row, 0x5a, sizeof(row));
+	source->next(source, &row);
+	assert_int_equal(row.kind, SOURCE_ACCESS);
+	source->close(source);
+	return row;
+}
+
+/* Version 2 has 23 bits of time beside the bytes, version 1 has 36 and no bytes. A longer time takes a time row. */
+static void bytes_and_times(void **state)
+{
+	static const uint64_t times[] = {0, 1, (1u << 23) - 1u, 1u << 23, UINT64_C(1) << 36, UINT64_MAX};
+	static const uint16_t bytes[] = {0, 1, 128, 4095, 4096};
+
+	(void)state;
+	for (unsigned i = 0; i < 2u * 6u * 5u; i++) {
+		bool is_sized = i % 2u != 0, is_far;
+		struct trace_access access = {.time_ns = times[i / 2u % 6u], .address = BASE + 4095, .has_time = true,
+					      .agent = 0xfffff, .bytes = bytes[i / 12u],
+					      .access = UVMP_ACCESS_PREFETCH};
+		struct source_row row;
+		size_t before;
+
+		begin_sized(is_sized);
+		range("a");
+		before = length();
+		made.end = trace_binary_access(&made.binary, made.end, &access);
+		is_far = access.time_ns >> (is_sized ? 23 : 36) != 0;
+		assert_int_equal(length() - before, is_far ? 32 : 16);
+		finish();
+		row = read_access();
+		assert_true(row.time_ns == access.time_ns && row.has_time && !row.is_cpu);
+		assert_int_equal(row.access_bytes, is_sized ? access.bytes : 0);
+		assert_int_equal(row.agent, 0xfffff);
+		assert_int_equal(row.access, UVMP_ACCESS_PREFETCH);
+		assert_true(row.address == BASE + 4095);
+	}
+}
+
+/* docs/uvmsim.md shows the access of version 2, too: 120,5,w,0x201234,64. */
+static void the_very_bytes_of_version_2(void **state)
+{
+	static const unsigned char header[] = {2, 0, 0, 0, 4, 3, 2, 1};
+	static const unsigned char want[] = {0x91, 5, 0, 0, 4, 0xf0, 0, 0, 0x34, 0x12, 0x20, 0, 0, 0, 0, 0};
+	struct trace_access access = {.time_ns = 120, .address = 0x201234, .agent = 5, .has_time = true,
+				      .access = UVMP_ACCESS_WRITE, .bytes = 64};
+
+	(void)state;
+	begin_sized(true);
+	assert_memory_equal(made.bytes + 8, header, sizeof(header));
+	made.end = trace_binary_access(&made.binary, made.end, &access);
+	assert_int_equal(length(), 32);
+	assert_memory_equal(made.bytes + 16, want, sizeof(want));
+}
+
 /* -- damage -- */
 
 /* A prefix is an error; the comment alone says where. */
 static void every_prefix_is_an_error(void **state)
 {
 	(void)state;
-	put_rows();
+	put_rows(true);
 	for (size_t bytes = 16; bytes < length(); bytes++) {
 		assert_int_equal(read_all(bytes, true), -1);
 		assert_non_null(strstr(error, "t: byte "));
@@ -180,7 +251,7 @@ static void every_prefix_is_an_error(void **state)
 static void every_changed_bit_is_an_error(void **state)
 {
 	(void)state;
-	put_rows();
+	put_rows(true);
 	for (size_t bit = 0; bit < 8 * length(); bit++) {
 		made.bytes[bit / 8] = (char)(made.bytes[bit / 8] ^ 1 << bit % 8);
 		if (read_all(length(), false) != -1)
@@ -195,8 +266,10 @@ static void wrong_headers(void **state)
 	(void)state;
 	begin();
 	finish();
-	made.bytes[8] = 2;
-	refuse("t: byte 8: binary traces of version 2 are unknown, this is version 1");
+	made.bytes[8] = 3;
+	refuse("t: byte 8: binary traces of version 3 are unknown, the versions are 1 and 2");
+	made.bytes[8] = 0;
+	refuse("t: byte 8: binary traces of version 0 are unknown, the versions are 1 and 2");
 	made.bytes[8] = 1;
 	made.bytes[12] = 1;
 	made.bytes[15] = 4;
@@ -261,6 +334,31 @@ static void refuse_call(uint64_t first, uint64_t address, uint64_t bytes, uint64
 	unit(bytes, behind);
 	finish();
 	refuse(message);
+}
+
+/* In version 2 the bytes and the time are apart. */
+static void wrong_sized_rows(void **state)
+{
+	static const struct {
+		uint64_t first;
+		const char *message;
+	} wrong[] = {
+		{UINT64_C(4097) << TRACE_BINARY_BYTES_SHIFT,
+		 "t: byte 64: an access of 4097 bytes is larger than a page, 4096 bytes"},
+		{UINT64_C(8191) << TRACE_BINARY_BYTES_SHIFT,
+		 "t: byte 64: an access of 8191 bytes is larger than a page, 4096 bytes"},
+		{UINT64_C(1) << TRACE_BINARY_SIZED_NS_SHIFT,
+		 "t: byte 64: an access of the CPU has an agent, or one without time has a time"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		begin_sized(true);
+		range("data");
+		unit(TRACE_BINARY_ACCESS | wrong[i].first, BASE);
+		finish();
+		refuse(wrong[i].message);
+	}
 }
 
 static void wrong_calls(void **state)
@@ -374,7 +472,8 @@ int main(void)
 		cmocka_unit_test(wrong_headers),	      cmocka_unit_test(wrong_ends),
 		cmocka_unit_test(wrong_rows),		      cmocka_unit_test(wrong_calls),
 		cmocka_unit_test(the_clock_ends),	      cmocka_unit_test(time_does_not_go_back),
-		cmocka_unit_test(comments_go_through),
+		cmocka_unit_test(comments_go_through),	      cmocka_unit_test(the_very_bytes_of_version_2),
+		cmocka_unit_test(bytes_and_times),	      cmocka_unit_test(wrong_sized_rows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,6 +46,10 @@ static void accesses(void **state)
 		access.has_time = false;
 		access.access = UVMP_ACCESS_READ;
 		expect(trace_row_access(row, &access), ",cpu,r,0x%" PRIx64 "\n", addresses[i]);
+		access.bytes = TRACE_ROW_BYTES_MOST;
+		expect(trace_row_access(row, &access), ",cpu,r,0x%" PRIx64 ",4096\n", addresses[i]);
+		access.bytes = 1;
+		expect(trace_row_access(row, &access), ",cpu,r,0x%" PRIx64 ",1\n", addresses[i]);
 	}
 	assert_int_equal(trace_row_letter(UVMP_ACCESS_PREFETCH), 'p');
 	assert_int_equal(trace_row_letter(UVMP_ACCESS_NONE), '\0');

@@ -27,7 +27,8 @@ static struct source_row next(struct source *source)
 	return row;
 }
 
-static void assert_same(const struct source_row *a, const struct source_row *b)
+/* Bytes of accesses do not come back from a trace without them (version 1). */
+static void assert_same(const struct source_row *a, const struct source_row *b, unsigned form)
 {
 	assert_int_equal(a->kind, b->kind);
 	if (a->kind == SOURCE_ACCESS) {
@@ -36,6 +37,7 @@ static void assert_same(const struct source_row *a, const struct source_row *b)
 		assert_int_equal(a->is_cpu, b->is_cpu);
 		assert_int_equal(a->agent, b->agent);
 		assert_int_equal(a->access, b->access);
+		assert_int_equal((form & TRACE_WRITE_SIZED) != 0 ? a->access_bytes : 0, b->access_bytes);
 		assert_int_equal(a->address, b->address);
 	} else if (a->kind == SOURCE_KERNEL) {
 		assert_string_equal(a->name, b->name);
@@ -77,9 +79,9 @@ static struct source *read_back(FILE *file)
 	return source;
 }
 
-/* -- forms: text and binary, each also compressed -- */
+/* -- forms: text and binary, each also compressed, with and without bytes of accesses -- */
 
-#define FORMS 4u
+#define FORMS 8u
 
 static bool is_available(unsigned form)
 {
@@ -102,6 +104,7 @@ static void write_workload(const char *spec, FILE *file, unsigned form)
 
 	if (!source)
 		fail_msg("%s", error);
+	source->wants_bytes = true;
 	for (unsigned i = 0; i < ROWS_MOST; i++) {
 		struct source_row row = next(source);
 
@@ -123,11 +126,13 @@ static void check_workload(const char *spec, unsigned form)
 	write_workload(spec, file, form);
 	workload = workload_open(spec, 7, error);
 	assert_non_null(workload);
+	workload->wants_bytes = true;
 	trace = read_back(file);
+	assert_int_equal(trace->has_bytes, (form & TRACE_WRITE_SIZED) != 0);
 	for (unsigned i = 0; i < ROWS_MOST && b.kind != SOURCE_END; i++) {
 		a = next(workload);
 		b = next(trace);
-		assert_same(&a, &b);
+		assert_same(&a, &b, form);
 	}
 	assert_int_equal(next(trace).kind, SOURCE_END);
 	workload->close(workload);
@@ -206,6 +211,7 @@ static void make_access(struct maker *maker, struct source_row *row)
 	row->agent = row->is_cpu ? 0 : (uint32_t)pick(maker, 1u << 20);
 	row->access = sorts[pick(maker, 4)];
 	row->address = range->base + pick(maker, range->bytes);
+	row->access_bytes = pick(maker, 2) != 0 ? (uint16_t)pick(maker, TRACE_ROW_BYTES_MOST + 1u) : 0;
 }
 
 /* For part of a range; some advice names no processor, and a preferred location can be none. */
@@ -309,7 +315,7 @@ static void check_rows(uint64_t seed, unsigned form)
 
 		if (b.kind == SOURCE_BAD)
 			fail_msg("%s", trace->error);
-		assert_same(&a, &b);
+		assert_same(&a, &b, form);
 	}
 	assert_int_equal(next(trace).kind, SOURCE_END);
 	if (trace->total != 0)
@@ -340,6 +346,36 @@ static struct source_row advice(enum uvmp_advice what, bool to_gpu, bool to_none
 	                           .to_gpu = to_gpu,
 	                           .to_none = to_none,
 	                           .advice = what};
+}
+
+/* One access as text. */
+static void check_text(unsigned form, struct source_row row, const char *want)
+{
+	char got[64];
+	FILE *file = tmpfile();
+	struct trace_writer *writer;
+
+	assert_non_null(file);
+	writer = begin(file, form);
+	assert_true(trace_write_row(writer, &row, error));
+	assert_true(trace_write_close(writer, error));
+	rewind(file);
+	got[fread(got, 1, sizeof(got) - 1, file)] = '\0';
+	assert_string_equal(got, want);
+	fclose(file);
+}
+
+/* Version 1 leaves the bytes out, version 2 those that are not known. */
+static void bytes_of_an_access(void **state)
+{
+	struct source_row row = {.kind = SOURCE_ACCESS, .agent = 3, .access = UVMP_ACCESS_READ, .address = 0x1000};
+
+	(void)state;
+	check_text(0, row, "uvmp-trace 1\n,3,r,0x1000\n");
+	check_text(TRACE_WRITE_SIZED, row, "uvmp-trace 2\n,3,r,0x1000\n");
+	row.access_bytes = 4096;
+	check_text(0, row, "uvmp-trace 1\n,3,r,0x1000\n");
+	check_text(TRACE_WRITE_SIZED, row, "uvmp-trace 2\n,3,r,0x1000,4096\n");
 }
 
 static void the_very_bytes(void **state)
@@ -461,6 +497,8 @@ static void what_cannot_be_read_is_not_written(void **state)
 	       "t: this sort of access cannot stand in a trace");
 	refuse((struct source_row){.kind = SOURCE_ACCESS, .access = UVMP_ACCESS_NONE},
 	       "t: this sort of access cannot stand in a trace");
+	refuse((struct source_row){.kind = SOURCE_ACCESS, .access = UVMP_ACCESS_READ, .access_bytes = 4097},
+	       "t: an access of 4097 bytes is larger than a page, 4096 bytes");
 	refuse((struct source_row){.kind = SOURCE_BAD}, "t: no row to write");
 }
 
@@ -522,7 +560,7 @@ int main(void)
 	        cmocka_unit_test(workloads_come_back), cmocka_unit_test(any_rows_come_back),
 	        cmocka_unit_test(the_very_bytes),      cmocka_unit_test(what_cannot_be_read_is_not_written),
 	        cmocka_unit_test(full_disk),           cmocka_unit_test(full_disk_early),
-	        cmocka_unit_test(without_zstd),
+	        cmocka_unit_test(without_zstd),        cmocka_unit_test(bytes_of_an_access),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

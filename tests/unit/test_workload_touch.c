@@ -612,6 +612,108 @@ static void random_warps(void **state)
 	free(is_touched);
 }
 
+/* -- bytes of rows -- */
+
+/* Does the step use this byte? */
+static bool uses_byte(const struct workload_slot *step, uint64_t at)
+{
+	for (uint32_t i = 0; i < step->lanes; i++)
+		if (at >= step->lane[i] && at < step->lane[i] + step->lane_bytes)
+			return true;
+	return step->lanes == 0 && at >= step->at && at < step->end;
+}
+
+/* Bytes that the step moves of a page: each sector of 32 bytes with a byte that it uses. */
+static uint64_t naive_bytes(const struct workload_slot *step, uint64_t page)
+{
+	uint64_t bytes = 0;
+
+	for (uint64_t sector = page * PAGE; sector < (page + 1) * PAGE; sector += 32) {
+		uint64_t at = sector;
+
+		while (at < sector + 32 && !uses_byte(step, at))
+			at++;
+		bytes += at < sector + 32 ? 32 : 0;
+	}
+	return bytes;
+}
+
+/* The next access of the GPU or the CPU. */
+static struct source_row next_access(struct source *source)
+{
+	struct source_row row;
+
+	do
+		source->next(source, &row);
+	while (row.kind != SOURCE_ACCESS && row.kind != SOURCE_END);
+	return row;
+}
+
+static uint64_t check_steps(struct workload *w, struct source *rows)
+{
+	struct workload_slot slot, step;
+	uint64_t address, count = 0;
+
+	for (uint64_t warp = 0; warp < w->blocks * w->warps; warp++) {
+		workload_start_warp(w, &slot, warp / w->warps, (uint32_t)(warp % w->warps));
+		while (workload_step(w, &slot)) {
+			step = slot;
+			for (; workload_next_page(&slot, &address); count++) {
+				struct source_row row = next_access(rows);
+
+				assert_int_equal(row.kind, SOURCE_ACCESS);
+				assert_int_equal(row.address, address);
+				assert_int_equal(row.access_bytes, naive_bytes(&step, address / PAGE));
+			}
+		}
+	}
+	workload_end_kernel(w);
+	return count;
+}
+
+static uint64_t check_walk(const struct workload_op *op, struct source *rows)
+{
+	uint64_t count = 0, bytes;
+
+	for (uint64_t at = op->at; at < op->at + op->bytes; at += bytes, count++) {
+		struct source_row row = next_access(rows);
+
+		bytes = 1;
+		while ((at + bytes) % PAGE != 0 && at + bytes < op->at + op->bytes)
+			bytes++;
+		assert_true(row.is_cpu && row.address == at);
+		assert_int_equal(row.access_bytes, bytes);
+	}
+	return count;
+}
+
+/* One agent: rows come in the order of the steps. */
+static void bytes_of_rows(void **state)
+{
+	static const char *const specs[] = {"regular:bytes=1m,agents=1", "ra:n=8192,agents=1", "sgemm:n=200,agents=1",
+					    "stencil:n=300,iterations=1,agents=1", "sssp:nodes=2000,agents=1",
+					    "nw:n=256,agents=1", "stream:bytes=300k,agents=1"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
+		struct workload *w = open_workload(specs[i]), *again = open_workload(specs[i]);
+		uint64_t rows = 0;
+
+		assert_true(again->source.has_bytes);
+		again->source.wants_bytes = true;
+		while (workload_launch(w)) {
+			if (w->op.kind == WORKLOAD_KERNEL)
+				rows += check_steps(w, &again->source);
+			else if (w->op.kind == WORKLOAD_CPU)
+				rows += check_walk(&w->op, &again->source);
+		}
+		assert_in_range(rows, 50, UINT32_MAX);
+		assert_int_equal(next_access(&again->source).kind, SOURCE_END);
+		close_workload(w);
+		close_workload(again);
+	}
+}
+
 /* -- streaming: the listings of the blog, thread by thread -- */
 
 struct shape {
@@ -837,6 +939,7 @@ static void bad_shapes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(bytes_of_rows),
 	        cmocka_unit_test(runs),
 	        cmocka_unit_test(lanes),
 	        cmocka_unit_test(joined_steps),

@@ -94,7 +94,9 @@ static bool write_trace(struct import *import, FILE *in, FILE *out)
 	snprintf(comment, sizeof(comment), "import %s%s", import->format->name,
 		 import->format->has_faults_only ? ", faults only" : "");
 	import->is_scan = false;
-	import->writer = trace_write_open(out, "standard output", false, comment, import->error);
+	import->writer =
+		trace_write_open(out, "standard output", import->format->has_bytes ? TRACE_WRITE_SIZED : 0,
+				 comment, import->error);
 	if (!import->writer)
 		return false;
 	if (write_ranges(import) && read_once(import, in))

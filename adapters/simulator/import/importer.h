@@ -112,6 +112,7 @@ struct import_format {
 	const char *ranges_set; /* of allocations of UVM Smart; NULL: any */
 	bool is_binary;		/* is read through import->view */
 	bool has_faults_only;	/* accesses to resident pages are not in the input */
+	bool has_bytes;		/* accesses may have their bytes */
 	bool makes_ranges;	/* the importer adds them itself, at the end of the first reading */
 	bool (*read)(struct import *import);
 	void (*end)(struct import *import); /* frees the state; may be NULL */

@@ -79,8 +79,9 @@ static bool put_request(struct import *import, const struct state *state, uint64
 
 	row.time_ns = (uint64_t)(request->second - state->first_s) * OBJECTS_NS_PER_S;
 	row.agent = import_agent(import);
-	for (uint64_t page = first_page; page < first_page + request->pages; page++) {
-		row.address = OBJECTS_BASE + page * OBJECTS_PAGE_BYTES;
+	for (uint64_t page = 0; page < request->pages; page++) {
+		row.address = OBJECTS_BASE + (first_page + page) * OBJECTS_PAGE_BYTES;
+		row.access_bytes = object_request_page_bytes(request, page);
 		if (!import_access(import, &row))
 			return false;
 	}
@@ -131,6 +132,7 @@ const struct import_format import_oracle_general = {
 	.options = IMPORT_AGENTS,
 	.is_binary = true,
 	.makes_ranges = true,
+	.has_bytes = true,
 	.read = read_records,
 	.end = end_records,
 };

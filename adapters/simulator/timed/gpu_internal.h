@@ -15,7 +15,7 @@
 #define GPU_NEVER	UINT64_MAX
 #define GPU_BLOCK_SHIFT 21u
 #define GPU_BIG_SHIFT	16u /* a big page */
-#define GPU_SECTOR	32u /* bytes that memory moves at least for a lane, and the link for a request */
+#define GPU_SECTOR	WORKLOAD_SECTOR
 #define GPU_FOUND	256u
 
 enum gpu_outcome { GPU_USED, GPU_FAULTED, GPU_STALLED };

@@ -17,6 +17,7 @@
 struct entry {
 	uint64_t address;
 	uint32_t next;
+	uint16_t bytes; /* 0: not known */
 	uint8_t access; /* enum uvmp_access */
 };
 
@@ -115,8 +116,10 @@ static bool keep_row(struct recorded *r, uint32_t warp)
 			return false;
 		place = r->used++;
 	}
-	r->entry[place] =
-		(struct entry){.address = r->row.address, .next = NOTHING, .access = (uint8_t)r->row.access};
+	r->entry[place] = (struct entry){.address = r->row.address,
+					 .next = NOTHING,
+					 .bytes = r->row.access_bytes,
+					 .access = (uint8_t)r->row.access};
 	if (list->first == NOTHING)
 		list->first = place;
 	else
@@ -154,13 +157,29 @@ static struct entry take_entry(struct recorded *r, struct list *list)
 
 /* -- warps -- */
 
+/* A step for one row. Known bytes are one lane from a sector on, so that memory and link move no other sectors. The lane begins
+ * lower in the page if it would end behind the page. */
+static void set_access(struct workload_slot *slot, const struct entry *entry)
+{
+	enum uvmp_access access = (enum uvmp_access)entry->access;
+	uint64_t at = entry->address, page_end = (at / WORKLOAD_PAGE + 1u) * WORKLOAD_PAGE,
+		 rest = page_end - at;
+	uint64_t sector = at / WORKLOAD_SECTOR * WORKLOAD_SECTOR;
+
+	if (entry->bytes == 0) {
+		workload_set_span(slot, at, rest < RECORDED_BYTES ? rest : RECORDED_BYTES, access);
+		return;
+	}
+	slot->lane[0] = entry->bytes <= page_end - sector ? sector : page_end - entry->bytes;
+	workload_set_lanes(slot, 1, entry->bytes, access);
+}
+
 /* The first warps of all blocks come before the second ones, so that few agents spread over all SMs. */
 static bool span(struct workload *workload, struct workload_slot *slot)
 {
 	struct recorded *r = (struct recorded *)workload;
 	uint32_t warp = slot->warp * r->blocks + (uint32_t)slot->block;
 	struct list *list = &r->list[warp];
-	uint64_t page_end;
 	struct entry entry;
 
 	if (list->first == NOTHING)
@@ -174,11 +193,7 @@ static bool span(struct workload *workload, struct workload_slot *slot)
 		return true;
 	}
 	entry = take_entry(r, list);
-	page_end = (entry.address / WORKLOAD_PAGE + 1u) * WORKLOAD_PAGE;
-	workload_set_span(slot, entry.address,
-			  page_end - entry.address < RECORDED_BYTES ? page_end - entry.address
-								    : RECORDED_BYTES,
-			  (enum uvmp_access)entry.access);
+	set_access(slot, &entry);
 	return true;
 }
 

@@ -2,16 +2,17 @@
  *
  * A `kernel` row begins a kernel, `sync` or the next `kernel` ends it; accesses of the GPU outside one make a kernel
  * without a name, and what the CPU does in the middle of a kernel cuts it in two of the same name, for the CPU comes
- * after what the GPU was asked for. In a kernel every agent is a warp that makes its accesses one after another,
- * each of RECORDED_BYTES. All warps of a kernel run at the same time: agents that are as many apart as the GPU holds
- * warps are one, and one that first appears behind the window shares the warp of another, its number modulo those that
- * were seen. Times in the rows are ignored: they hold the stalls of the machine on which they were taken. */
+ * after what the GPU was asked for. In a kernel every agent is a warp that makes its accesses one after another, each
+ * of the bytes that the row tells, else of RECORDED_BYTES. All warps of a kernel run at the same time: agents that are
+ * as many apart as the GPU holds warps are one, and one that first appears behind the window shares the warp of
+ * another, its number modulo those that were seen. Times in the rows are ignored: they hold the stalls of the machine
+ * on which they were taken. */
 #ifndef UVMSIM_RECORDED_H
 #define UVMSIM_RECORDED_H
 
 #include "workload.h"
 
-#define RECORDED_BYTES  128u      /* 32 threads of 4 bytes; a row does not tell */
+#define RECORDED_BYTES  128u      /* 32 threads of 4 bytes, where a row does not tell */
 #define RECORDED_WINDOW (1u << 20) /* rows that are read ahead at most */
 #define RECORDED_IDLE   4096u     /* operations of an idle step: short, for a warp holds up those behind it */
 

@@ -161,6 +161,36 @@ static bool is_device(const struct workload *workload, uint64_t address)
 	return false;
 }
 
+/* Sectors of one page, as bits. */
+#define SECTOR_WORDS (WORKLOAD_PAGE / WORKLOAD_SECTOR / 64u)
+
+static void mark_lane(const struct workload_slot *slot, uint64_t at, uint64_t sectors[SECTOR_WORDS])
+{
+	uint64_t last = at + slot->lane_bytes - 1u, page_last = at | (WORKLOAD_PAGE - 1u);
+
+	last = (last < page_last ? last : page_last) % WORKLOAD_PAGE / WORKLOAD_SECTOR;
+	for (uint64_t sector = at % WORKLOAD_PAGE / WORKLOAD_SECTOR; sector <= last; sector++)
+		sectors[sector / 64u] |= UINT64_C(1) << sector % 64u;
+}
+
+/* Bytes that the step in hand moves across a link for the page of its row: the sectors in which its bytes lie. */
+static uint16_t moved_bytes(const struct workload_slot *slot, uint64_t address)
+{
+	uint64_t page = address >> PAGE_SHIFT, end = (page + 1u) << PAGE_SHIFT, sectors[SECTOR_WORDS] = {0},
+		 count = 0;
+
+	if (slot->lanes == 0)
+		return (uint16_t)(workload_ceil_div(slot->end < end ? slot->end : end, WORKLOAD_SECTOR) *
+					  WORKLOAD_SECTOR -
+				  address / WORKLOAD_SECTOR * WORKLOAD_SECTOR);
+	for (uint32_t i = 0; i < slot->lanes; i++)
+		if (slot->lane[i] >> PAGE_SHIFT == page)
+			mark_lane(slot, slot->lane[i], sectors);
+	for (uint32_t i = 0; i < SECTOR_WORDS; i++)
+		count += (uint64_t)__builtin_popcountll(sectors[i]);
+	return (uint16_t)(count * WORKLOAD_SECTOR);
+}
+
 /* The next row of one agent's warp; false when the warp is done. */
 static bool next_access(struct workload *workload, struct workload_slot *slot, struct source_row *row)
 {
@@ -176,6 +206,7 @@ static bool next_access(struct workload *workload, struct workload_slot *slot, s
 	row->is_cpu = false;
 	row->agent = (uint32_t)(slot - workload->slot);
 	row->access = slot->access;
+	row->access_bytes = workload->source.wants_bytes ? moved_bytes(slot, row->address) : 0;
 	return true;
 }
 
@@ -206,13 +237,17 @@ static bool run(struct workload *workload, struct source_row *row)
 /* The next page of a CPU operation; false at its end. */
 static bool walk(struct workload *workload, struct source_row *row)
 {
-	if (workload->cpu_at >= workload->op.at + workload->op.bytes)
+	uint64_t end = workload->op.at + workload->op.bytes,
+		 next = (workload->cpu_at / WORKLOAD_PAGE + 1) * WORKLOAD_PAGE;
+
+	if (workload->cpu_at >= end)
 		return false;
 	*row = (struct source_row){.kind = SOURCE_ACCESS,
 				   .is_cpu = true,
 				   .access = workload->op.access,
-				   .address = workload->cpu_at};
-	workload->cpu_at = (workload->cpu_at / WORKLOAD_PAGE + 1) * WORKLOAD_PAGE;
+				   .address = workload->cpu_at,
+				   .access_bytes = (uint16_t)((next < end ? next : end) - workload->cpu_at)};
+	workload->cpu_at = next;
 	return true;
 }
 
@@ -321,4 +356,5 @@ void workload_set_source(struct workload *workload)
 {
 	workload->source.next = workload_next;
 	workload->source.close = workload_close;
+	workload->source.has_bytes = true;
 }

@@ -30,6 +30,7 @@
 #define WORKLOAD_PARAMS_MAX 12
 #define WORKLOAD_RANGES_MAX 16
 #define WORKLOAD_PAGE	    4096u
+#define WORKLOAD_SECTOR	    32u /* bytes that memory moves at least for a lane, and the link for a request */
 
 /* `key=value` in the specification. Some values are text, without commas, such as the name of a file: max is
  * WORKLOAD_TEXT, the value is in workload->text. It has no default. So many parameters as its min says, right
