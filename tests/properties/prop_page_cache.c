@@ -74,7 +74,8 @@ static struct place random_place(void)
 	return (struct place){i, below(below(3) == 0 ? scene.pages[i] : scene.pages[i] / 4u + 1u)};
 }
 
-static void put_odd(void)
+/* A row that is no access of the cache's agent. A range before the first access is a range as the others. */
+static void put_odd(bool is_first)
 {
 	uint64_t first = scene.base[0];
 
@@ -90,6 +91,7 @@ static void put_odd(void)
 		put("prefetch,gpu,0x%llx,4096\n", (unsigned long long)first);
 		break;
 	case 3:
+		scene.is_odd = !is_first;
 		put("range,0x%llx,4096\n", 0x7f0000000000ull);
 		break;
 	case 4:
@@ -110,7 +112,7 @@ static void put_rows(bool has_odd)
 
 	for (uint32_t i = 0; i < rows; i++) {
 		if (i == odd_at)
-			put_odd();
+			put_odd(i == 0);
 		if (below(200) == 0)
 			put(below(2) == 0 ? "sync\n" : "kernel,k\n");
 		at.page++;
@@ -123,7 +125,7 @@ static void put_rows(bool has_odd)
 		    (unsigned long long)(scene.base[at.range] + at.page * 4096u + below(63) * 64u));
 	}
 	if (odd_at == rows)
-		put_odd();
+		put_odd(rows == 0);
 }
 
 static void compose(uint64_t seed, bool has_odd)
