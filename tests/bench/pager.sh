@@ -43,7 +43,7 @@ for section in "$@"; do
 	status=0
 	"$build/bench-pager" "$section" "$repeats" "$seed" "$size" "$directory" >"$lines" || status=$?
 	if [ "$status" = 77 ]; then
-		echo "skipped: $(cat "$lines")"
+		echo "skipped: $(tail -n 1 "$lines")"
 		continue
 	fi
 	[ "$status" = 0 ] || exit 1

@@ -11,7 +11,7 @@ enum { BYTES, THREADS, PASSES, WRITE };
 
 struct random_state {
 	struct permutation permutation;
-	uint32_t *table; /* of the permutation, filled anew for each pass */
+	uint32_t *table; /* of the permutation, filled for each pass */
 };
 
 static uint64_t least(uint64_t a, uint64_t b)
