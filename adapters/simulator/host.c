@@ -71,7 +71,7 @@ static bool choose_memory(struct host *h, uint64_t *roots)
 	if (*roots == 0)
 		*roots = 1;
 	h->result->memory_bytes = *roots * ROOT_BYTES;
-	if (!host_has_roots(h) && memory->bytes > device + *roots * ROOT_BYTES)
+	if (!host_has_roots(h) && !h->params.counts_units && memory->bytes > device + *roots * ROOT_BYTES)
 		h->result->memory_bytes = (memory->bytes - device) / PAGE_BYTES * PAGE_BYTES;
 	return true;
 }
@@ -160,7 +160,8 @@ static bool prepare(struct host *h, struct setup *setup)
 					.utlbs = h->params.utlbs,
 					.fault_entries = h->params.fault_entries,
 					.notes = COUNTERS_NOTES,
-					.sms = h->params.sms},
+					.sms = h->params.sms,
+					.counts_units = h->params.counts_units},
 				.params = {.size = sizeof(setup->params),
 					   .policy = h->params.run.policy,
 					   .processors = &setup->processors,
@@ -361,7 +362,6 @@ static struct transfer transfer_of(const struct host_target *target, const struc
 /* The pages of a transfer are on the GPU now. */
 static void settle(struct host *h, const struct transfer *t)
 {
-	h->resident_pages += uvmp_region_pages(t->run) - uvmp_mask_region_weight(&t->block->resident, t->run);
 	h->result->far_faults += uvmp_region_pages(t->faulted);
 	h->result->pages_prefetched += uvmp_region_pages(t->came);
 	uvmp_mask_region_set(&t->block->resident, t->run);
@@ -390,15 +390,13 @@ static void arrive(struct host *h, const struct transfer *t)
 /* Pages have left the GPU, or are about to. */
 static void forget(struct host *h, struct sim_block *block, const uvmp_mask *pages)
 {
-	uvmp_mask unused, gone;
+	uvmp_mask unused;
 
 	if (block->had_unused) {
 		uvmp_mask_and(&unused, pages, &block->unused);
 		h->result->pages_prefetched_unused += uvmp_mask_weight(&unused);
 		uvmp_mask_andnot(&block->unused, &block->unused, pages);
 	}
-	uvmp_mask_and(&gone, pages, &block->resident);
-	h->resident_pages -= uvmp_mask_weight(&gone);
 	uvmp_mask_andnot(&block->resident, &block->resident, pages);
 	uvmp_mask_andnot(&block->written, &block->written, pages);
 }

@@ -15,6 +15,7 @@ struct host_params {
 	uint32_t page_bytes;
 	uint32_t utlbs, fault_entries; /* of the fault buffer, which limits the batch */
 	uint32_t sms;		       /* 0: not known */
+	bool counts_units;	       /* as in struct uvmp_service_gpu; memory is whole roots then */
 	bool reads_ahead;	       /* the source: its line is not that of an error */
 };
 
@@ -34,7 +35,6 @@ struct host {
 	struct space space;
 	struct uvmp_service *service; /* NULL until host_open */
 	struct uvmp_needs needs;
-	uint64_t resident_pages; /* on the GPU */
 	/* private */
 	uvmp_mask shifted; /* pages of the latest action, counted from the first page of its sim_block */
 	void *arena[HOST_ARENAS];

@@ -88,6 +88,7 @@ static const struct field fields[] = {
 	COST(prefetch_call_ns),
 	COST(prefetch_defer_ns),
 	FIELD(sync_frees, 0, 1),
+	ANY_FIELD(counts_units, 0, 1, true),
 };
 
 #define FIELDS (sizeof(fields) / sizeof(fields[0]))

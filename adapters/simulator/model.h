@@ -86,6 +86,7 @@ struct model {
 	uint32_t cpu_fault_ns;		   /* a CPU fault that brings pages back, besides pages and copies */
 	uint32_t prefetch_call_ns,
 		prefetch_defer_ns; /* a prefetch call; more if it is deferred to a thread */
+	uint32_t counts_units;	   /* 1: a unit of a page-wise order counts whole, as its frame (service.h) */
 	uint32_t
 		sync_frees; /* 1: a device synchronisation returns the pages that kernels have written (timed/sync.h) */
 };

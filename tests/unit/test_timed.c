@@ -137,6 +137,72 @@ static void test_serviced(void **unused)
 	remove(name);
 }
 
+/* Orders of 2 MiB and the driver's roots hold the same pages: in streams they evict alike, and the time is the same. */
+static void test_units_count(void **unused)
+{
+	struct sim_times roots;
+
+	(void)unused;
+	assert_true(run("titan-v", "regular:bytes=16m,passes=2", "preset=nvidia-595", 150));
+	assert_true(result.evictions > 0 && result.pages_evicted < result.evictions * 500);
+	roots = times;
+	assert_true(run("titan-v", "regular:bytes=16m,passes=2", "preset=nvidia-595 evict=lru2m", 150));
+	assert_memory_equal(&roots, &times, sizeof(times));
+}
+
+/* The largest end of a frame that the decision log names, and how many. */
+static uint64_t frames_end(FILE *log, uint32_t *frames)
+{
+	char line[1024];
+	uint64_t end = 0;
+
+	*frames = 0;
+	rewind(log);
+	while (fgets(line, sizeof(line), log)) {
+		const char *bytes = strstr(line, " detail="), *offset = strstr(line, " offset=");
+		uint64_t own;
+
+		if (!strstr(line, " allocate ") || !bytes)
+			continue;
+		own = strtoull(bytes + 8, NULL, 10) + (offset ? strtoull(offset + 8, NULL, 16) : 0);
+		end = own > end ? own : end;
+		++*frames;
+	}
+	return end;
+}
+
+/* With memory of a few roots every preset makes progress, and its frames lie within the memory. */
+static void test_few_roots(void **unused)
+{
+	const struct uvmp_policy_preset *preset;
+
+	(void)unused;
+	for (uint32_t i = 0; (preset = uvmp_policy_preset_at(i)) != NULL; i++) {
+		for (uint64_t roots = 1; roots <= 3; roots++) {
+			struct source *source = workload_open("stream:bytes=2m,passes=1", 1, error);
+			struct uvmp_policy policy;
+			struct model model;
+			uint32_t frames;
+			FILE *log = tmpfile();
+
+			assert_non_null(log);
+			assert_non_null(source);
+			assert_true(model_open("titan-v", NULL, &model, error));
+			assert_int_equal(uvmp_policy_parse(preset->name, strlen(preset->name), &policy, NULL),
+					 UVMP_OK);
+			if (!timed_run(source, &model,
+				       &(struct sim_run){&policy, {roots << 21, 100}, 1, {log, false}},
+				       &result, &times, error))
+				fail_msg("%s, %u roots: %s", preset->name, (unsigned)roots, error);
+			assert_in_range(frames_end(log, &frames), 65536,
+					(roots << 21) * policy.memory_ratio / 100u);
+			assert_true(frames != 0);
+			source->close(source);
+			fclose(log);
+		}
+	}
+}
+
 /* Allen & Ge 2021, figure 5: without the flush the replay policy costs next to nothing, and fetching much
  * more. */
 static void test_batch_policy(void **unused)
@@ -611,6 +677,8 @@ int main(void)
 		cmocka_unit_test(test_same_again),
 		cmocka_unit_test(test_duplicates),
 		cmocka_unit_test(test_serviced),
+		cmocka_unit_test(test_units_count),
+		cmocka_unit_test(test_few_roots),
 		cmocka_unit_test(test_batch_policy),
 		cmocka_unit_test(test_overlap),
 		cmocka_unit_test(test_large_pages),

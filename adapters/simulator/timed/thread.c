@@ -117,7 +117,7 @@ static void wait_for_eviction(struct thread *t)
 	t->is_ahead = false;
 }
 
-/* Frames of page-wise orders take no time: back_pages pays for the memory. */
+/* Frames of page-wise orders take no time but that of their memory. */
 static bool is_frame(const struct thread *t, const struct uvmp_action *a)
 {
 	return (a->kind == UVMP_ACTION_ALLOCATE || a->kind == UVMP_ACTION_FREE) &&
@@ -165,33 +165,31 @@ static void take_root(struct thread *t)
 	system->cached_roots--;
 }
 
+/* A frame of a page-wise order is no root. Memory that frames use for the first time comes from the allocator all the same,
+ * in whole roots. Frames that lie beyond the memory (counts_units = 0) stand for memory that was used before. */
+static void back_frame(struct thread *t, const struct uvmp_action *a)
+{
+	struct system *system = t->system;
+	uint64_t end = a->offset + a->bytes, most = host_capacity_bytes(&system->host);
+
+	for (end = end < most ? end : most; system->backed_bytes < end; system->backed_bytes += ROOT_BYTES)
+		take_root(t);
+}
+
 static void allocate(struct thread *t, const struct uvmp_action *a)
 {
 	struct system *system = t->system;
 	uint64_t root = a->offset / ROOT_BYTES;
 
-	if (is_frame(t, a))
+	if (is_frame(t, a)) {
+		back_frame(t, a);
 		return;
+	}
 	t->memory_ns = later(t->memory_ns, system->root_ns[root]);
 	if (system->root_ns[root] != 0) /* won by an eviction, or split before */
 		return;
 	system->root_ns[root] = 1;
 	take_root(t);
-}
-
-/* Frames of page-wise orders are no roots. Memory that they use for the first time comes from the allocator all the
- * same. */
-static void back_pages(struct thread *t)
-{
-	struct system *system = t->system;
-	uint64_t most = host_capacity_bytes(&system->host) / system->model->page_bytes;
-
-	if (host_has_roots(&system->host))
-		return;
-	while (system->backed_pages < system->host.resident_pages && system->backed_pages < most) {
-		system->backed_pages += ROOT_BYTES / system->model->page_bytes;
-		take_root(t);
-	}
 }
 
 /* When is the block's memory ready for the first and the last arriving page? Of memory in pages the oldest is used
@@ -200,23 +198,19 @@ static struct reclaim_times take_memory(struct thread *t, uint32_t pages)
 {
 	struct system *system = t->system;
 
-	back_pages(t);
 	if (waits_for_all(system))
 		return (struct reclaim_times){t->memory_ns, t->memory_ns};
 	return reclaim_take(&system->reclaim, pages);
 }
 
-/* A root (lru), a block (lru2m), or a page, which has its share of a root's cost. */
+/* A root (lru), or a unit of any size of another order: a victim is chosen, and locked. */
 static void evict(struct thread *t, const struct uvmp_action *a)
 {
 	struct system *system = t->system;
-	uint64_t ns = system->model->evict_ns;
 
 	t->evict_root = a->offset / ROOT_BYTES;
-	if (uvmp_policy_unit_pages(system->host.params.run.policy) == 1)
-		ns = ns * uvmp_mask_weight(&a->pages) / (ROOT_BYTES / PAGE_BYTES);
 	if (a->part == 0) { /* a root of several blocks is one */
-		thread_work(t, ns, &system->times->evict_ns);
+		thread_work(t, system->model->evict_ns, &system->times->evict_ns);
 		t->leave_ns = t->early_ns; /* the first that leaves does not wait for what the batch costs */
 		t->early_ns = 0;
 	}

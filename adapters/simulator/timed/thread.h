@@ -28,7 +28,7 @@ struct system {
 	uint64_t *root_ns; /* per root: what was to leave it has left; 0: the GPU's allocator still has it */
 	uint32_t cached_roots;	/* got from the physical allocator and not used yet */
 	struct reclaim reclaim; /* page-wise orders: pages do not wait for whole evictions */
-	uint64_t backed_pages;	/* page-wise orders: of the memory that was ever used, in whole roots */
+	uint64_t backed_bytes;	/* page-wise orders: of the memory that was ever used, in whole roots */
 	uint64_t push_ns[SYSTEM_PUSHES], pushes; /* when the last copies end; all copies */
 	uint64_t zeroed_ns;			 /* the last pages that began as zeros have */
 	struct fault_buffer buffer;		 /* faults that the engine has and has not fetched */

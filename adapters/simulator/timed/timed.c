@@ -40,6 +40,7 @@ struct job {
 
 struct timed {
 	struct system system;
+	struct model model; /* of this run */
 	struct workload *workload;
 	struct workload *recorded; /* the same, if the source is a trace: ours */
 	struct streams streams;
@@ -679,6 +680,17 @@ static bool open_program(struct timed *m, struct source *source)
 	return true;
 }
 
+/* Frames of a page-wise order are scattered: no entry of a TLB holds more than one of them. */
+static void limit_entries(struct timed *m)
+{
+	uint32_t unit_bytes = uvmp_policy_unit_pages(m->system.host.params.run.policy) * PAGE_BYTES;
+
+	if (m->model.counts_units == 0 || host_has_roots(&m->system.host))
+		return;
+	if (m->model.tlb_entry_bytes > unit_bytes)
+		m->model.tlb_entry_bytes = unit_bytes;
+}
+
 static bool open_timed(struct timed *m, struct source *source)
 {
 	struct system *system = &m->system;
@@ -689,6 +701,7 @@ static bool open_timed(struct timed *m, struct source *source)
 	m->counts_accesses = system->host.needs.accesses;
 	m->has_counters = setup_counts_accesses(system->host.params.run.policy, system->model->page_bytes);
 	is_watching = m->counts_accesses || m->has_counters;
+	limit_entries(m);
 	system->root_ns =
 		array_zeros(host_capacity_bytes(&system->host) / ROOT_BYTES, sizeof(*system->root_ns));
 	reclaim_init(&system->reclaim, host_capacity_bytes(&system->host) / system->model->page_bytes);
@@ -772,6 +785,7 @@ bool timed_run(struct source *source, const struct model *model, const struct si
 				     .utlbs = (model->sms + model->sms_per_utlb - 1u) / model->sms_per_utlb,
 				     .fault_entries = model->fault_entries,
 				     .sms = model->sms,
+				     .counts_units = model->counts_units != 0,
 				     .reads_ahead = true};
 	struct timed *m = calloc(1, sizeof(*m));
 	bool is_done;
@@ -781,7 +795,8 @@ bool timed_run(struct source *source, const struct model *model, const struct si
 		snprintf(error, SOURCE_ERROR_MAX, "out of memory");
 		return false;
 	}
-	m->system.model = m->system.link.model = model;
+	m->model = *model;
+	m->system.model = m->system.link.model = &m->model;
 	m->system.link.ratio_percent = settings->policy->link_ratio;
 	m->system.times = times;
 	m->program.system = m->bottom_half.system = m->deferred.system = &m->system;
