@@ -342,8 +342,8 @@ struct transfer {
 	struct sim_block *block;
 	const struct uvmp_action *action;
 	struct uvmp_region run;
-	struct uvmp_region came,
-		faulted; /* the run: prefetched pages, and behind them those that had faulted */
+	/* the run: prefetched pages, and behind them those that had faulted */
+	struct uvmp_region came, faulted;
 };
 
 /* Pages that the program or an access counter requested have not faulted. */

@@ -45,13 +45,13 @@ struct sim_block {
 	uvmp_mask written;  /* by the GPU since they arrived */
 	uint64_t event_ns;  /* when the GPU sees the last change of its page tables that is queued */
 	uint64_t copied_ns; /* the last copy of the block has ended */
-	uint16_t big_version[ROOT_BYTES /
-			     BIG_PAGE_BYTES]; /* as `version`, of these pages, and of what is in them */
+	/* as `version`, of these pages, and of what is in them */
+	uint16_t big_version[ROOT_BYTES / BIG_PAGE_BYTES];
 	struct sim_counter counter;
 	/* the right on each page that the driver has given the GPU, as low and high; the GPU sees it later */
 	uvmp_mask given_low, given_high;
-	uvmp_mask wanted_low,
-		wanted_high; /* the right that the batch of this number wants (fault_buffer.h) */
+	/* the right that the batch of this number wants (fault_buffer.h) */
+	uvmp_mask wanted_low, wanted_high;
 	uint64_t batch;
 };
 

@@ -397,7 +397,8 @@ uint32_t uvmp_fault_order_batch(const struct uvmp_fault_batch *batch, uint32_t *
 
 	if (order == NULL || !uvmp_fault_batch_is_valid(batch))
 		return 0;
-	keys.spare = scratch + batch->coalesced + 1u;
+	if (scratch != NULL)
+		keys.spare = scratch + batch->coalesced + 1u;
 	if (scratch == NULL || !pack_batch(&keys, batch)) {
 		count = uvmp_fault_representatives(batch, order);
 		uvmp_fault_order(batch->entry, order, count, scratch);

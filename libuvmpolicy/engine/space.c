@@ -334,10 +334,10 @@ handle uvmpi_block_find(const struct uvmp_service *s, uint32_t space, uvmp_addr 
 	return 0;
 }
 
+#define READ_AHEAD_STEP 7u /* faults of one block that are passed over at a time */
+
 /* One miss of the cache leads to the next: bucket, block, residencies. Taken step by step for all blocks, the misses of
  * the blocks overlap. */
-#define READ_AHEAD_STEP 7u
-
 void uvmpi_blocks_read_ahead(const struct uvmp_service *s, const struct uvmp_fault *entry, const uint32_t *order,
 			     uint32_t count, uint64_t *scratch)
 {
@@ -351,7 +351,7 @@ void uvmpi_blocks_read_ahead(const struct uvmp_service *s, const struct uvmp_fau
 		if (fault->address >> WINDOW_SHIFT == window) {
 			uint32_t later = i + READ_AHEAD_STEP;
 
-			/* the faults are ordered: those between two of one window are in it */
+			/* the faults are ordered: of one address space, those between two of one window are in it */
 			if (later < count && entry[order[later]].address >> WINDOW_SHIFT == window)
 				i = later;
 			continue;

@@ -28,9 +28,9 @@ struct gpu_counts {
 	uint64_t tlb_hits, tlb_misses, l2_tlb_hits, l2_tlb_misses;
 	uint64_t remote_accesses, remote_bytes[MODEL_DIRECTIONS]; /* their bytes across the link, each way */
 	uint64_t context_switches;				  /* thread blocks switched out */
-	uint64_t mshr_merged,
-		mshr_stalled; /* requests for pages that were in the table; that found the table full */
-	uint64_t busy_ns;     /* time in which some SM ran */
+	/* requests for pages that were in the table; that found the table full */
+	uint64_t mshr_merged, mshr_stalled;
+	uint64_t busy_ns; /* time in which some SM ran */
 };
 
 /* What a GPU reports while it runs; each function may be NULL. */
