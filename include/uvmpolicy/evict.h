@@ -135,8 +135,9 @@ UVMP_API bool uvmp_evict_contains(const struct uvmp_evict *evict, uint32_t unit)
  * SL_64K and TBN, the newest unit of a tree: O(log trees). */
 UVMP_API enum uvmp_status uvmp_evict_remove(struct uvmp_evict *evict, uint32_t unit);
 /* The same for a set of units that leave together, as a victim and its closure do: unit first + b for each
- * bit b of `units`. UVMP_ERR_ARGUMENT, UVMP_ERR_RANGE (`first` is no multiple of UVMP_EVICT_GROUP_UNITS, or a
- * unit is out of range). O(units of the set); SL_64K and TBN, the newest unit of a tree: O(log trees) more. */
+ * bit b of `units`. UVMP_ERR_ARGUMENT, UVMP_ERR_RANGE (`first` is no multiple of UVMP_EVICT_GROUP_UNITS, or
+ * a unit is out of range). O(units of the set); SL_64K and TBN, the newest unit of a tree: O(log trees)
+ * more. */
 UVMP_API enum uvmp_status uvmp_evict_remove_set(struct uvmp_evict *evict, uint32_t first, uint32_t units);
 /* Removes the unit and clears its history, because its number will name other memory. Errors and cost as
  * uvmp_evict_remove. */

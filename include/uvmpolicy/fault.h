@@ -173,10 +173,10 @@ UVMP_API void uvmp_fault_order_by_instance(const struct uvmp_fault *entry, uint3
 UVMP_API void uvmp_fault_order(const struct uvmp_fault *entry, uint32_t *order, uint32_t count,
 			       uint64_t *scratch);
 
-/* uvmp_fault_representatives and uvmp_fault_order in one call, which visits each entry less often: writes to order[] the
- * indices of the representatives in that order, and returns their number. `scratch` holds
- * UVMP_FAULT_ORDER_WORDS(batch->coalesced) words of any contents, or is NULL. 0 if order is NULL or the batch is not
- * valid. */
+/* uvmp_fault_representatives and uvmp_fault_order in one call, which visits each entry less often: writes to
+ * order[] the indices of the representatives in that order, and returns their number. `scratch` holds
+ * UVMP_FAULT_ORDER_WORDS(batch->coalesced) words of any contents, or is NULL. 0 if order is NULL or the batch
+ * is not valid. */
 UVMP_API uint32_t uvmp_fault_order_batch(const struct uvmp_fault_batch *batch, uint32_t *order,
 					 uint64_t *scratch);
 

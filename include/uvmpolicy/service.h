@@ -112,10 +112,10 @@ struct uvmp_service_gpu {
 	uint32_t utlbs;		/* 1..4096 */
 	uint32_t notes;		/* entries of its access-counter buffer, 0..65536; 0: no such buffer */
 	uint32_t sms;		/* for threads=on and sm_throttle=on, 0..65535; 0: not known, both are off */
-	bool counts_units; /* orders other than evict=lru: a unit counts with all its pages in the block from the arrival
-			    * of its first page to the departure of its last one, as its frame does. Frames then lie
-			    * within the capacity, apart from those of blocks smaller than their units. false:
-			    * only resident pages count */
+	bool counts_units; /* orders other than evict=lru: a unit counts with all its pages in the block from
+			    * the arrival of its first page to the departure of its last one, as its frame
+			    * does. Frames then lie within the capacity, apart from those of blocks smaller
+			    * than their units. false: only resident pages count */
 };
 
 /* The size reaches at least to `requests`. */
@@ -368,11 +368,11 @@ enum uvmp_action_kind {
 				* `merged_faults` of them remain after merging */
 	UVMP_ACTION_ALLOCATE,  /* `pages` on GPU `to` are backed by `bytes` bytes at `offset` of its memory,
 			       * the first page first: a chunk, or frames of units. A unit of an order other
-			       * than evict=lru has a frame of its size while a page of it is resident. Unless
-			       * counts_units is set, only resident pages count against the memory, so that
-			       * frames of incomplete units may lie beyond memory_bytes; with complete units no
-			       * frame does. A host that needs no offsets completes ALLOCATE and FREE with
-			       * UVMP_OK */
+			       * than evict=lru has a frame of its size while a page of it is resident.
+			       * Unless counts_units is set, only resident pages count against the memory,
+			       * so that frames of incomplete units may lie beyond memory_bytes; with
+			       * complete units no frame does. A host that needs no offsets completes
+			       * ALLOCATE and FREE with UVMP_OK */
 	UVMP_ACTION_POPULATE,  /* `pages` on `to` begin as zeros, in transfers as COPY */
 	UVMP_ACTION_COPY,   /* `pages` from `from` to `to`, in transfers: the runs of `pages`, cut before each
 			        * page of `cuts` (uvmp_action_next_transfer). `faulted_pages` of the pages

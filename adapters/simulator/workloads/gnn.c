@@ -286,7 +286,7 @@ static uint64_t place_of(const struct workload *workload, const struct operand *
 static void divide(struct workload *workload)
 {
 	struct state *state = workload->state;
-	uint64_t widest = 0;
+	uint64_t widest = 1; /* bytes */
 
 	for (unsigned i = 0; i < state->kernel->operands; i++) {
 		const struct operand *operand = &state->kernel->operand[i];
