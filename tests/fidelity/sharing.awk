@@ -9,7 +9,7 @@ function end_of_piece(    k) {
 	rows = 0
 }
 BEGIN { FS = "," }
-$2 !~ /^[0-9]+$/ || NF != 4 { next }
+$2 !~ /^[0-9]+$/ || NF < 4 || NF > 5 { next }
 {
 	page = substr($4, 1, length($4) - 4)
 	for (k = 16; k >= 1 && k > $2; k /= 2)
