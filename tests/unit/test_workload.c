@@ -432,7 +432,7 @@ static void permutation_by_table(void **state)
 
 	(void)state;
 	for (uint64_t count = 1; count <= 300000; count += 1 + count / 70 * (count / 2)) {
-		uint32_t *table = calloc(permutation_table_size(count), sizeof(*table));
+		uint32_t *table = calloc((size_t)permutation_table_size(count), sizeof(*table));
 		struct permutation p;
 
 		assert_non_null(table);

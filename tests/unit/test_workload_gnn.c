@@ -45,11 +45,11 @@ static void assert_bytes(unsigned range, uint64_t first, uint64_t end)
  * sample for, to which those that it samples are added. Returns the number of entries. */
 static uint64_t sample(struct workload *w, const struct graph *graph, bool *is_in)
 {
-	bool *is_next = calloc(graph->vertices, sizeof(bool));
+	bool *is_next = calloc((size_t)graph->vertices, sizeof(bool));
 	uint64_t entries = 0;
 
 	assert_non_null(is_next);
-	memcpy(is_next, is_in, graph->vertices);
+	memcpy(is_next, is_in, (size_t)graph->vertices);
 	assert_true(workload_launch(w));
 	assert_string_equal(w->kernel, "sample");
 	for (uint64_t block = 0; block < w->blocks; block++) {
@@ -74,7 +74,7 @@ static uint64_t sample(struct workload *w, const struct graph *graph, bool *is_i
 			}
 	}
 	workload_end_kernel(w);
-	memcpy(is_in, is_next, graph->vertices);
+	memcpy(is_in, is_next, (size_t)graph->vertices);
 	free(is_next);
 	return entries;
 }
@@ -134,7 +134,7 @@ static void sampled(void **state)
 	nodes = 0;
 	for (unsigned v = 0; v < 2048; v++)
 		nodes += is_in[v];
-	memset(is_written, true, nodes);
+	memset(is_written, true, (size_t)nodes);
 	assert_memory_equal(is_forward, is_written, sizeof(is_written));
 	assert_memory_equal(is_backward, is_written, sizeof(is_written));
 	source->close(source);
