@@ -1,5 +1,5 @@
-/* Unit tests of paged attention: blocks are followed from the step that takes them to the one that does not read
- * them any longer. */
+/* Unit tests of paged attention: the tests follow each block of the cache from its allocation to the last step that
+ * reads the block. */
 #include "support/workload_rows.h"
 
 #define BLOCKS_MAX 4000u

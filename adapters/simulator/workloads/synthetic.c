@@ -67,7 +67,7 @@ static bool refuse(struct workload *workload, const char *at, size_t length, con
 	return false;
 }
 
-/* The number of up to seven digits at *at, which goes behind it. False: there is none. */
+/* Parses a number of at most seven digits at *at, and moves *at behind it. False: no digit stands there. */
 static bool take_number(const char **at, const char *end, uint64_t *number)
 {
 	const char *first = *at;
