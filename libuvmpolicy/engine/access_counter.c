@@ -229,7 +229,6 @@ static void start_job(struct uvmp_service *s)
 	     page = uvmp_mask_next_set(&pages, page + 1u))
 		(void)uvmpi_job_add_fault(s, job, page, UVMP_ACCESS_PREFETCH, 1u << UVMP_ACCESS_PREFETCH);
 	uvmpi_job_name_more(s, job);
-	uvmpi_job_name_accesses(job); /* the service adds no page again that is settled */
 	uvmp_counter_settle(job->arrive, s->holders, s->processors.count, &job->destinations, &bounds);
 	run->phase = COUNTER_JOB;
 	uvmpi_servicing_start(s, run->servicing);

@@ -346,7 +346,7 @@ static uint32_t add_common(const struct gpu *g, const struct bin *bin, uint32_t 
 		    fault->address == previous || !uvmp_mask_test(common, page))
 			break;
 		uvmp_mask_set(&alike->more, page);
-		alike->has_more = true;
+		alike->unnamed = UNNAMED_PLACE | UNNAMED_ACCESS;
 		previous = fault->address;
 	}
 	return i;
@@ -365,7 +365,7 @@ static bool add_uniform(const struct gpu *g, const struct bin *bin, uint32_t pag
 		return false;
 	UVMPI_ASSERT(uvmpi_mask_is_empty(&alike->more)); /* the first fault begins the class */
 	alike->more = others;
-	alike->has_more = true;
+	alike->unnamed = UNNAMED_PLACE | UNNAMED_ACCESS;
 	return true;
 }
 

@@ -33,7 +33,7 @@ void uvmpi_job_clear(struct job *job, handle block, uint32_t requester)
 		uvmpi_mask_zero(&job->access[bit]);
 	uvmpi_mask_zero(&job->alike.pages);
 	job->alike.access = UVMP_ACCESS_NONE;
-	job->alike.has_more = false;
+	job->alike.unnamed = 0;
 	clear_rare(job);
 	uvmpi_mask_zero(&job->faulted);
 	job->block = block;
@@ -214,8 +214,9 @@ void uvmpi_job_name_more(const struct uvmp_service *s, struct job *job)
 	struct job_class *alike = &job->alike;
 	uvmp_mask *arrive = &job->arrive[alike->place.to];
 
-	if (!alike->has_more)
+	if ((alike->unnamed & UNNAMED_PLACE) == 0)
 		return;
+	alike->unnamed &= UNNAMED_ACCESS;
 	uvmpi_mask_or(arrive, arrive, &alike->more);
 	set_duplicates(job, &alike->more, is_copy(s, job, &alike->place));
 }
@@ -225,7 +226,7 @@ void uvmpi_job_name_accesses(struct job *job)
 	struct job_class *alike = &job->alike;
 	uint64_t set[3];
 
-	if (!alike->has_more)
+	if ((alike->unnamed & UNNAMED_ACCESS) == 0)
 		return;
 	for (uint32_t bit = 0; bit < 3u; bit++)
 		set[bit] = 0u - (uint64_t)((uint32_t)alike->access >> bit & 1u);
@@ -235,7 +236,7 @@ void uvmpi_job_name_accesses(struct job *job)
 		for (uint32_t bit = 0; bit < 3u; bit++)
 			job->access[bit].word[i] = (job->access[bit].word[i] & others) | (pages & set[bit]);
 	}
-	alike->has_more = false;
+	alike->unnamed &= UNNAMED_PLACE;
 }
 
 /* What the detector says of the page: *pin is its target, or UVMP_PROC_NONE. False: the page is throttled. */

@@ -36,7 +36,7 @@ static inline bool uvmpi_job_add_fault(struct uvmp_service *s, struct job *job, 
 	if (alike->access != access || alike->accesses != accesses || !uvmp_mask_test(&alike->pages, page))
 		return uvmpi_job_add_new_fault(s, job, page, access, accesses);
 	uvmp_mask_set(&alike->more, page);
-	alike->has_more = true;
+	alike->unnamed = UNNAMED_PLACE | UNNAMED_ACCESS;
 	return true;
 }
 /* Names the destination of the pages that uvmpi_job_add_fault has noted, and whether they are duplicated. */

@@ -276,15 +276,17 @@ struct gpu {
 
 /* -- a job of the block service (job.c); its operation owns it -- */
 
+enum { UNNAMED_PLACE = 1, UNNAMED_ACCESS = 2 };
+
 /* Pages whose destination follows from the same facts: their holders, and whether they are duplicated. */
 struct job_class {
 	uvmp_mask pages;  /* empty: no class yet */
 	uint64_t holders; /* of each of them */
 	uint8_t accesses; /* of the faults added last; as for uvmp_residency_facts */
 	uint8_t access;   /* as what they are serviced: enum uvmp_access; NONE: each fault is decided for itself */
-	bool has_more;	  /* `more` holds pages */
+	uint8_t unnamed;  /* what the job does not name of the pages in `more` yet */
 	struct uvmp_residency_place place; /* their destination */
-	uvmp_mask more;	  /* faults like the last one, of which the job does not name the accesses yet */
+	uvmp_mask more;	  /* faults like the last one */
 };
 
 enum job_phase { JOB_IDLE, JOB_ALLOCATE, JOB_MADE_ROOM, JOB_COPY, JOB_COMMIT, JOB_MAPPED };
