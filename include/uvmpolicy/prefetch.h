@@ -39,6 +39,7 @@ extern "C" {
 	ROW(NEXT, next)		    /* Rhee et al.: density, and the next blocks once this one is full */    \
 	ROW(PATTERN, pattern)	    /* CPPE: what was touched before the eviction, else density */           \
 	ROW(SAFE, safe)		    /* SAFE: density, its threshold by how many uTLBs share the block */     \
+	ROW(FOREST, forest)	    /* Forest: trees whose leaves and roots fit how the range was accessed */ \
 /* a new row goes above this line */
 
 /* UVMP_PREFETCH_NONE (0), UVMP_PREFETCH_DENSITY, ... in the order of the list. */
@@ -62,7 +63,7 @@ enum uvmp_grouping {
 					 * twice */
 };
 
-#define UVMP_PREFETCH_STATE_MAX 256u
+#define UVMP_PREFETCH_STATE_MAX 1040u
 
 /* What engine and hosts know of a prefetcher. */
 struct uvmp_prefetch_traits {
@@ -84,6 +85,9 @@ struct uvmp_prefetch_traits {
 	uint16_t block_bytes;	  /* of each block, */
 	uint16_t range_bytes;	  /* of each range, */
 	uint16_t processor_bytes; /* of each processor that pages are prefetched to */
+	bool counts_touches; /* learns from each access to a resident page */
+	bool has_kernels;    /* learns where a kernel begins */
+	bool has_neighbour;  /* reads facts->neighbour_pages and neighbour_present */
 };
 
 struct uvmp_prefetch_params {
@@ -99,6 +103,12 @@ struct uvmp_prefetch_params {
 	uint32_t shared_utlbs;	    /* safe: uTLBs from which a block is shared, 2..4096; default 2 */
 	uint32_t shared_threshold;  /* safe: `threshold` for shared blocks, 1..100; default 1 (all of it) */
 	uint32_t private_threshold; /* safe: for the others, 1..100; default 99 (the faulting big pages) */
+	uint32_t forest_window;	    /* forest: accesses to a range that are judged, 16..65535; default 10000 */
+	uint32_t forest_linear;	    /* forest: R^2 of linear ranges, percent, 1..99; default 80 */
+	uint32_t forest_coverage;   /* forest: of the range, percent, 1..100; default 60 */
+	uint32_t forest_intensity;  /* forest: of its pages, percent, 1..100; default 40 */
+	uint32_t forest_rounds;	    /* forest: windows of a kernel, 1..255; default 10 */
+	uint32_t forest_leaf;	    /* forest: pages of a leaf of the base tree, 1..16; default 16 */
 	bool quirks;		    /* density; next, pattern and safe, which use it and both its numbers */
 };
 
@@ -118,7 +128,7 @@ UVMP_API bool uvmp_prefetch_params_is_valid(const struct uvmp_prefetch_params *p
  * preferred that is no processor, or that names one without has_preferred; an empty `faulted` or a bad
  * faulted_region (both accepted with is_follow); a bad max_region (with is_hmm) or range group, where a bad
  * region is one that is reversed, empty or reaches beyond the block; is_follow for any prefetcher but
- * sequential, locality, stride and next. */
+ * sequential, locality, stride, next and forest. */
 struct uvmp_prefetch_facts {
 	struct uvmp_block block;
 	const uvmp_mask *faulted;	   /* pages about to move to `to` because they faulted; required */
@@ -152,6 +162,10 @@ struct uvmp_prefetch_facts {
 	bool is_follow;	      /* asked because an earlier hint's `follow` said so. `faulted` then holds the
 			       * pages of this block that fault in the same batch (they are left out), usually
 			       * none; faulted_region is ignored */
+
+	/* forest: the block of the same range that shares the aligned window of two VABlocks */
+	uint32_t neighbour_pages;   /* of that block; 0: there is none */
+	uint32_t neighbour_present; /* of these, resident on `to` */
 };
 
 #define UVMP_PAGE_NONE (~(uint64_t)0)
@@ -187,7 +201,7 @@ UVMP_API bool uvmp_prefetch_state_is_valid(const struct uvmp_prefetch_state *sta
  * The first follow-up decision may concern a block before the faulting block (sequential, stride). Each
  * further decision concerns a later block than the previous one (descending stride: an earlier block). The
  * number of follow-up decisions is at most the number of blocks of the range (sequential), the number of
- * blocks that locality_pages reach (locality), stride_depth (stride) or next_blocks (next). */
+ * blocks that locality_pages reach (locality), stride_depth (stride), next_blocks (next) or 1 (forest). */
 struct uvmp_prefetch_hint {
 	uvmp_mask pages;    /* pages to fetch beside the faulted ones */
 	uint32_t to;	    /* where to; UVMP_PROC_NONE: prefetch nothing, ignore `pages` (all but

@@ -92,6 +92,26 @@ static void fill_block_facts(const struct uvmp_service *s, const struct block *b
 	uvmpi_block_shape(s, b, &facts->block);
 }
 
+/* The block of the range that shares the aligned window of two VABlocks. */
+static void fill_neighbour(const struct uvmp_service *s, const struct block *b, struct uvmp_prefetch_facts *facts)
+{
+	const struct range *range = range_of(s, b);
+	uvmp_addr bytes = (uvmp_addr)s->block_pages << s->page_shift;
+	uvmp_addr first = (b->start & ~(bytes - 1u)) ^ bytes, last = first + bytes - 1u;
+	const struct residency *residency;
+	handle h;
+
+	if (last < range->start || first > range->last)
+		return;
+	first = first < range->start ? range->start : first;
+	last = last > range->last ? range->last : last;
+	facts->neighbour_pages = (uint32_t)((last - first) >> s->page_shift) + 1u;
+	h = uvmpi_block_find(s, range->space, first);
+	residency = h != 0 ? uvmpi_residency_find(s, block_at(s, h), facts->to) : NULL;
+	if (residency != NULL)
+		facts->neighbour_present = uvmpi_mask_weight(&residency->resident);
+}
+
 static struct uvmp_prefetch_hint no_hint(void)
 {
 	return (struct uvmp_prefetch_hint){.to = UVMP_PROC_NONE, .follow = UVMP_PAGE_NONE};
@@ -123,6 +143,8 @@ static bool ask_prefetcher(struct uvmp_service *s, struct job *job, const struct
 	if (!job->is_follow && uvmp_region_is_empty(facts.faulted_region))
 		return false;
 	fill_block_facts(s, b, &facts);
+	if (traits->has_neighbour)
+		fill_neighbour(s, b, &facts);
 	if (to == UVMP_CPU && residency) {
 		residency_mapped(residency, &mapped);
 		facts.cpu_read_mapped = &mapped;

@@ -1,6 +1,7 @@
 /* Private states of the prefetchers `prefetch` and `prefetch_full`. Each has its own, also of the same block, range or
  * processor. The traits say how many bytes; this file names no prefetcher. */
 #include "prefetch_states_internal.h"
+#include "../prefetch/prefetch_internal.h"
 #include "cold_internal.h"
 
 #define ALIGNMENT 8u
@@ -18,6 +19,7 @@ static void add_prefetcher(struct prefetch_states *states, enum uvmp_prefetcher 
 {
 	const struct uvmp_prefetch_traits *traits = uvmp_prefetch_traits_of(prefetcher);
 
+	states->counts_touches |= traits->counts_touches;
 	states->of[states->count++] =
 		(struct prefetch_offsets){.prefetcher = prefetcher,
 					  .block = add(&states->block_bytes, traits->block_bytes),
@@ -49,6 +51,24 @@ void uvmpi_prefetch_states_give(struct uvmp_service *s, struct block *b, uint32_
 	state->processor = states->processor + (size_t)processor * states->processor_bytes + of->processor;
 	if (states->block_bytes != 0)
 		state->block = of_block(of, uvmpi_history_make(s, b));
+}
+
+void uvmpi_prefetch_states_touch(struct uvmp_service *s, handle h, uint32_t page)
+{
+	const struct prefetch_states *states = &s->prefetch_states;
+	const struct prefetch_offsets *of = &states->of[states->present];
+	const struct prefetcher *prefetcher = uvmpi_prefetcher_at(of->prefetcher);
+	struct block *b = block_at(s, h);
+	const struct range *range = range_of(s, b);
+	struct prefetch_touch touch = {.range_page = ((b->start - range->start) >> s->page_shift) + page,
+				       .range_pages = ((range->last - range->start) >> s->page_shift) + 1u,
+				       .page = page,
+				       .kernels = states->kernels};
+
+	if (prefetcher->touched != NULL)
+		prefetcher->touched(&s->tuned.prefetch,
+				    states->range + (size_t)b->range * states->range_bytes + of->range,
+				    of_block(of, uvmpi_history_make(s, b)), &touch);
 }
 
 void uvmpi_prefetch_states_clear(struct uvmp_service *s, uint32_t slot)

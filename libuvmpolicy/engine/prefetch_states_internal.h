@@ -9,6 +9,8 @@ void uvmpi_prefetch_states_init(const struct uvmp_policy *policy, struct prefetc
 /* Sets the private states of `state` for a decision about the block, which lies in the range of this slot. */
 void uvmpi_prefetch_states_give(struct uvmp_service *s, struct block *b, uint32_t slot, uint32_t processor,
 				struct uvmp_prefetch_state *state);
+/* The page of the block, which is resident, was accessed; for policies that count touches. */
+void uvmpi_prefetch_states_touch(struct uvmp_service *s, handle h, uint32_t page);
 /* The slot will hold another range. */
 void uvmpi_prefetch_states_clear(struct uvmp_service *s, uint32_t slot);
 /* Pages of a block with this history were evicted from the processor. */

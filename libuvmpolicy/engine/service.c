@@ -12,6 +12,7 @@
 #include "queue_internal.h"
 #include "remote_internal.h"
 #include "servicing_internal.h"
+#include "prefetch_states_internal.h"
 #include "space_internal.h"
 
 /* -- events -- */
@@ -55,6 +56,8 @@ enum uvmp_status uvmp_service_access(struct uvmp_service *s, uint32_t processor,
 	uvmpi_memory_touch(s, processor, h, page);
 	if (s->adapt.has_touches)
 		uvmpi_adapt_touch(s, processor, h, page);
+	if (s->prefetch_states.counts_touches && (uvmpi_block_holders(s, block_at(s, h), page) >> processor & 1u) != 0)
+		uvmpi_prefetch_states_touch(s, h, page);
 	return UVMP_OK;
 }
 

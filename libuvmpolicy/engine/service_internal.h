@@ -222,7 +222,9 @@ struct prefetch_states {
 	uint32_t count;
 	uint32_t present; /* the prefetcher that decides now, index in `of` */
 	uint32_t block_bytes, range_bytes, processor_bytes; /* of both together */
+	uint32_t kernels; /* that have begun */
 	bool has_bytes;	  /* not all of these are 0 */
+	bool counts_touches;
 	uint8_t *range;					    /* [range slots][range_bytes] */
 	uint8_t *processor;				    /* [processors][processor_bytes] */
 };

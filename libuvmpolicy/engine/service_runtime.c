@@ -114,6 +114,7 @@ enum uvmp_status uvmp_service_begin_kernel(struct uvmp_service *s, uint32_t gpu,
 	if (gpu == UVMP_CPU || gpu >= s->processors.count)
 		return UVMP_ERR_RANGE;
 	*kernel = 0;
+	s->prefetch_states.kernels++;
 	return s->policy.runtime ? uvmp_pattern_launch(&s->patterns, cycle(s, now_ns), kernel) : UVMP_OK;
 }
 

@@ -26,6 +26,8 @@ static bool add_prefetcher(struct uvmp_needs *needs, enum uvmp_prefetcher prefet
 
 	needs->utlbs |= traits->has_utlbs;
 	needs->one_gpu |= traits->walks_ranges;
+	needs->touches |= traits->counts_touches;
+	needs->kernels |= traits->has_kernels;
 	needs->histories |= traits->has_touches;
 	needs->block_bytes += traits->block_bytes;
 	return traits->has_tree;
@@ -60,7 +62,7 @@ static struct uvmp_needs needs_of(const struct uvmp_policy *policy)
 	for (uint32_t i = 0; i < UVMP_CONTROLLER_COUNT; i++)
 		has_history |= add_controller(&needs, policy, i);
 	/* [driver: order-by-service]: with quirks, root chunks ignore touches */
-	needs.touches = !order->is_chunked || !policy->quirks || needs.histories;
+	needs.touches |= !order->is_chunked || !policy->quirks || needs.histories;
 	if (needs.accesses)
 		needs.block_bytes += COUNTERS_BYTES;
 	if (needs.histories || has_history)

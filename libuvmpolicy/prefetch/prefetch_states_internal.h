@@ -38,6 +38,24 @@ struct stride_range {
 	struct stride_stream stream[STRIDE_STREAMS]; /* last used first */
 };
 
+enum forest_class { FOREST_BASE, FOREST_LINEAR, FOREST_DENSE, FOREST_SPARSE };
+
+struct forest_range {
+	uint64_t x, y, xx, yy, xy;	/* sums over the pages of the window: position, time, products */
+	uint64_t lowest, highest;	/* pages of the range that were accessed in the window */
+	uint32_t pages, time;		/* distinct pages, and accesses, of the window */
+	uint32_t window;		/* number of the window; 0: none yet */
+	uint32_t kernel;		/* kernels that had begun when this one's observation began */
+	uint8_t class, rounds;		/* enum forest_class; windows of this kernel that have ended */
+	bool is_settled;		/* the class stays until the next kernel */
+};
+
+struct forest_block {
+	uint32_t window;    /* that the times belong to; in others all are 0 */
+	uint32_t class;	    /* of the range, at the last decision */
+	uint16_t time[512]; /* of the last access in the window; 0: none */
+};
+
 struct pattern_block {
 	uvmp_mask pages; /* touched on the processor before they were evicted from it last */
 	uint32_t processor;
