@@ -108,7 +108,6 @@ struct uvmp_prefetch_params {
 	uint32_t forest_coverage;   /* forest: of the range, percent, 1..100; default 60 */
 	uint32_t forest_intensity;  /* forest: of its pages, percent, 1..100; default 40 */
 	uint32_t forest_rounds;	    /* forest: windows of a kernel, 1..255; default 10 */
-	uint32_t forest_leaf;	    /* forest: pages of a leaf of the base tree, 1..16; default 16 */
 	bool quirks;		    /* density; next, pattern and safe, which use it and both its numbers */
 };
 

@@ -10,7 +10,7 @@
  *
  *  - Every constant: a window of `forest_window` accesses; linear above R^2 = `forest_linear` percent; else wide if the
  *    pages lie in `forest_coverage` percent of the range, and full if they are `forest_intensity` percent of it; after
- *    `forest_rounds` windows without a class the base tree stays. Leaf and tree, in leaves of the base (`forest_leaf`):
+ *    `forest_rounds` windows without a class the base tree stays. Leaf and tree, in leaves of the base, 64 KiB:
  *    linear 4 and 64 (256 KiB, 4 MiB), wide and full 1 and 8 (64 KiB, 512 KiB), only wide 1/4 and 8 (16 KiB, 512 KiB),
  *    the rest 1 and 32 (64 KiB, 2 MiB).
  *  - The object is the range, and each range is observed. A page has the time of its last access in the window.
@@ -22,7 +22,8 @@
 #include "prefetch_internal.h"
 #include "prefetch_states_internal.h"
 
-#define BASE_LEAVES 32u /* leaves of the base tree: a VABlock */
+#define BASE_LEAF_BYTES 65536u
+#define BASE_TREE_BYTES 2097152u
 
 /* -- classes -- */
 
@@ -157,28 +158,29 @@ struct forest {
 	uint32_t pages;	     /* of the block */
 };
 
-static uint32_t leaf_of(const struct uvmp_prefetch_params *params, uint32_t class)
+static uint32_t page_bytes(const struct uvmp_block *block)
 {
-	uint32_t leaf = params->forest_leaf;
+	return ((uint32_t)(block->last - block->start) + 1u) / block->pages;
+}
+
+/* Pages of a leaf: at least one. */
+static uint32_t leaf_of(const struct uvmp_block *block, uint32_t class)
+{
+	uint32_t leaf = BASE_LEAF_BYTES / page_bytes(block);
 
 	if (class == FOREST_LINEAR)
 		return leaf * 4u;
 	return class == FOREST_SPARSE && leaf >= 4u ? leaf / 4u : leaf;
 }
 
-static uint32_t page_bytes(const struct uvmp_block *block)
+static struct forest forest_of(const struct uvmp_block *block, uint32_t class)
 {
-	return ((uint32_t)(block->last - block->start) + 1u) / block->pages;
-}
-
-static struct forest forest_of(const struct uvmp_prefetch_params *params, const struct uvmp_block *block, uint32_t class)
-{
-	uint32_t window = BASE_LEAVES * params->forest_leaf, bytes = page_bytes(block);
+	uint32_t bytes = page_bytes(block), window = BASE_TREE_BYTES / bytes;
 	bool is_small = class == FOREST_DENSE || class == FOREST_SPARSE;
 
-	return (struct forest){.leaf = leaf_of(params, class),
+	return (struct forest){.leaf = leaf_of(block, class),
 			       .tree = is_small ? window / 4u : window,
-			       .lead = (uint32_t)block->start % (window * bytes) / bytes,
+			       .lead = (uint32_t)block->start % BASE_TREE_BYTES / bytes,
 			       .pages = block->pages};
 }
 
@@ -214,12 +216,10 @@ static void take_nodes(const struct forest *forest, uint32_t size, const uvmp_ma
 }
 
 /* The first page of the block that shares the tree of 4 MiB: behind this block or before it. */
-static uint64_t neighbour_of(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts)
+static uint64_t neighbour_of(const struct uvmp_prefetch_facts *facts)
 {
-	uint32_t window = BASE_LEAVES * params->forest_leaf * page_bytes(&facts->block);
-
-	return ((uint32_t)facts->block.start / window) % 2u == 0 ? facts->range_first + facts->block.pages
-							       : facts->range_first - facts->neighbour_pages;
+	return (facts->block.start & BASE_TREE_BYTES) == 0 ? facts->range_first + facts->block.pages
+							   : facts->range_first - facts->neighbour_pages;
 }
 
 /* The root of 4 MiB. Returns whether the neighbour is to be filled too. */
@@ -235,10 +235,9 @@ static bool take_root(const struct uvmp_prefetch_facts *facts, uvmp_mask *set)
 }
 
 /* The pages that the trees of the class want: *set. Returns as take_root. */
-static bool grow(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts, uint32_t class,
-		 uint32_t before, uvmp_mask *set)
+static bool grow(const struct uvmp_prefetch_facts *facts, uint32_t class, uint32_t before, uvmp_mask *set)
 {
-	struct forest forest = forest_of(params, &facts->block, class);
+	struct forest forest = forest_of(&facts->block, class);
 	struct uvmp_region beyond = {facts->block.pages, UVMP_MASK_BITS};
 	uvmp_mask there;
 
@@ -247,7 +246,7 @@ static bool grow(const struct uvmp_prefetch_params *params, const struct uvmp_pr
 		there.word[w] = ~there.word[w];
 	uvmpi_mask_region_clear(&there, beyond);
 	*set = there;
-	take_leaves(&forest, leaf_of(params, before) < forest.leaf ? &there : facts->faulted, set);
+	take_leaves(&forest, leaf_of(&facts->block, before) < forest.leaf ? &there : facts->faulted, set);
 	for (uint32_t size = 2u * forest.leaf; size <= forest.tree; size *= 2u)
 		take_nodes(&forest, size, facts->faulted, set);
 	return class == FOREST_LINEAR && take_root(facts, set);
@@ -265,14 +264,14 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params, const 
 		return uvmpi_prefetch_density_decide(params, facts, state, hint);
 	uvmpi_prefetch_admit(facts, &admitted);
 	if (!facts->is_follow) {
-		has_more = grow(params, facts, range->class, block != NULL ? block->class : range->class, &set);
+		has_more = grow(facts, range->class, block != NULL ? block->class : range->class, &set);
 		uvmpi_mask_and(&admitted, &admitted, &set);
 		if (block != NULL)
 			block->class = range->class;
 	}
 	uvmpi_prefetch_hint_set(hint, facts->to, &admitted);
 	if (has_more)
-		hint->follow = neighbour_of(params, facts);
+		hint->follow = neighbour_of(facts);
 	return UVMP_OK;
 }
 
@@ -287,7 +286,6 @@ static const struct parameter parameters[] = {
 			   "percent of a range's pages that are accessed if it is dense"),
 	PREFETCH_PARAMETER(forest_rounds, "forest_rounds", 1, 255, 10,
 			   "windows of a kernel without a pattern before the base tree stays"),
-	PREFETCH_PAGES(forest_leaf, "forest_leaf", 4, 16, 16, "pages of 4 KiB in a leaf of the base tree"),
 };
 
 /* Each faulted leaf, then from the leaves up the rest of each node with a faulted page of which more than half is there, in

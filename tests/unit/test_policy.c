@@ -551,7 +551,7 @@ static void test_errors(void **unused)
 	check_error("preset=on-demand preset=uvmsmart", UVMP_ERR_CONFLICT, "preset=uvmsmart",
 	            "preset: must be the first word, and occur once");
 	check_error("threshold=60 prefetch=tbn", UVMP_ERR_CONFLICT, "threshold=60",
-	            "threshold: used only by prefetch=density|next|pattern|safe");
+	            "threshold: used only by prefetch=density|next|pattern|safe|forest");
 	check_error("replay=block put_ratio=50", UVMP_ERR_CONFLICT, "put_ratio=50",
 	            "put_ratio: used only by replay=batch_flush");
 	check_error("preset=uvmsmart pma_order=6", UVMP_ERR_CONFLICT, "pma_order=6",

@@ -10,7 +10,7 @@
 #include "support/prefetch_case.h"
 
 /* Prefetchers whose results this file states; a prefetcher that is added later has a test of its own. */
-enum { KNOWN = UVMP_PREFETCH_SAFE + 1 };
+enum { KNOWN = UVMP_PREFETCH_FOREST + 1 };
 
 struct call {
 	struct uvmp_prefetch_params params;
@@ -86,7 +86,8 @@ static enum uvmp_status decide(struct call *call)
 static void test_names(void **state)
 {
 	static const char *const name[] = {"none",     "density", "tbn",    "sl",   "random",  "sequential",
-	                                   "locality", "block",   "stride", "next", "pattern", "safe"};
+	                                   "locality", "block",   "stride", "next", "pattern", "safe",
+	                                   "forest"};
 
 	(void)state;
 	assert_int_equal(sizeof(name) / sizeof(name[0]), KNOWN);
@@ -213,7 +214,8 @@ static bool is_of_density(int prefetcher)
 static bool is_asked_again(int prefetcher)
 {
 	return prefetcher == UVMP_PREFETCH_SEQUENTIAL || prefetcher == UVMP_PREFETCH_LOCALITY ||
-	       prefetcher == UVMP_PREFETCH_STRIDE || prefetcher == UVMP_PREFETCH_NEXT;
+	       prefetcher == UVMP_PREFETCH_STRIDE || prefetcher == UVMP_PREFETCH_NEXT ||
+	       prefetcher == UVMP_PREFETCH_FOREST;
 }
 
 /* Every row of the table does something that only its own function does. */
@@ -224,6 +226,7 @@ static void test_dispatch(void **state)
 	        [UVMP_PREFETCH_SL] = 15,       [UVMP_PREFETCH_RANDOM] = 1,   [UVMP_PREFETCH_SEQUENTIAL] = 1,
 	        [UVMP_PREFETCH_LOCALITY] = 94, [UVMP_PREFETCH_BLOCK] = 99,   [UVMP_PREFETCH_STRIDE] = 1,
 	        [UVMP_PREFETCH_NEXT] = 15,     [UVMP_PREFETCH_PATTERN] = 2,  [UVMP_PREFETCH_SAFE] = 99,
+	        [UVMP_PREFETCH_FOREST] = 15,
 	};
 
 	(void)state;
