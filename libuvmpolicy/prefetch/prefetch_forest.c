@@ -42,7 +42,7 @@ static bool is_correlated(uint64_t c, uint64_t dx, uint64_t dy, uint32_t percent
 {
 	uint32_t a = bits_of(dx), b = bits_of(dy);
 
-	if (dx == 0 || dy == 0)
+	if (dx == 0) /* of two positions the times differ, too: dy is not 0 */
 		return false;
 	a = a > 28u ? a - 28u : 0;
 	b = b > 28u ? b - 28u : 0;
