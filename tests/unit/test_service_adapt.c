@@ -1051,10 +1051,79 @@ static void test_states_of_two(void **state)
 	stop();
 }
 
+/* The state of prefetch=forest. */
+static const struct forest_range *forest(void)
+{
+	return (const void *)e.service->prefetch_states.range;
+}
+
+static void touch_ascending(void)
+{
+	for (uint32_t page = 0; page < 16; page++)
+		assert_int_equal(uvmp_service_touch(e.service, 1, SPACE, at(0, page)), UVMP_OK);
+}
+
+/* Accesses to resident pages choose the trees; the tree of 4 MiB sees its other block, and fills it. */
+static void test_forest(void **state)
+{
+	uint64_t kernel = 0;
+
+	(void)state;
+	start("prefetch=forest forest_window=16 prefetch_full=none evict=lru2m thrash=off counters=off", 1, 8, 0);
+	range(3);
+	fault(1, 2, 0);
+	fault(1, 0, 0);
+	assert_int_equal(resident(0), 16);
+	uvmp_service_touch(e.service, 1, SPACE, at(0, 20)); /* is not there */
+	assert_int_equal(forest()->time, 0);
+	touch_ascending();
+	assert_int_equal(forest()->class, FOREST_LINEAR);
+	fault(1, 0, 100); /* its leaf; that of the first pages has grown */
+	assert_int_equal(resident(0), 128);
+	fault(1, 1, 0);
+	assert_int_equal(resident(1), 64);
+	fault(1, 0, 200);
+	assert_int_equal(resident(0), 256);
+	fault(1, 0, 300);
+	assert_int_equal(resident(0), 512);
+	assert_int_equal(resident(1), 512);
+	fault(1, 2, 511); /* no other block */
+	assert_int_equal(resident(2), 128);
+	assert_int_equal(uvmp_service_begin_kernel(e.service, 1, 0, &kernel), UVMP_OK);
+	assert_true(forest()->is_settled);
+	touch_ascending();
+	assert_int_equal(forest()->kernel, 1);
+	e.service->prefetch_states.present = 1; /* prefetch_full: none has no use for touches */
+	uvmp_service_touch(e.service, 1, SPACE, at(0, 0));
+	assert_int_equal(forest()->rounds, 1);
+	e.service->prefetch_states.present = 0;
+	stop();
+}
+
+/* The other block is cut at the ends of the range, or lies before it. */
+static void test_forest_ends(void **state)
+{
+	(void)state;
+	start("prefetch=forest evict=lru2m thrash=off counters=off", 1, 8, 0);
+	engine_range(&e, SPACE, BASE + 0x10000, 2u * MIB2 - 0x20000, UVMP_PROC_NONE);
+	fault(1, 0, 20);
+	fault(1, 1, 20);
+	for (uint32_t i = 0; i < 2; i++) {
+		assert_true(is_resident(i, 16) && is_resident(i, 31));
+		assert_false(is_resident(i, 32));
+	}
+	engine_range(&e, SPACE, BASE + 3u * MIB2, MIB2, UVMP_PROC_NONE);
+	fault(1, 3, 20);
+	assert_int_equal(resident(3), 16);
+	stop();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_utlbs),
+		cmocka_unit_test(test_forest),
+	        cmocka_unit_test(test_forest_ends),
+	        cmocka_unit_test(test_utlbs),
 		cmocka_unit_test(test_utlbs_of_spaces),
 		cmocka_unit_test(test_pattern),
 		cmocka_unit_test(test_pattern_of_units),
