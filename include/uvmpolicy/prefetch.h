@@ -39,7 +39,7 @@ extern "C" {
 	ROW(NEXT, next)		    /* Rhee et al.: density, and the next blocks once this one is full */    \
 	ROW(PATTERN, pattern)	    /* CPPE: what was touched before the eviction, else density */           \
 	ROW(SAFE, safe)		    /* SAFE: density, its threshold by how many uTLBs share the block */     \
-	ROW(FOREST, forest)	    /* Forest: trees whose leaves and roots fit how the range was accessed */ \
+	ROW(FOREST, forest) /* Forest: trees whose leaves and roots fit how the range was accessed */        \
 /* a new row goes above this line */
 
 /* UVMP_PREFETCH_NONE (0), UVMP_PREFETCH_DENSITY, ... in the order of the list. */
@@ -85,9 +85,9 @@ struct uvmp_prefetch_traits {
 	uint16_t block_bytes;	  /* of each block, */
 	uint16_t range_bytes;	  /* of each range, */
 	uint16_t processor_bytes; /* of each processor that pages are prefetched to */
-	bool counts_touches; /* learns from each access to a resident page */
-	bool has_kernels;    /* learns where a kernel begins */
-	bool has_neighbour;  /* reads facts->neighbour_pages and neighbour_present */
+	bool counts_touches;	  /* learns from each access to a resident page */
+	bool has_kernels;	  /* learns where a kernel begins */
+	bool has_neighbour;	  /* reads facts->neighbour_pages and neighbour_present */
 };
 
 struct uvmp_prefetch_params {
@@ -103,12 +103,12 @@ struct uvmp_prefetch_params {
 	uint32_t shared_utlbs;	    /* safe: uTLBs from which a block is shared, 2..4096; default 2 */
 	uint32_t shared_threshold;  /* safe: `threshold` for shared blocks, 1..100; default 1 (all of it) */
 	uint32_t private_threshold; /* safe: for the others, 1..100; default 99 (the faulting big pages) */
-	uint32_t forest_window;	    /* forest: accesses to a range that are judged, 16..65535; default 10000 */
-	uint32_t forest_linear;	    /* forest: R^2 of linear ranges, percent, 1..99; default 80 */
-	uint32_t forest_coverage;   /* forest: of the range, percent, 1..100; default 60 */
-	uint32_t forest_intensity;  /* forest: of its pages, percent, 1..100; default 40 */
-	uint32_t forest_rounds;	    /* forest: windows of a kernel, 1..255; default 10 */
-	bool quirks;		    /* density; next, pattern and safe, which use it and both its numbers */
+	uint32_t forest_window;	   /* forest: accesses to a range that are judged, 16..65535; default 10000 */
+	uint32_t forest_linear;	   /* forest: R^2 of linear ranges, percent, 1..99; default 80 */
+	uint32_t forest_coverage;  /* forest: of the range, percent, 1..100; default 60 */
+	uint32_t forest_intensity; /* forest: of its pages, percent, 1..100; default 40 */
+	uint32_t forest_rounds;	   /* forest: windows of a kernel, 1..255; default 10 */
+	bool quirks;		   /* density; next, pattern and safe, which use it and both its numbers */
 };
 
 /* NULL for a value outside the enumeration. */
@@ -155,7 +155,7 @@ struct uvmp_prefetch_facts {
 	uint32_t utlbs; /* safe: distinct uTLBs that faulted on the block; 0: not known, also for the
 			 * others */
 
-	/* where the block lies in its range (sequential, locality, stride, next) */
+	/* where the block lies in its range (sequential, locality, stride, next, forest) */
 	uint64_t range_first; /* page of the range that is page 0 of the block */
 	uint64_t range_pages; /* pages of the whole range; >= range_first + block.pages */
 	bool is_follow;	      /* asked because an earlier hint's `follow` said so. `faulted` then holds the

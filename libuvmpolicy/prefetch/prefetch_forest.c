@@ -88,7 +88,7 @@ static void end_window(const struct uvmp_prefetch_params *params, struct forest_
 
 	range->rounds++;
 	if (class != FOREST_BASE || range->rounds == params->forest_rounds) {
-		range->class = class;
+		range->class = (uint8_t)class;
 		range->is_settled = true;
 	} else {
 		begin_window(range);
