@@ -39,7 +39,7 @@ extern "C" {
 	ROW(NEXT, next)		    /* Rhee et al.: density, and the next blocks once this one is full */    \
 	ROW(PATTERN, pattern)	    /* CPPE: what was touched before the eviction, else density */           \
 	ROW(SAFE, safe)		    /* SAFE: density, its threshold by how many uTLBs share the block */     \
-	ROW(FOREST, forest) /* Forest: trees whose leaves and roots fit how the range was accessed */        \
+	ROW(FOREST, forest)	    /* Forest: trees that fit how each range was accessed */                 \
 /* a new row goes above this line */
 
 /* UVMP_PREFETCH_NONE (0), UVMP_PREFETCH_DENSITY, ... in the order of the list. */
