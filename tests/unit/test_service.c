@@ -151,9 +151,9 @@ static void test_params_check(void **state)
 	SAYS((e.policy.evict = UVMP_EVICT_LRU_4K, e.params.page_bytes = 65536), "policy->evict",
 	     UVMP_EVICT_LRU_4K, 1, 0, "pages of 64 KiB need lru, lru2m, lfu2m or clock2m");
 	SAYS(engine_policy(&e, "prefetch=stride"), "policy->prefetch", UVMP_PREFETCH_STRIDE, 1, 0,
-	     "sequential, locality, stride and next know one GPU only");
+	     "sequential, locality, stride, next and forest know one GPU only");
 	SAYS(engine_policy(&e, "prefetch_full=next"), "policy->prefetch_full", 1u + UVMP_PREFETCH_NEXT, 1, 0,
-	     "sequential, locality, stride and next know one GPU only");
+	     "sequential, locality, stride, next and forest know one GPU only");
 #undef SAYS
 }
 
