@@ -9,10 +9,10 @@
 #include "controllers_internal.h"
 #include "memory_internal.h"
 #include "operations_internal.h"
+#include "prefetch_states_internal.h"
 #include "queue_internal.h"
 #include "remote_internal.h"
 #include "servicing_internal.h"
-#include "prefetch_states_internal.h"
 #include "space_internal.h"
 
 /* -- events -- */
