@@ -11,6 +11,8 @@
 #define COLUMNS_MOST 100
 #define WHOLE_LEAST  20 /* percent without a sign or a point */
 #define RATIO_MOST   20
+#define NS_PER_S     UINT64_C(1000000000)
+#define NS_MOST	     (NS_PER_S * 86400u) /* of a simulated time that an option gives */
 
 void cli_print_words(int column, const char *words, FILE *out)
 {
@@ -149,6 +151,26 @@ int cli_format(const char *text, enum report_format *format)
 int cli_seed(const char *text, uint64_t *seed)
 {
 	return options_number("--seed", text, 0, UINT64_MAX, seed) ? CLI_DONE : CLI_BAD_INPUT;
+}
+
+bool cli_time(const char *option, const char *text, uint64_t *ns)
+{
+	static const struct {
+		const char *name;
+		uint64_t ns;
+	} unit[] = {{"", 1}, {"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", NS_PER_S}};
+	const size_t digits = strspn(text, "0123456789");
+	uint64_t number = 0;
+
+	for (size_t i = 0; i < sizeof(unit) / sizeof(*unit); i++) {
+		if (strcmp(text + digits, unit[i].name) != 0 || !number_parse(text, digits, &number) || number == 0 ||
+		    number > NS_MOST / unit[i].ns)
+			continue;
+		*ns = number * unit[i].ns;
+		return true;
+	}
+	say_error("%s: \"%.100s\" is not accepted; a time, 1ns..86400s, as 100, 100ns, 20us, 5ms or 2s", option, text);
+	return false;
 }
 
 int cli_memory(bool is_percent, const char *text, struct sim_memory *memory)

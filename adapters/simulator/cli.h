@@ -46,6 +46,8 @@ bool cli_oversub(const char *option, const char *text, uint32_t *percent);
 int cli_format(const char *text, enum report_format *format);
 /* --seed */
 int cli_seed(const char *text, uint64_t *seed);
+/* Simulated time: `100` ns, `100ns`, `100us`, `5ms`, `2s`; at least 1 ns, at most a day. False after a report. */
+bool cli_time(const char *option, const char *text, uint64_t *ns);
 /* GPU memory: --memory in bytes, or --oversub in percent. */
 int cli_memory(bool is_percent, const char *text, struct sim_memory *memory);
 

@@ -25,6 +25,8 @@ const char help_run[] = "usage: uvmsim run --workload NAME[:k=v,...] | --trace F
 			"                   `uvmsim list policies` and `uvmsim list presets`\n"
 			"                   (default: $UVMP_POLICY, else nvidia-595)\n"
 			"  --seed N         seed of all random choices (default 1)\n"
+			"  --until TIME     with --gpu: the run ends when the program's time passes TIME,\n"
+			"                   and is not complete: ns, or 100us, 5ms, 2s\n"
 			"  --format F       table (default), json, csv\n"
 			"  --log FILE       the decision log, one action a line, for `uvmsim explain`\n"
 			"                   (run only)\n"
@@ -50,7 +52,7 @@ const char help_compare[] = "usage: uvmsim compare --workload NAME[:k=v,...] | -
 
 static const char *const options[] = {"workload=*", "trace=*",	       "gpu=",	  "memory=*", "oversub=*",
 				      "policy=*",   "seed=",	       "format=", "log=",     "jobs=",
-				      "seeds=",	    "log-completions", "help",	  NULL};
+				      "seeds=",	    "log-completions", "until=",  "help",	  NULL};
 enum option {
 	WORKLOAD,
 	TRACE,
@@ -64,6 +66,7 @@ enum option {
 	JOBS,
 	SEEDS,
 	COMPLETIONS,
+	UNTIL,
 	HELP
 };
 
@@ -122,6 +125,8 @@ static int add_option(void *request, int option, const char *value)
 	case COMPLETIONS:
 		q->log.has_completions = true;
 		break;
+	case UNTIL:
+		return cli_time("--until", value, &q->until_ns) ? CLI_DONE : CLI_BAD_INPUT;
 	case HELP: /* main has answered it */
 		return CLI_BAD_INPUT;
 	}
@@ -174,6 +179,8 @@ static int check_request(const struct run_request *q, const char *subcommand)
 		return say_error(
 			"%s: --log-completions belongs to --log FILE of `uvmsim run`, which is missing",
 			subcommand);
+	if (q->until_ns != 0 && !q->has_model)
+		return say_error("%s: --until needs --gpu: without a GPU model a run has no time", subcommand);
 	if (!q->is_compare && q->jobs != 0)
 		return say_error("run: --jobs belongs to several runs; use `uvmsim compare`");
 	if (!q->is_compare && q->seeds != 0)

@@ -68,7 +68,10 @@ static void describe_recording(const struct source *source, struct answer *answe
 static void run_source(const struct run_batch *batch, size_t index, struct source *source, struct answer *answer)
 {
 	const struct run_request *q = batch->q;
-	struct sim_run run = {.memory = run_memory_of(q, index), .seed = run_seed_of(q, index), .log = q->log};
+	struct sim_run run = {.memory = run_memory_of(q, index),
+			      .seed = run_seed_of(q, index),
+			      .log = q->log,
+			      .until_ns = q->until_ns};
 
 	snprintf(answer->workload, NAME_MOST, "%s", source->name); /* first: the run may crash */
 	if (!run_is_bound(q, index))
@@ -124,7 +127,7 @@ static void run_one(const struct run_batch *batch, size_t index, struct answer *
 		if (!source)
 			return;
 		run_source(batch, index, source, answer);
-		if (answer->is_complete || !is_shared || !is_trace || interrupt_caught != 0)
+		if (answer->is_complete || answer->times.is_cut || !is_shared || !is_trace || interrupt_caught != 0)
 			return;
 		is_shared = false;
 	}
@@ -185,6 +188,10 @@ static bool take(struct run_batch *batch, size_t index, const struct answer *ans
 		if (!describe(q, index, answer, report))
 			return fail(batch, index, "out of memory");
 		progress_run_ended(answer->result.accesses);
+	}
+	if (answer->times.is_cut) { /* as asked: its row says so, and the others continue */
+		report->error = strdup(answer->error);
+		return report->error || fail(batch, index, "out of memory");
 	}
 	return answer->is_complete || fail(batch, index, answer->error);
 }
@@ -330,7 +337,9 @@ static void judge_presets(struct run_batch *batch)
 
 		if (run_is_bound(batch->q, i))
 			continue;
-		good += report->is_complete;
+		good += report->is_complete || report->times.is_cut;
+		if (report->times.is_cut)
+			continue;
 		if (report->error && (!worst || (was_refused(worst) && !was_refused(report))))
 			worst = report;
 	}
@@ -348,6 +357,8 @@ static bool is_kept(const struct run_batch *batch, size_t index)
 
 	if (!report->workload || !report->policy_given) /* no run, but a bound */
 		return false;
+	if (interrupt_caught == 0 && report->times.is_cut)
+		return index < batch->failed;
 	if (interrupt_caught != 0 || !batch->q->is_compare)
 		return report->is_complete || report->result.accesses > 0;
 	if (batch->q->policies.is_sweep)

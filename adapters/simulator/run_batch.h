@@ -23,6 +23,7 @@ struct run_request {
 	enum report_format format;
 	const char *log_path;
 	struct sim_log log;
+	uint64_t until_ns; /* 0: not given */
 };
 
 static inline size_t run_runs_of(const struct run_request *q)

@@ -44,6 +44,7 @@ struct sim_run {
 	struct sim_memory memory;
 	uint64_t seed;
 	struct sim_log log;
+	uint64_t until_ns; /* with time: the run ends when the program's time passes this; 0: at its end */
 };
 
 /* Runs the source to its end. False with `error` filled on bad input, too little memory for the policy, or a

@@ -135,6 +135,39 @@ for oversub in 0 0% 0.0 125.0 20.0 1.255 1. .5 1.2.3 10001 10001% 1.25% -1 x '' 
 	says 'is not accepted'
 done
 
+# -- until a time --
+timed='--gpu titan-v --workload regular:bytes=8m,passes=2 --oversub 150'
+time_of() { sed -n 's/.*"time_ns": \([0-9]*\), .*/\1/p' "$work/out"; }
+for policy in nvidia-595 nvidia-aggressive uvmsmart-always 'lru2m' 'counters=on'; do
+	case $policy in lru2m) policy='evict=lru2m granularity=64k plan=overlapped' ;; esac
+	# shellcheck disable=SC2086
+	run 0 "$policy" run $timed --policy "$policy" --format json
+	cp "$work/out" "$work/want"
+	ns=$(time_of)
+	for until in "$ns" $((ns + 1)) $((ns * 2)) 1s; do
+		# shellcheck disable=SC2086
+		run 0 "$policy --until $until" run $timed --policy "$policy" --until "$until" --format json
+		if cmp -s "$work/out" "$work/want"; then ok "$name: as without"; else fail "$name: as without"; fi
+	done
+	for until in $((ns - 1)) $((ns / 2)) 1; do
+		# shellcheck disable=SC2086
+		run 0 "$policy --until $until" run $timed --policy "$policy" --until "$until" --format json
+		prints '"complete": false' "not done by $until ns"
+	done
+done
+run 0 'compare --until' compare $timed --policy nvidia-595 --policy nvidia-aggressive --policy granularity-64k --until 9ms
+prints 'complete: no' 'granularity-64k'
+if [ "$(grep -c 'complete: no$' "$work/out")" = 1 ]; then ok "$name: one is cut"; else fail "$name: one is cut"; fi
+run 0 'compare --until, all are cut' compare $timed --policy nvidia-595 --policy nvidia-aggressive --until 10us
+if [ "$(grep -c 'complete: no$' "$work/out")" = 2 ]; then ok "$name: two rows"; else fail "$name: two rows"; fi
+run 0 'compare --until, presets' compare $timed --policy all --until 10us --format csv
+for until in 0 0s 5x ms 1.5ms -1 '' 86401s 99999999999999999999; do
+	run 2 "--until '$until'" run $timed --until "$until"
+	says "\"$until\" is not accepted; a time, 1ns..86400s"
+done
+run 2 '--until without --gpu' run $w --until 1ms
+says '--until needs --gpu'
+
 # -- an option is given once --
 once() {
 	run 2 "twice: $*" "$@"

@@ -247,7 +247,7 @@ static void print_row(const struct report *report, size_t count, const struct ro
 	size_t complete = report_complete(row);
 	bool was_best = false;
 
-	if (complete == 0 && row->run->error && row->run->result.accesses == 0) {
+	if (complete == 0 && row->run->error && row->run->result.accesses == 0 && !row->run->times.is_cut) {
 		print_refusal(row, label + 2, out);
 		return;
 	}

@@ -150,6 +150,16 @@ static uint64_t timer_ns(const struct timed *m)
 	return due_ns > m->bottom_half.now_ns ? due_ns : NEVER; /* the last bottom half has been there */
 }
 
+/* True if the program cannot end by until_ns: its next step comes later, and so does the end of its kernel. A GPU that has
+ * not reached that time may still be done by then: it runs on as it would without a limit. */
+static bool is_late(const struct timed *m, uint64_t next_ns)
+{
+	const uint64_t until_ns = m->system.host.params.run.until_ns;
+
+	return until_ns != 0 && next_ns > until_ns &&
+	       (m->running == NO_STREAM || gpu_now_ns(m->system.gpu) > until_ns);
+}
+
 /* When it wakes; NEVER: nothing is there for it until limit_ns. */
 static bool wake_ns(struct timed *m, uint64_t limit_ns, uint64_t *wake)
 {
@@ -168,7 +178,7 @@ static bool wake_ns(struct timed *m, uint64_t limit_ns, uint64_t *wake)
 	while ((first = gpu_first_fault(system->gpu, NEVER)) == NULL &&
 	       !uvmp_service_has_notes(system->host.service) && m->running != NO_STREAM &&
 	       !gpu_is_done(system->gpu) && gpu_now_ns(system->gpu) < limit_ns &&
-	       !gpu_is_stuck(system->gpu)) {
+	       !is_late(m, gpu_now_ns(system->gpu)) && !gpu_is_stuck(system->gpu)) {
 		if (!run_slice(m, limit_ns))
 			return false;
 	}
@@ -623,6 +633,15 @@ static bool take(struct timed *m, const struct turn *turn)
 	return step_job(m, &m->deferred, &m->background);
 }
 
+static bool cut(struct timed *m)
+{
+	char text[64];
+
+	m->system.times->is_cut = true;
+	snprintf(text, sizeof(text), "not done by %llu ns", (unsigned long long)m->system.host.params.run.until_ns);
+	return fail(m, text);
+}
+
 /* The next step of the thread or GPU whose time comes first. *is_over: no work is left; faults that are left then have
  * no waiting warp. */
 static bool step(struct timed *m, bool *is_over)
@@ -639,6 +658,8 @@ static bool step(struct timed *m, bool *is_over)
 		end_kernel(m);
 		return true;
 	}
+	if (is_late(m, wake < turn.ns ? wake : turn.ns))
+		return cut(m);
 	if (wake <= turn.ns && wake != NEVER)
 		return step_bottom_half(m, wake);
 	return take(m, &turn);
@@ -733,6 +754,16 @@ static bool run(struct timed *m, struct source *source)
 	return false;
 }
 
+/* Of the program: its thread and its streams. */
+static uint64_t end_ns(const struct timed *m)
+{
+	uint64_t ns = m->program.now_ns;
+
+	for (unsigned i = 0; i < WORKLOAD_STREAMS; i++)
+		ns = later(ns, m->streams.stream[i].done_ns);
+	return ns;
+}
+
 static void count(struct timed *m)
 {
 	struct sim_result *result = m->system.host.result;
@@ -759,8 +790,7 @@ static void count(struct timed *m)
 		times->kernel_ns += later(gpu_now_ns(m->system.gpu), m->launch_ns) - m->launch_ns;
 		count_sleep(m, gpu_now_ns(m->system.gpu));
 	}
-	for (unsigned i = 0; i < WORKLOAD_STREAMS; i++)
-		times->time_ns = later(times->time_ns, m->streams.stream[i].done_ns);
+	times->time_ns = later(times->time_ns, end_ns(m));
 }
 
 static void close_timed(struct timed *m, bool is_done)
@@ -802,6 +832,8 @@ bool timed_run(struct source *source, const struct model *model, const struct si
 	m->program.system = m->bottom_half.system = m->deferred.system = &m->system;
 	m->running = NO_STREAM;
 	is_done = host_init(&m->system.host, &params, source, result, error) && run(m, source);
+	if (is_done && settings->until_ns != 0 && end_ns(m) > settings->until_ns)
+		is_done = cut(m);
 	close_timed(m, is_done);
 	return is_done;
 }

@@ -19,6 +19,7 @@
  * counts whole in the others, and may end later. */
 struct sim_times {
 	uint64_t time_ns;
+	bool is_cut; /* the program was not done by until_ns */
 	uint64_t fetch_ns, order_ns, service_ns, migrate_ns, map_ns, evict_ns, replay_ns, compute_ns, idle_ns;
 	uint64_t kernel_ns, cpu_ns;
 	uint64_t tlb_hits, tlb_misses, l2_tlb_hits, l2_tlb_misses; /* of the uTLBs; of the second level */
