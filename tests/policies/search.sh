@@ -1,0 +1,59 @@
+#!/bin/sh
+# The best combination of keys for one program, memory size and GPU, by coordinate descent over search.txt: a lower bound on what
+# the keys can gain. usage: search.sh UVMSIM DIR KIND ARGUMENTS [START...]
+#   KIND: both (without remote access) or remote; ARGUMENTS: of `uvmsim run`, one word list; START: policy strings to begin at
+# DIR/evaluations keeps the time of every run: a search that was interrupted repeats none. DIR/known, if it is there, has times of
+# other runs, POLICY|TIME_NS; these policies are starts too. DIR/best-KIND gets one line, POLICY|TIME_NS|POLICIES TRIED|DESCENTS. The result depends on nothing but the arguments.
+#   search.sh UVMSIM --check       every key and word of `list policies` stands in search.txt
+#   search.sh UVMSIM --eligible    presets that may be starts: NAME|POLICY|KIND, both for those that need no remote access
+# Environment: SEARCH_TABLE: instead of search.txt. SEARCH_NAMES: only these coordinates. SEARCH_SWEEPS: at most (3).
+# SEARCH_DESCENTS: from the best so many starts (2). POLICIES_LIMIT=SECONDS: of one run (3600). POLICIES_REUSE=1: results of another
+# uvmsim are taken. SEARCH_JOBS: runs at a time (processors).
+set -eu
+here=$(dirname "$0")
+table=${SEARCH_TABLE:-$here/search.txt}
+
+# One run: POLICY|TIME_NS, POLICY|>UNTIL if it takes longer, POLICY|error|WHY.
+if [ "$1" = --one ]; then
+	uvmsim=$2 dir=$3 until=$4 arguments=$5 policy=$6
+	status=0
+	limit=
+	[ "$until" = 0 ] || limit="--until $until"
+	# shellcheck disable=SC2086 # words on purpose
+	text=$(timeout -s KILL "${POLICIES_LIMIT:-3600}" "$uvmsim" run $arguments $limit --policy "$policy" --format json \
+		2>"$dir/error.$$" </dev/null) || status=$?
+	why=$(tail -n 1 "$dir/error.$$" | tr '|' ' ')
+	rm -f "$dir/error.$$"
+	time=$(printf '%s' "$text" | sed -n 's/.*"time_ns": \([0-9]*\),.*/\1/p' | head -n 1)
+	case $status$text in
+	0*'"complete": true'*) line="$policy|$time" ;;
+	0*) line="$policy|>$until" ;;
+	2*) line="$policy|error|$why" ;;
+	*) line= ;; # killed or interrupted: it is run again the next time
+	esac
+	[ -z "$line" ] || printf '%s\n' "$line" >>"$dir/evaluations"
+	exit 0
+fi
+
+uvmsim=$1 dir=$2
+keys=$(mktemp)
+trap 'rm -f "$keys"' EXIT
+trap 'exit 130' INT TERM
+{ "$uvmsim" list policies && echo && "$uvmsim" list presets; } >"$keys"
+case $dir in --check | --eligible)
+	awk -v mode="${dir#--}" -v keys="$keys" -v table="$table" -f "$here/search.awk" </dev/null
+	exit
+	;;
+esac
+kind=$3 arguments=$4
+shift 4
+mkdir -p "$dir"
+head="# $(cksum <"$uvmsim") $arguments"
+[ -z "${POLICIES_REUSE:-}" ] || [ ! -f "$dir/evaluations" ] || head=$(head -n 1 "$dir/evaluations")
+if [ ! -f "$dir/evaluations" ] || [ "$(head -n 1 "$dir/evaluations")" != "$head" ]; then echo "$head" >"$dir/evaluations"; fi
+for start in "$@"; do printf '%s\n' "$start"; done >"$dir/starts"
+one="xargs -d '\\n' -n 1 -P ${SEARCH_JOBS:-$(nproc)} sh '$0' --one '$uvmsim' '$dir'"
+awk -v mode=search -v keys="$keys" -v table="$table" -v kind="$kind" -v dir="$dir" -v one="$one" -v arguments="$arguments" \
+	-v names="${SEARCH_NAMES:-}" -v sweeps="${SEARCH_SWEEPS:-3}" -v descents="${SEARCH_DESCENTS:-2}" \
+	-f "$here/search.awk" </dev/null >"$dir/best-$kind.part"
+mv "$dir/best-$kind.part" "$dir/best-$kind"
