@@ -112,8 +112,10 @@ fidelity-figures:
 	@sh tests/fidelity/plot.sh docs/fidelity
 	@sh tests/fidelity/accuracy.sh docs/accuracy.md
 
-## make policies   every preset on nine programs at five memory sizes, into docs/policies-results.md and .svg; goes on where it
-##                 was interrupted. POLICIES_SHORT=1: two programs, two sizes, one seed, under build/policies/short/
+## make policies   every preset and the best combination of keys, on nine programs at five memory sizes, and on nineteen at 16 times
+##                 the size; into docs/policies-results.md, docs/policies-results-large.md and pictures; goes on where it was
+##                 interrupted. POLICIES_SHORT=1: two programs, two sizes, one seed, under build/policies/short/;
+##                 POLICIES_GPUS, POLICIES_SIZES, POLICIES_WORKLOADS, POLICIES_SCALE=1|16: only these, under build/policies/part/
 policies: $(BUILD)/uvmsim
 	@sh tests/policies/policies.sh $(BUILD)/uvmsim $(BUILD)
 

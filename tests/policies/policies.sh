@@ -1,68 +1,160 @@
 #!/bin/sh
-# Every preset on every workload of workloads.txt at five memory sizes. usage: policies.sh UVMSIM BUILD
-# Writes docs/policies-results.md and docs/policies-results.svg; finished comparisons are kept under BUILD/policies/ and made again
-# only when the program or their arguments have changed, so that an interrupted run goes on where it was.
-# Environment: POLICIES_SHORT=1: two workloads, two sizes, one seed; printed nowhere but under BUILD/policies/short/.
+# Every preset, and the best combination of keys that search.sh finds, on the workloads of workloads.txt. usage: policies.sh UVMSIM BUILD
+# In sets of one scale and one GPU each: the base size on titan-v; 16 times that size on titan-v, and on two more GPUs with a few
+# presets and sizes. Writes docs/policies-results.md (base size) and docs/policies-results-large.md, with pictures. Finished
+# comparisons and runs of the search are kept under BUILD/policies/ and made again only when the program or their arguments have
+# changed, so that an interrupted run goes on where it was.
+# Environment: POLICIES_SHORT=1: two workloads, two sizes, one seed, a search over few keys at one of the sizes.
+# POLICIES_GPUS, POLICIES_SIZES, POLICIES_WORKLOADS='WORD...', POLICIES_SCALE=1|16: only these. With any of these four or
+# POLICIES_SHORT the pages are written under BUILD/policies/part/ (short/). POLICIES_SEARCH=0: no search. POLICIES_REUSE=1: what
+# another uvmsim has run is taken; such pages are not for docs/.
 # POLICIES_LIMIT=SECONDS: of one comparison (default 3600). Exit status: 1 if something that must hold does not (check.awk).
 set -eu
 uvmsim=$1 build=$2
 here=$(dirname "$0")
 short=${POLICIES_SHORT:-}
 limit=${POLICIES_LIMIT:-3600}
-gpu=titan-v sizes='100 110 125 150 200' seeds=5 kept=$build/policies out=docs
-if [ -n "$short" ]; then sizes='100 150' seeds=1 kept=$build/policies/short out=$build/policies/short; fi
-mkdir -p "$kept"
-trap 'rm -f "$kept"/*.part; exit 130' INT TERM
+out=docs top=$build/policies
+[ -z "${POLICIES_GPUS:-}${POLICIES_SIZES:-}${POLICIES_SCALE:-}${POLICIES_WORKLOADS:-}${POLICIES_REUSE:-}" ] || out=$top/part
+if [ -n "$short" ]; then top=$top/short out=$top; fi
+case ${POLICIES_SCALE:-} in '' | 1 | 16) ;; *)
+	echo "policies: POLICIES_SCALE=\"$POLICIES_SCALE\" is not accepted; 1 or 16" >&2
+	exit 2
+	;;
+esac
+mkdir -p "$top" "$out"
+trap 'rm -f "$top"/*.part "$top"/*/*.part; exit 130' INT TERM
 program=$(cksum <"$uvmsim")
-grep -v '^#' "$here/workloads.txt" | if [ -n "$short" ]; then grep '^\*'; else cat; fi |
-	sed 's/^\*//; s/ *| */|/g' >"$kept/workloads"
-"$uvmsim" list presets | grep '^[a-z]' >"$kept/presets"
+sh "$here/search.sh" "$uvmsim" --check >"$top/checked" || { cat "$top/checked" >&2 && exit 1; }
+sh "$here/search.sh" "$uvmsim" --eligible >"$top/eligible"
+"$uvmsim" list presets | grep '^[a-z]' >"$top/all"
 
 # Presets that draw, on workloads that do not (`two` in workloads.txt). Of all others there two seeds must do the same, and stand for five.
 drawing=$("$uvmsim" list presets | awk '/^[a-z]/ { name = $1 } /(^|[ =])(prefetch|prefetch_full|evict)=random/ { print name }' |
 	sort -u | sed 's/^/--policy preset=/' | tr '\n' ' ')
 
 # It uses all processors, and shows on a terminal how far it is.
-compare() { # CSV ARGUMENTS: made again only if need be
-	csv=$1 arguments=$2
-	printf '%s|%s|%s|%s\n' "$csv" "$name" "$size" "$arguments" >>"$kept/runs"
-	if [ -f "$csv.key" ] && [ "$(cat "$csv.key")" = "$program $arguments" ]; then return; fi
-	[ ! -t 2 ] || echo "policies: $name at $size %, $count of $all" >&2
+compare() { # CSV LABEL ARGUMENTS [POLICY]: made again only if need be. LABEL: of POLICY in the pages
+	csv=$1 label=$2 arguments=$3
+	shift 3
+	key="$program $arguments${1:+ --policy \"$1\"}"
+	printf '%s|%s|%s|%s|%s\n' "$csv" "$name" "$size" "${key#"$program "}" "$label" >>"$kept/runs"
+	if [ -f "$csv.key" ]; then
+		had=$(cat "$csv.key")
+		[ -z "${POLICIES_REUSE:-}" ] || had="$program ${had#* * }"
+		if [ "$had" = "$key" ]; then return; fi
+	fi
+	[ ! -t 2 ] || echo "policies: $name at $size %, $gpu, $count of $all" >&2
 	status=0
+	[ $# = 0 ] || set -- --policy "$1"
 	# shellcheck disable=SC2086 # words on purpose; none of them holds blanks
-	timeout --foreground -s INT "$limit" "$uvmsim" $arguments --format csv >"$csv.part" </dev/null || status=$?
+	timeout --foreground -s INT "$limit" "$uvmsim" $arguments "$@" --format csv >"$csv.part" </dev/null || status=$?
 	rm -f "$csv.key"
 	mv "$csv.part" "$csv"
 	# What was cut short is shown as it is, and tried again the next time.
-	if [ "$status" = 0 ] || [ "$status" = 2 ]; then echo "$program $arguments" >"$csv.key"; fi
+	if [ "$status" = 0 ] || [ "$status" = 2 ]; then echo "$key" >"$csv.key"; fi
 }
 
-count=0 all=$(($(wc -l <"$kept/workloads") * $(echo "$sizes" | wc -w)))
-: >"$kept/runs"
-while IFS='|' read -r name spec _ drawn _; do
-	for size in $sizes; do
-		count=$((count + 1))
-		case="compare --gpu $gpu --workload $spec --oversub $size"
-		if [ "$drawn" = five ] || [ "$seeds" = 1 ]; then
-			compare "$kept/$name-$size.csv" "$case --policy all --seeds $seeds"
-		else
-			compare "$kept/$name-$size.csv" "$case --policy all --seeds 2"
-			compare "$kept/$name-$size-drawn.csv" "$case $drawing--seeds $seeds"
-		fi
+# The presets' own runs are starts of the search, and so is the best string of the last size, and of titan-v.
+search() { # KIND LABEL: `both`, that is without remote access, or `remote`
+	dir=$kept/search/$name-$size
+	mkdir -p "$dir"
+	awk -v csv="$kept/$name-$size.csv" -f "$here/read.awk" -f "$here/known.awk" </dev/null >"$dir/known"
+	set -- "$1" "$2" "threshold=1 evict=lru2m granularity=256k plan=overlapped"
+	for other in "$kept/search/$name-$last" "$first/search/$name-$size"; do
+		for file in "$other/best-both" "$other/best-$1"; do
+			[ ! -s "$file" ] || set -- "$@" "$(cut -d'|' -f1 "$file")"
+		done
 	done
-done <"$kept/workloads"
-
-status=0
-csv() { # PROGRAM OPTIONS...: awk over all results
-	awk "$@" -v presets="$kept/presets" -v workloads="$kept/workloads" -v runs="$kept/runs" -v seeds="$seeds" -v gpu="$gpu" \
-		-f "$here/read.awk" -f "$here/$program.awk" </dev/null
+	[ "$1" = both ] || set -- "$@" "$(cut -d'|' -f1 "$dir/best-both")"
+	kind=$1 label=$2
+	shift 2
+	[ ! -t 2 ] || echo "policies: $name at $size %, $gpu, $count of $all: search, $label" >&2
+	sh "$here/search.sh" "$uvmsim" "$dir" "$kind" "--gpu $gpu --workload $spec --oversub $size" "$@" </dev/null || {
+		failed=1
+		return 0
+	}
+	compare "$kept/$name-$size-$kind.csv" "$label" "$case --seeds $seeds" "$(cut -d'|' -f1 "$dir/best-$kind")"
 }
-program=check
-csv || status=1
-program=report
-csv -v head="$here/head.md" >"$kept/document"
-program=heat
-csv >"$kept/picture"
-mv "$kept/document" "$out/policies-results.md"
-mv "$kept/picture" "$out/policies-results.svg"
-exit "$status"
+
+run_case() {
+	case="compare --gpu $gpu --workload $spec --oversub $size"
+	if [ "$drawn" = five ] || [ "$seeds" = 1 ]; then
+		compare "$kept/$name-$size.csv" '' "$case $policies --seeds $seeds"
+	else
+		compare "$kept/$name-$size.csv" '' "$case $policies --seeds 2"
+		compare "$kept/$name-$size-drawn.csv" '' "$case $drawing--seeds $seeds"
+	fi
+	case " $searched " in *" $size "*) search both 'best of keys' && search remote 'best of keys, remote' ;; esac
+	last=$size
+}
+
+csv() { # PROGRAM OPTIONS...: awk over all results of a set
+	awk "$@" -v presets="$kept/presets" -v workloads="$kept/workloads" -v runs="$kept/runs" -v seeds="$seeds" -v gpu="$gpu" \
+		-v eligible="$top/eligible" -v scale="$scale" -f "$here/read.awk" -f "$here/$awk.awk" </dev/null
+}
+
+# The settings of a set; those of the environment go before.
+set_up() { # SCALE GPU SIZES SEEDS PRESETS
+	scale=$1 gpu=$2 sizes=$3 seeds=$4
+	kept=$top
+	[ "$scale.$gpu" = 1.titan-v ] || kept=$top/$scale-$gpu
+	first=none
+	[ "$scale.$gpu" = 1.titan-v ] || [ "$scale.$gpu" = 16.titan-v ] || first=$top/16-titan-v
+	mkdir -p "$kept"
+	if [ -n "${POLICIES_SIZES:-}" ]; then sizes=$POLICIES_SIZES; fi
+	policies='--policy all'
+	[ "$5" = all ] || policies=$(echo "$5" | sed 's/[^ ][^ ]*/--policy preset=&/g')
+	echo "$5" | tr ' ' '\n' >"$kept/presets"
+	[ "$5" != all ] || cp "$top/all" "$kept/presets"
+	searched=$sizes
+	[ -z "$short" ] || searched=150
+	[ "${POLICIES_SEARCH:-1}" != 0 ] || searched=
+	grep -v '^#' "$here/workloads.txt" | if [ -n "$short" ]; then grep '^\*'; else cat; fi |
+		sed 's/^\*//; s/ *| */|/g' | awk -F'|' -v OFS='|' -v scale="$scale" -v only=" ${POLICIES_WORKLOADS:-} " '
+			{ spec = scale == 1 ? $2 : $3 }
+			spec != "-" && (only == "  " || index(only, " " $1 " ")) { print $1, spec, $4, $5, $6 }' >"$kept/workloads"
+}
+
+run_set() { # SCALE GPU SIZES SEEDS PRESETS
+	if [ -n "${POLICIES_SCALE:-}" ] && [ "$POLICIES_SCALE" != "$1" ]; then return; fi
+	case " ${POLICIES_GPUS:-$2} " in *" $2 "*) ;; *) return ;; esac
+	set_up "$@"
+	count=0 all=$(($(wc -l <"$kept/workloads") * $(echo "$sizes" | wc -w)))
+	: >"$kept/runs"
+	while IFS='|' read -r name spec _ drawn _; do
+		last=none
+		for size in $sizes; do
+			count=$((count + 1))
+			run_case
+		done
+	done <"$kept/workloads"
+	awk=check
+	csv || failed=1
+	page=policies-results
+	[ "$scale" = 1 ] || page=policies-results-large
+	awk=report
+	csv -v head="$here/$([ "$page" = policies-results ] && echo head || echo head-large).md" -v picture="$page.svg" \
+		-v is_first="$([ -s "$top/$page" ] || echo 1)" -v is_large="$([ "$scale" = 1 ] || echo 1)" >>"$top/$page"
+	[ "$gpu" = titan-v ] || return 0
+	awk=heat
+	csv >"$out/$page.svg"
+}
+
+failed=0
+rm -f "$top/policies-results" "$top/policies-results-large"
+if [ -n "$short" ]; then
+	export SEARCH_NAMES='order threshold remote' SEARCH_SWEEPS=1 SEARCH_DESCENTS=1
+	run_set 1 titan-v '100 150' 1 all
+else
+	run_set 1 titan-v '100 110 125 150 200' 5 all
+	export SEARCH_DESCENTS=1
+	run_set 16 titan-v '100 105 110 125 150 200 300' 1 all
+	export SEARCH_SWEEPS=1
+	some='nvidia-595 nvidia-aggressive granularity-256k access-lru uvmsmart-pinned'
+	for gpu in gtx-1080-ti h100-sxm; do run_set 16 "$gpu" '110 150 200' 1 "$some"; done
+fi
+for page in policies-results policies-results-large; do
+	[ ! -s "$top/$page" ] || mv "$top/$page" "$out/$page.md"
+done
+exit "$failed"

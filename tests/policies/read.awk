@@ -1,6 +1,7 @@
 # Reads what the comparisons printed. For the programs behind it, in order: workload[w], spec[w], kind[w], about[w], w = 1..workload_count;
 # preset[p], p = 1..preset_count; size[s], s = 1..size_count. Of the run of workload w, size s, preset p, seed number k:
-# value[w, s, p, k, KEY] for the columns of wanted; ran[w, s, p] how many seeds are complete, error[w, s, p] why the others are not.
+# p beyond preset_count: the best combinations of keys, p = best_both (without remote access) and best_remote, if has_best[p]; best_string[w, s, p].
+# value[w, s, p, k, KEY] for the columns of wanted; policy[w, s, p] the policy string; ran[w, s, p] how many seeds are complete, error[w, s, p] why the others are not.
 
 # Splits a CSV line, quotes and all, into field[1..]; returns how many.
 function split_csv(line, field,    n, text, end) {
@@ -46,13 +47,14 @@ function repeat(w, s,    p, k, i) {
 }
 
 # A second file of a case replaces what the first one has of its presets.
-function read_results(file, w, s,    line, n, i, f, column, p, k, key, seen) {
+# label: of the policy, if it is no preset.
+function read_results(file, w, s, label,    line, n, i, f, column, p, k, key, seen) {
 	if ((getline line <file) <= 0) return
 	n = split_csv(line, f)
 	for (i = 1; i <= n; i++) column[f[i]] = i
 	while ((getline line <file) > 0) {
 		n = split_csv(line, f)
-		p = number_of[f[column["preset"]]]
+		p = number_of[label != "" ? label : f[column["preset"]]]
 		if (!seen[p]++) {
 			ran[w, s, p] = 0
 			error[w, s, p] = ""
@@ -66,7 +68,7 @@ function read_results(file, w, s,    line, n, i, f, column, p, k, key, seen) {
 		# what is used across the link has crossed it as well as what is moved
 		value[w, s, p, k, "in_bytes"] = value[w, s, p, k, "h2d_bytes"] + value[w, s, p, k, "remote_h2d_bytes"]
 		value[w, s, p, k, "out_bytes"] = value[w, s, p, k, "d2h_bytes"] + value[w, s, p, k, "remote_d2h_bytes"]
-		policy[p] = f[column["policy"]]
+		policy[w, s, p] = f[column["policy"]]
 	}
 	close(file)
 }
@@ -84,13 +86,21 @@ function median_of(w, s, p, key,    n, i, j, v, x) {
 	return v[int((n + 1) / 2)]
 }
 
-BEGIN {
+# Without -v presets only the functions are wanted.
+BEGIN { if (presets != "") read_all() }
+
+function read_all(    line, part, p, w, s) {
 	wanted_count = split("time_ns h2d_bytes d2h_bytes far_faults refaults accesses pages_touched evictions memory_bytes " \
 		"footprint_bytes bound_h2d_bytes bound_d2h_bytes remote_h2d_bytes remote_d2h_bytes in_bytes out_bytes", wanted, " ")
 	while ((getline line <presets) > 0) {
 		preset[++preset_count] = line
 		number_of[line] = preset_count
 	}
+	best_both = preset_count + 1
+	best_remote = preset_count + 2
+	preset[best_both] = "best of keys"
+	preset[best_remote] = "best of keys, remote"
+	for (p = best_both; p <= best_remote; p++) number_of[preset[p]] = p
 	while ((getline line <workloads) > 0) {
 		split(line, part, "|")
 		workload[++workload_count] = part[1]
@@ -106,7 +116,12 @@ BEGIN {
 			size_number[part[3]] = size_count
 		}
 		command[++command_count] = part[4]
-		read_results(part[1], workload_number[part[2]], size_number[part[3]])
+		if (part[5] != "") {
+			has_best[p = number_of[part[5]]] = 1
+			match(part[4], /--policy "[^"]*"/)
+			best_string[workload_number[part[2]], size_number[part[3]], p] = substr(part[4], RSTART + 10, RLENGTH - 11)
+		}
+		read_results(part[1], workload_number[part[2]], size_number[part[3]], part[5])
 	}
 	for (w = 1; w <= workload_count; w++)
 		for (s = 1; s <= size_count; s++) repeat(w, s)

@@ -69,12 +69,62 @@ function gain(w, s, p) {
 	return is_whole(w, s, base) ? sprintf(" %.2f", time[w, s, base] / time[w, s, p]) : ""
 }
 
+# A heading; in the page of several GPUs below that of the GPU.
+function heading(level, text) {
+	return "\n" (is_large ? "#" : "") level " " text (is_large ? " (" gpu ")" : "") "\n"
+}
+
+function link(text) { return is_large ? text : "[" text "](#" text ")" }
+
+function best_cell(w, s, p) {
+	if (policy[w, s, p] == "") return " –"
+	return is_whole(w, s, p) ? gain(w, s, p) : " not run"
+}
+
+# What the search found: how many times as fast as the driver, without and with remote access, and the strings.
+function print_best(    w, s, p, line, n, sum) {
+	if (!has_best[best_both]) return
+	print heading("##", "The best combination of keys")
+	print "For each workload and memory size, how many times as fast as nvidia-595 the best policy string is that a search over the" \
+		" keys found: without remote access / with it. The search is a coordinate descent (tests/policies/search.sh), from the presets" \
+		" and from strings that are good elsewhere: a lower bound on what the keys can gain. The strings are below," \
+		" with each workload. The last row is the geometric mean.\n"
+	print head_row("workload")
+	for (w = 1; w <= workload_count; w++) {
+		line = "| " link(workload[w]) " |"
+		for (s = 1; s <= size_count; s++) line = line best_cell(w, s, best_both) " /" best_cell(w, s, best_remote) " |"
+		print line
+	}
+	line = "| all |"
+	for (s = 1; s <= size_count; s++) {
+		for (p = best_both; p <= best_remote; p++) {
+			sum = n = 0
+			for (w = 1; w <= workload_count; w++)
+				if (is_whole(w, s, p) && is_whole(w, s, base)) {
+					sum += log(median_of(w, s, base, "time_ns") / median_of(w, s, p, "time_ns"))
+					n++
+				}
+			line = line (p == best_remote ? " / " : " ") (n ? sprintf("%.2f", exp(sum / n)) : "–")
+		}
+		line = line " |"
+	}
+	print line
+}
+
+function print_best_strings(w, s,    p) {
+	for (p = best_both; p <= best_remote; p++)
+		if (policy[w, s, p] != "" && is_whole(w, s, p))
+			print "\n" (p == best_both ? "Best without remote access" : "Best with remote access") ": `" best_string[w, s, p] "`"
+}
+
+
+
 function print_winners(    w, s, p, line) {
-	print "\n## The fastest\n\nFor each workload and memory size the preset with the least time, and how many times faster it is than" \
+	print heading("##", "The fastest") "\nFor each workload and memory size the preset with the least time, and how many times faster it is than" \
 		" nvidia-595. *+n*: so many others took the same time.\n"
 	print head_row("workload")
 	for (w = 1; w <= workload_count; w++) {
-		line = "| [" workload[w] "](#" workload[w] ") |"
+		line = "| " link(workload[w]) " |"
 		for (s = 1; s <= size_count; s++) {
 			p = fastest[w, s]
 			if (!p) line = line " not run |"
@@ -95,7 +145,7 @@ function mean(s, p,    w, sum, n) {
 }
 
 function print_means(    s, p, m, best, line) {
-	print "\n## Each preset over all workloads\n\nTime against nvidia-595: the geometric mean over the workloads, below 1 is faster; the least" \
+	print heading("##", "Each preset over all workloads") "\nTime against nvidia-595: the geometric mean over the workloads, below 1 is faster; the least" \
 		" of a column is bold. *Wins*: in how many of the " workload_count * size_count " cases it has the least time, and how often alone.\n"
 	line = head_row("preset")
 	sub(/\n/, " wins | alone |\n", line)
@@ -133,14 +183,18 @@ function print_spread(w,    p, s, i, n, keys, count, differ, names) {
 	else print "\nThe seeds make a difference for " count " of " preset_count " presets: " names ". All other spreads are zero."
 }
 
+function row_of(w, s, p) {
+	return cell(w, s, p, "time_ns", "ms") " | " (is_whole(w, s, base) ? sprintf("%.2f", time[w, s, p] / time[w, s, base]) : "") \
+		" | " cell(w, s, p, "in_bytes", "mib") " | " cell(w, s, p, "out_bytes", "mib") " | " above(w, s, p) " | " \
+		cell(w, s, p, "far_faults") " | " cell(w, s, p, "refaults")
+}
+
 # Presets that did exactly the same share a row; the fastest stands first.
 function print_size(w, s,    p, i, j, n, order, rows, names, text, key, any) {
 	for (p = 1; p <= preset_count; p++) {
 		if (!is_whole(w, s, p)) continue
 		any = p
-		key = cell(w, s, p, "time_ns", "ms") " | " (is_whole(w, s, base) ? sprintf("%.2f", time[w, s, p] / time[w, s, base]) : "") \
-			" | " cell(w, s, p, "in_bytes", "mib") " | " cell(w, s, p, "out_bytes", "mib") " | " above(w, s, p) " | " \
-			cell(w, s, p, "far_faults") " | " cell(w, s, p, "refaults")
+		key = row_of(w, s, p)
 		if (key in names) {
 			names[key] = names[key] ", " preset[p]
 			continue
@@ -155,15 +209,19 @@ function print_size(w, s,    p, i, j, n, order, rows, names, text, key, any) {
 		rows[i] = key
 	}
 	if (!any) {
-		print "\n### " workload[w] " at " size[s] " %\n\nNot run."
+		print heading("###", workload[w] " at " size[s] " %") "\nNot run."
 		return
 	}
-	printf "\n### %s at %s %%\n\n%s MiB managed, %s MiB of GPU memory; least possible: %s MiB in, %s MiB out.\n\n", workload[w], size[s],
-		mib(value[w, s, any, 1, "footprint_bytes"]), mib(value[w, s, any, 1, "memory_bytes"]),
+	print heading("###", workload[w] " at " size[s] " %")
+	printf "%s MiB managed, %s MiB of GPU memory; least possible: %s MiB in, %s MiB out.\n\n", mib(value[w, s, any, 1, "footprint_bytes"]), mib(value[w, s, any, 1, "memory_bytes"]),
 		cell(w, s, any, "bound_h2d_bytes", "mib"), cell(w, s, any, "bound_d2h_bytes", "mib")
 	print "| preset | time, ms | against nvidia-595 | MiB in | MiB out | above the bound | far faults | refaults |"
 	print "|---|--:|--:|--:|--:|--:|--:|--:|"
-	for (i = 1; i <= n; i++) print "| " (i == 1 ? "**" names[rows[i]] "**" : names[rows[i]]) " | " rows[i] " |"
+	for (i = 1; i <= n; i++)
+		if (!is_large || i <= 10 || order[i] == base || (", " names[rows[i]] ",") ~ ", nvidia-595,")
+			print "| " (i == 1 ? "**" names[rows[i]] "**" : names[rows[i]]) " | " rows[i] " |"
+	for (p = best_both; p <= best_remote; p++)
+		if (policy[w, s, p] != "" && is_whole(w, s, p)) print "| *" preset[p] "* | " row_of(w, s, p) " |"
 	for (p = 1; p <= preset_count; p++)
 		if (!is_whole(w, s, p)) {
 			text = error[w, s, p] != "" ? error[w, s, p] : "not run"
@@ -175,20 +233,28 @@ function print_size(w, s,    p, i, j, n, order, rows, names, text, key, any) {
 BEGIN {
 	base = number_of["nvidia-595"]
 	for (w = 1; w <= workload_count; w++)
-		for (s = 1; s <= size_count; s++)
+		for (s = 1; s <= size_count; s++) {
 			compare_times(w, s)
-	copy(head)
-	print "\n![Time of each preset against nvidia-595](policies-results.svg)\n"
-	print "| workload | what it is | `--workload` |\n|---|---|---|"
-	for (w = 1; w <= workload_count; w++) print "| [" workload[w] "](#" workload[w] ") | " about[w] " | `" spec[w] "` |"
+			for (p = best_both; p <= best_remote; p++)
+				if (is_whole(w, s, p)) time[w, s, p] = median_of(w, s, p, "time_ns")
+		}
+	if (is_first) copy(head)
+	if (is_first) print "\n![Time of each preset against nvidia-595](" picture ")"
+	if (is_large) print "\n## " gpu
+	print "\n| workload | what it is | `--workload` |\n|---|---|---|"
+	for (w = 1; w <= workload_count; w++) print "| " link(workload[w]) " | " about[w] " | `" spec[w] "` |"
+	print_best()
 	print_winners()
 	print_means()
 	for (w = 1; w <= workload_count; w++) {
-		print "\n## " workload[w] "\n\n" about[w] "."
+		print heading("##", workload[w]) "\n" about[w] "."
 		print_spread(w)
-		for (s = 1; s <= size_count; s++) print_size(w, s)
+		for (s = 1; s <= size_count; s++) {
+			print_size(w, s)
+			print_best_strings(w, s)
+		}
 	}
-	print "\n## Commands\n\nEach for the tables of one workload and size; with `--format csv` or `json` it prints every run.\n\n```text"
+	print heading("##", "Commands") "\nEach for the tables of one workload and size; with `--format csv` or `json` it prints every run.\n\n```text"
 	for (i = 1; i <= command_count; i++) print "uvmsim " command[i]
 	print "```"
 }
