@@ -1,7 +1,8 @@
 # Reads what the comparisons printed. For the programs behind it, in order: workload[w], spec[w], kind[w], about[w], w = 1..workload_count;
 # preset[p], p = 1..preset_count; size[s], s = 1..size_count. Of the run of workload w, size s, preset p, seed number k:
-# p beyond preset_count: the best combinations of keys, p = best_both (without remote access) and best_remote, if has_best[p]; best_string[w, s, p].
-# value[w, s, p, k, KEY] for the columns of wanted; policy[w, s, p] the policy string; ran[w, s, p] how many seeds are complete, error[w, s, p] why the others are not.
+# value[w, s, p, k, KEY] for the columns of wanted; policy[w, s, p] the policy string; ran[w, s, p] how many seeds are complete,
+# error[w, s, p] why the others are not. Beyond preset_count are the best combinations of keys, p = best_both (without remote
+# access) and best_remote, if has_best[p], with best_string[w, s, p] as it was found.
 
 # Splits a CSV line, quotes and all, into field[1..]; returns how many.
 function split_csv(line, field,    n, text, end) {

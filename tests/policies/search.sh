@@ -3,7 +3,8 @@
 # the keys can gain. usage: search.sh UVMSIM DIR KIND ARGUMENTS [START...]
 #   KIND: both (without remote access) or remote; ARGUMENTS: of `uvmsim run`, one word list; START: policy strings to begin at
 # DIR/evaluations keeps the time of every run: a search that was interrupted repeats none. DIR/known, if it is there, has times of
-# other runs, POLICY|TIME_NS; these policies are starts too. DIR/best-KIND gets one line, POLICY|TIME_NS|POLICIES TRIED|DESCENTS. The result depends on nothing but the arguments.
+# other runs, POLICY|TIME_NS; these policies are starts too. DIR/best-KIND gets one line, POLICY|TIME_NS|POLICIES TRIED|DESCENTS.
+# The result depends on nothing but the arguments, DIR/known and the environment's settings of the search.
 #   search.sh UVMSIM --check       every key and word of `list policies` stands in search.txt
 #   search.sh UVMSIM --eligible    presets that may be starts: NAME|POLICY|KIND, both for those that need no remote access
 # Environment: SEARCH_TABLE: instead of search.txt. SEARCH_NAMES: only these coordinates. SEARCH_SWEEPS: at most (3).
