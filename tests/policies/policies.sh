@@ -131,11 +131,11 @@ run_set() { # SCALE GPU SIZES SEEDS PRESETS
 	done <"$kept/workloads"
 	awk=check
 	csv || failed=1
-	page=policies-results
-	[ "$scale" = 1 ] || page=policies-results-large
+	large=$([ "$scale" = 1 ] || echo -large)
+	page="policies-results$large"
+	[ -s "$top/$page" ] && is_first='' || is_first=1
 	awk=report
-	csv -v head="$here/$([ "$page" = policies-results ] && echo head || echo head-large).md" -v picture="$page.svg" \
-		-v is_first="$([ -s "$top/$page" ] || echo 1)" -v is_large="$([ "$scale" = 1 ] || echo 1)" >>"$top/$page"
+	csv -v head="$here/head$large.md" -v picture="$page.svg" -v is_first=$is_first -v is_large="$large" >>"$top/$page"
 	[ "$gpu" = titan-v ] || return 0
 	awk=heat
 	csv >"$out/$page.svg"
