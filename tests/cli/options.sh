@@ -152,14 +152,28 @@ for policy in nvidia-595 nvidia-aggressive uvmsmart-always 'lru2m' 'counters=on'
 	for until in $((ns - 1)) $((ns / 2)) 1; do
 		# shellcheck disable=SC2086
 		run 0 "$policy --until $until" run $timed --policy "$policy" --until "$until" --format json
-		prints '"complete": false' "not done by $until ns"
+		prints '"complete": false' "cut by --until: not done by $until ns"
+		# shellcheck disable=SC2086
+		run 0 "$policy --until $until, table" run $timed --policy "$policy" --until "$until"
+		prints 'no: cut by --until'
+		# shellcheck disable=SC2086
+		run 0 "$policy --until $until, CSV" run $timed --policy "$policy" --until "$until" --format csv
+		prints ",1,0," "cut by --until: not done by $until ns\""
 	done
 done
 run 0 'compare --until' compare $timed --policy nvidia-595 --policy nvidia-aggressive --policy granularity-64k --until 9ms
-prints 'complete: no' 'granularity-64k'
-if [ "$(grep -c 'complete: no$' "$work/out")" = 1 ]; then ok "$name: one is cut"; else fail "$name: one is cut"; fi
+prints 'complete: no, cut by --until' 'granularity-64k'
+if [ "$(grep -c 'complete: no, cut by --until$' "$work/out")" = 1 ]; then ok "$name: one is cut"; else fail "$name: one is cut"; fi
 run 0 'compare --until, all are cut' compare $timed --policy nvidia-595 --policy nvidia-aggressive --until 10us
-if [ "$(grep -c 'complete: no$' "$work/out")" = 2 ]; then ok "$name: two rows"; else fail "$name: two rows"; fi
+if [ "$(grep -c 'complete: no, cut by --until$' "$work/out")" = 2 ]; then ok "$name: two rows"; else fail "$name: two rows"; fi
+# The seeds of random access differ in time: with the median as limit some runs are complete.
+drawn='--gpu titan-v --workload ra:n=65536 --oversub 150 --policy nvidia-595 --seeds 5'
+# shellcheck disable=SC2086
+run 0 'compare --seeds' compare $drawn --format json
+ns=$(sed -n 's/.*"time_ns_seeds_median": \([0-9]*\), .*/\1/p' "$work/out" | head -n 1)
+# shellcheck disable=SC2086
+run 0 'compare --seeds --until' compare $drawn --until "$ns"
+prints 'complete: 3 of 5, cut by --until'
 run 0 'compare --until, presets' compare $timed --policy all --until 10us --format csv
 for until in 0 0s 5x ms 1.5ms -1 '' 86401s 99999999999999999999; do
 	run 2 "--until '$until'" run $timed --until "$until"

@@ -30,6 +30,24 @@ noticed 's/ | evict=mhpe//' 'evict=mhpe is missing'
 noticed 's/ | plan=overlapped | / | plan=overlaped | /' 'plan=overlapped is missing'
 noticed 's/^kept | min_faults/kept | min_fault/' 'no key is named min_fault'
 noticed 's/^kept /cept /' '"cept" is not accepted'
+# The same program with a key and a value that `auto` has: they are known, and the preset is no start.
+cat >"$work/uvmsim" <<END
+#!/bin/sh
+"$uvmsim" "\$@" | sed 's/^    values: none density /&auto /
+	/^threshold\$/i\\
+auto_test\\
+    a key\\
+    values: 1..2\\
+    default: 1\\
+    used by: prefetch=auto'
+[ "\$2" != presets ] || printf 'auto-test\n    a preset\n    prefetch=auto evict=lru auto_test=2\n'
+END
+chmod +x "$work/uvmsim"
+if sh $search "$work/uvmsim" --check >"$work/out" 2>&1; then ok 'auto is known'; else fail 'auto is known'; fi
+sh $search "$work/uvmsim" --eligible >"$work/out"
+if grep -q '^nvidia-595|' "$work/out" && ! grep -q '^auto' "$work/out"; then ok 'auto is no start'; else fail 'auto is no start'; fi
+sed 's/ auto_\*//' tests/policies/search.txt >"$work/table"
+if SEARCH_TABLE=$work/table sh $search "$work/uvmsim" --check >"$work/out" 2>&1; then fail 'not noticed: auto_test'; else ok 'noticed: auto_test'; fi
 
 # -- presets as starts --
 sh $search "$uvmsim" --eligible >"$work/eligible"

@@ -60,7 +60,19 @@ function policy_of(assignment,    i, text) {
 
 # -- the table --
 
-# coordinate[1..coordinates]: name; choice[c, 1..choices[c]]; pair_a, pair_b[1..pairs]; leaves, kept and excluded: sets of words and keys
+# coordinate[1..coordinates]: name; choice[c, 1..choices[c]]; pair_a, pair_b[1..pairs]; leaves, kept and excluded: sets of words and keys;
+# prefix[1..prefixes]: of excluded keys
+function exclude(word) {
+	if (sub(/[*]$/, "", word)) prefix[++prefixes] = word
+	else excluded[word]
+}
+
+function is_excluded(word,    i) {
+	for (i = 1; i <= prefixes; i++)
+		if (index(word, prefix[i]) == 1) return 1
+	return word in excluded
+}
+
 function read_table(    line, n, part, i, m, word, j) {
 	while ((getline line <table) > 0) {
 		if (line ~ /^#/ || line ~ /^ *$/) continue
@@ -87,7 +99,7 @@ function read_table(    line, n, part, i, m, word, j) {
 			for (i = 1; i <= m; i++) {
 				if (part[1] == "leaves") leaves[word[i]]
 				else if (part[1] == "kept") kept[word[i]]
-				else if (part[1] == "excluded") excluded[word[i]]
+				else if (part[1] == "excluded") exclude(word[i])
 				else fail(table ": \"" part[1] "\" is not accepted")
 			}
 		}
@@ -100,14 +112,14 @@ function check(    i, j, n, word, count, k, names_of) {
 	for (i = 1; i <= key_count; i++) {
 		k = key[i]
 		is_key[k]
-		if (!(k in searched) && !(k in kept) && !(k in excluded)) {
+		if (!(k in searched) && !(k in kept) && !is_excluded(k)) {
 			print "search.txt: the key " k " is missing; search it, or add it to `kept` or `excluded`"
 			count++
 		}
 		n = split(values[k], word, " ")
 		if (!(k in searched) || values[k] ~ /[.][.]/) continue
 		for (j = 1; j <= n; j++)
-			if (!((k "=" word[j]) in known) && !((k "=" word[j]) in kept) && !((k "=" word[j]) in excluded)) {
+			if (!((k "=" word[j]) in known) && !((k "=" word[j]) in kept) && !is_excluded(k "=" word[j])) {
 				print "search.txt: " k "=" word[j] " is missing; search it, or add it to `kept` or `excluded`"
 				count++
 			}
@@ -134,7 +146,7 @@ function may_begin(policy, is_remote,    i, n, word, k, v) {
 		sub(/=.*/, "", k)
 		sub(/.*=/, "", v)
 		if (word[i] in excluded) return 0
-		if (k in excluded && v != initial[k]) return 0
+		if (is_excluded(k) && v != initial[k]) return 0
 		if (!is_remote && word[i] in leaves) return 0
 	}
 	return 1
@@ -179,7 +191,7 @@ function read_known(start, n,    line, part, file) {
 }
 
 # Runs what is in todo[1..n] and not known to take longer than until (0: without end).
-function evaluate(todo, n, until,    i, command, list, is_listed, p) {
+function evaluate(todo, n, until,    i, command, list, is_listed, p, status) {
 	list = dir "/todo"
 	printf "" >list
 	for (i = 1; i <= n; i++) {
@@ -193,7 +205,7 @@ function evaluate(todo, n, until,    i, command, list, is_listed, p) {
 	close(list)
 	command = one " " until " " quoted(arguments) " <" quoted(list)
 	for (p in is_listed) {
-		if (system(command)) fail("the runs were interrupted")
+		if ((status = system(command)) != 0) fail("the runs of " list " ended early: status " status " of xargs (137: killed)")
 		read_evaluations()
 		return
 	}

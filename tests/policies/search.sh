@@ -30,7 +30,10 @@ if [ "$1" = --one ]; then
 	0*'"complete": true'*) line="$policy|$time" ;;
 	0*) line="$policy|>$until" ;;
 	2*) line="$policy|error|$why" ;;
-	*) line= ;; # killed or interrupted: it is run again the next time
+	*) # killed or interrupted: it is run again the next time
+		line=
+		echo "search: $policy: no result, status $status (137: not done within POLICIES_LIMIT); not counted" >&2
+		;;
 	esac
 	[ -z "$line" ] || printf '%s\n' "$line" >>"$dir/evaluations"
 	exit 0

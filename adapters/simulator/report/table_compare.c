@@ -241,6 +241,15 @@ static bool has_difference(const struct row *row)
 	return false;
 }
 
+/* Why runs are not complete, if --until is the reason. */
+static const char *cut_of(const struct row *row)
+{
+	for (size_t i = 0; i < row->count; i++)
+		if (row->run[i].times.is_cut)
+			return ", cut by --until";
+	return "";
+}
+
 /* Of the group of `count` reports. */
 static void print_row(const struct report *report, size_t count, const struct row *row, int label, FILE *out)
 {
@@ -263,9 +272,9 @@ static void print_row(const struct report *report, size_t count, const struct ro
 	if (complete == row->count)
 		fputc('\n', out);
 	else if (row->count == 1)
-		fputs("  complete: no\n", out);
+		fprintf(out, "  complete: no%s\n", cut_of(row));
 	else
-		fprintf(out, "  complete: %zu of %zu\n", complete, row->count);
+		fprintf(out, "  complete: %zu of %zu%s\n", complete, row->count, cut_of(row));
 	if (has_difference(row)) {
 		print_seeds(row, label, RANK_LEAST, out);
 		print_seeds(row, label, RANK_MOST, out);

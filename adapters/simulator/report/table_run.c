@@ -110,6 +110,7 @@ void report_table_run(const struct report *report, FILE *out)
 		fprintf(out, "%-32s %16s\n", "time", "needs --gpu");
 	}
 	if (!report->is_complete)
-		fprintf(out, "%-32s %16s\n", "complete", report->times.is_cut ? "no: the counts up to --until" : "no: the counts up to the error");
+		fprintf(out, "%-32s %16s\n", "complete",
+			report->times.is_cut ? "no: cut by --until" : "no: the counts up to the error");
 	print_spreads(report, out);
 }

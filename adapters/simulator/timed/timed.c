@@ -638,7 +638,7 @@ static bool cut(struct timed *m)
 	char text[64];
 
 	m->system.times->is_cut = true;
-	snprintf(text, sizeof(text), "not done by %llu ns", (unsigned long long)m->system.host.params.run.until_ns);
+	snprintf(text, sizeof(text), "cut by --until: not done by %llu ns", (unsigned long long)m->system.host.params.run.until_ns);
 	return fail(m, text);
 }
 
