@@ -8,12 +8,15 @@
 # POLICIES_GPUS, POLICIES_SIZES, POLICIES_WORKLOADS='WORD...', POLICIES_SCALE=1|16: only these. With any of these four or
 # POLICIES_SHORT the pages are written under BUILD/policies/part/ (short/). POLICIES_SEARCH=0: no search. POLICIES_REUSE=1: what
 # another uvmsim has run is taken; such pages are not for docs/.
-# POLICIES_LIMIT=SECONDS: of one comparison (default 3600). Exit status: 1 if something that must hold does not (check.awk).
+# POLICIES_JOBS=N: runs at a time (processors). POLICIES_LIMIT=SECONDS: of one comparison (default 3600).
+# Exit status: 1 if something that must hold does not (check.awk).
 set -eu
 uvmsim=$1 build=$2
 here=$(dirname "$0")
 short=${POLICIES_SHORT:-}
 limit=${POLICIES_LIMIT:-3600}
+jobs=${POLICIES_JOBS:+--jobs $POLICIES_JOBS}
+export SEARCH_JOBS="${POLICIES_JOBS:-$(nproc)}"
 out=docs top=$build/policies
 [ -z "${POLICIES_GPUS:-}${POLICIES_SIZES:-}${POLICIES_SCALE:-}${POLICIES_WORKLOADS:-}${POLICIES_REUSE:-}" ] || out=$top/part
 if [ -n "$short" ]; then top=$top/short out=$top; fi
@@ -33,7 +36,7 @@ sh "$here/search.sh" "$uvmsim" --eligible >"$top/eligible"
 drawing=$("$uvmsim" list presets | awk '/^[a-z]/ { name = $1 } /(^|[ =])(prefetch|prefetch_full|evict)=random/ { print name }' |
 	sort -u | sed 's/^/--policy preset=/' | tr '\n' ' ')
 
-# It uses all processors, and shows on a terminal how far it is.
+# It shows on a terminal how far it is.
 compare() { # CSV LABEL ARGUMENTS [POLICY]: made again only if need be. LABEL: of POLICY in the pages
 	csv=$1 label=$2 arguments=$3
 	shift 3
@@ -48,7 +51,7 @@ compare() { # CSV LABEL ARGUMENTS [POLICY]: made again only if need be. LABEL: o
 	status=0
 	[ $# = 0 ] || set -- --policy "$1"
 	# shellcheck disable=SC2086 # words on purpose; none of them holds blanks
-	timeout --foreground -s INT "$limit" "$uvmsim" $arguments "$@" --format csv >"$csv.part" </dev/null || status=$?
+	timeout --foreground -s INT "$limit" "$uvmsim" $arguments "$@" $jobs --format csv >"$csv.part" </dev/null || status=$?
 	rm -f "$csv.key"
 	mv "$csv.part" "$csv"
 	# What was cut short is shown as it is, and tried again the next time.

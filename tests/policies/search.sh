@@ -23,19 +23,18 @@ if [ "$1" = --one ]; then
 	# shellcheck disable=SC2086 # words on purpose
 	text=$(timeout -s KILL "${POLICIES_LIMIT:-3600}" "$uvmsim" run $arguments $limit --policy "$policy" --format json \
 		2>"$dir/error.$$" </dev/null) || status=$?
-	why=$(tail -n 1 "$dir/error.$$" | tr '|' ' ')
-	rm -f "$dir/error.$$"
-	time=$(printf '%s' "$text" | sed -n 's/.*"time_ns": \([0-9]*\),.*/\1/p' | head -n 1)
+	time=${text#*'"time_ns": '}
 	case $status$text in
-	0*'"complete": true'*) line="$policy|$time" ;;
-	0*) line="$policy|>$until" ;;
-	2*) line="$policy|error|$why" ;;
+	0*'"complete": true'*) line="$policy|${time%%,*}" ;;
+	0*'cut by --until'*) line="$policy|>$until" ;;
+	2*) line="$policy|error|$(tail -n 1 "$dir/error.$$" | tr '|' ' ')" ;;
 	*) # killed or interrupted: it is run again the next time
 		line=
 		echo "search: $policy: no result, status $status (137: not done within POLICIES_LIMIT); not counted" >&2
 		;;
 	esac
 	[ -z "$line" ] || printf '%s\n' "$line" >>"$dir/evaluations"
+	rm -f "$dir/error.$$"
 	exit 0
 fi
 
