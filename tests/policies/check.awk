@@ -1,13 +1,14 @@
 # Statements that must hold with any presets. One line for each that does not; exit status 1 if there is any.
 
-# Presets that leave pages in the CPU's memory, by design: they may move less than must be moved.
-function may_stay(w, s, p) {
-	return policy[w, s, p] ~ /remote=(adaptive|always|oversub)|runtime=on|cyclic=on|counters=on/
-}
-
 function bad(w, s, p, text) {
 	printf "policies: %s at %s %%, %s: %s\n", workload[w], size[s], preset[p], text | "cat >&2"
 	failures++
+}
+
+# No more crosses the link than it carries in that time; rate: MB/s.
+function check_link(w, s, p, k, key, rate) {
+	if (policy[w, s, p] ~ /link_ratio=100/ && value[w, s, p, k, key] * 1000 > value[w, s, p, k, "time_ns"] * rate)
+		bad(w, s, p, key " " value[w, s, p, k, key] " in " value[w, s, p, k, "time_ns"] " ns, and the link has " rate " MB/s")
 }
 
 function check(w, s, p, full,    k) {
@@ -29,6 +30,8 @@ function check(w, s, p, full,    k) {
 				value[w, 1, 1, k, "bound_h2d_bytes"] " that it touches")
 		if (value[w, s, p, k, "time_ns"] <= 0)
 			bad(w, s, p, "took no time")
+		check_link(w, s, p, k, "in_bytes", rate_in)
+		check_link(w, s, p, k, "out_bytes", rate_out)
 		# with room for all the driver evicts nothing, and without prefetching it moves what must be moved
 		if (size[s] == 100 && preset[p] ~ /^(nvidia-|on-demand$)/ && value[w, s, p, k, "refaults"] + value[w, s, p, k, "evictions"] > 0)
 			bad(w, s, p, "evicted although all fits")

@@ -6,8 +6,9 @@
 # changed, so that an interrupted run goes on where it was.
 # Environment: POLICIES_SHORT=1: two workloads, two sizes, one seed, a search over few keys at one of the sizes.
 # POLICIES_GPUS, POLICIES_SIZES, POLICIES_WORKLOADS='WORD...', POLICIES_SCALE=1|16: only these. With any of these four or
-# POLICIES_SHORT the pages are written under BUILD/policies/part/ (short/). POLICIES_SEARCH=0: no search. POLICIES_REUSE=1: what
-# another uvmsim has run is taken; such pages are not for docs/.
+# POLICIES_SHORT the pages are written under BUILD/policies/part/ (short/). POLICIES_SEARCH=0: no search.
+# POLICIES_REUSE=1: results of other builds of uvmsim are taken, but for presets that they lack or that have changed. The pages
+# then say which revision each comparison is of.
 # POLICIES_JOBS=N: runs at a time (processors). POLICIES_LIMIT=SECONDS: of one comparison (default 3600).
 # Exit status: 1 if something that must hold does not (check.awk).
 set -eu
@@ -18,7 +19,7 @@ limit=${POLICIES_LIMIT:-3600}
 jobs=${POLICIES_JOBS:+--jobs $POLICIES_JOBS}
 export SEARCH_JOBS="${POLICIES_JOBS:-$(nproc)}"
 out=docs top=$build/policies
-[ -z "${POLICIES_GPUS:-}${POLICIES_SIZES:-}${POLICIES_SCALE:-}${POLICIES_WORKLOADS:-}${POLICIES_REUSE:-}" ] || out=$top/part
+[ -z "${POLICIES_GPUS:-}${POLICIES_SIZES:-}${POLICIES_SCALE:-}${POLICIES_WORKLOADS:-}" ] || out=$top/part
 if [ -n "$short" ]; then top=$top/short out=$top; fi
 case ${POLICIES_SCALE:-} in '' | 1 | 16) ;; *)
 	echo "policies: POLICIES_SCALE=\"$POLICIES_SCALE\" is not accepted; 1 or 16" >&2
@@ -30,23 +31,41 @@ trap 'rm -f "$top"/*.part "$top"/*/*.part; exit 130' INT TERM
 program=$(cksum <"$uvmsim")
 sh "$here/search.sh" "$uvmsim" --check >"$top/checked" || { cat "$top/checked" >&2 && exit 1; }
 sh "$here/search.sh" "$uvmsim" --eligible >"$top/eligible"
-"$uvmsim" list presets | grep '^[a-z]' >"$top/all"
+"$uvmsim" list presets >"$top/list"
+grep '^[a-z]' "$top/list" >"$top/all"
+# Revisions of the programs whose results are kept: CKSUM BYTES REVISION.
+if ! grep -qs "^$program " "$top/revisions"; then
+	revision=$(git -C "$here" rev-parse --short HEAD 2>/dev/null || echo unknown)
+	git -C "$here" diff --quiet HEAD -- ../../libuvmpolicy ../../include ../../adapters 2>/dev/null || revision="$revision with changes"
+	echo "$program $revision" >>"$top/revisions"
+fi
+revision_of() { # CKSUM BYTES ...
+	awk -v key="$1" 'BEGIN { split(key, k, " ") }
+		$1 == k[1] && $2 == k[2] { sub(/^[0-9]+ [0-9]+ /, ""); print; is_known = 1; exit }
+		END { if (!is_known) print "unknown" }' "$top/revisions"
+}
 
 # Presets that draw, on workloads that do not (`two` in workloads.txt). Of all others there two seeds must do the same, and stand for five.
 drawing=$("$uvmsim" list presets | awk '/^[a-z]/ { name = $1 } /(^|[ =])(prefetch|prefetch_full|evict)=random/ { print name }' |
 	sort -u | sed 's/^/--policy preset=/' | tr '\n' ' ')
+
+add_run() { # KEY: of the results that the pages take
+	printf '%s|%s|%s|%s|%s|%s\n' "$csv" "$name" "$size" "${key#* * }" "$label" "$(revision_of "$1")" >>"$kept/runs"
+}
 
 # It shows on a terminal how far it is.
 compare() { # CSV LABEL ARGUMENTS [POLICY]: made again only if need be. LABEL: of POLICY in the pages
 	csv=$1 label=$2 arguments=$3
 	shift 3
 	key="$program $arguments${1:+ --policy \"$1\"}"
-	printf '%s|%s|%s|%s|%s\n' "$csv" "$name" "$size" "${key#"$program "}" "$label" >>"$kept/runs"
 	if [ -f "$csv.key" ]; then
 		had=$(cat "$csv.key")
-		[ -z "${POLICIES_REUSE:-}" ] || had="$program ${had#* * }"
-		if [ "$had" = "$key" ]; then return; fi
+		if [ "$had" = "$key" ] || { [ -n "${POLICIES_REUSE:-}" ] && [ "${had#* * }" = "${key#* * }" ]; }; then
+			add_run "$had"
+			return
+		fi
 	fi
+	add_run "$key"
 	[ ! -t 2 ] || echo "policies: $name at $size %, $gpu, $count of $all" >&2
 	status=0
 	[ $# = 0 ] || set -- --policy "$1"
@@ -78,22 +97,33 @@ search() { # KIND LABEL: `both`, that is without remote access, or `remote`
 		return 0
 	}
 	compare "$kept/$name-$size-$kind.csv" "$label" "$case --seeds $seeds" "$(cut -d'|' -f1 "$dir/best-$kind")"
+	time=$(awk -v csv="$kept/$name-$size-$kind.csv" -f "$here/read.awk" -f "$here/known.awk" </dev/null | cut -d'|' -f2)
+	if [ "$time" != "$(cut -d'|' -f2 "$dir/best-$kind")" ]; then
+		echo "policies: $name at $size %, $label: $time ns, and $(cut -d'|' -f2 "$dir/best-$kind") ns in the search" >&2
+		failed=1
+	fi
+}
+
+# Presets that reused results do not have, or that have changed since, and new results for them.
+add_missing() { # SEEDS
+	missing=$(awk -v csv="$kept/$name-$size.csv" -v names="$kept/presets" -v list="$top/list" -f "$here/read.awk" \
+		-f "$here/missing.awk" </dev/null)
+	[ -z "$missing" ] || compare "$kept/$name-$size-new.csv" '' "$case $missing--seeds $1"
 }
 
 run_case() {
 	case="compare --gpu $gpu --workload $spec --oversub $size"
-	if [ "$drawn" = five ] || [ "$seeds" = 1 ]; then
-		compare "$kept/$name-$size.csv" '' "$case $policies --seeds $seeds"
-	else
-		compare "$kept/$name-$size.csv" '' "$case $policies --seeds 2"
-		compare "$kept/$name-$size-drawn.csv" '' "$case $drawing--seeds $seeds"
-	fi
+	runs=$seeds
+	[ "$drawn" = five ] || [ "$seeds" = 1 ] || runs=2
+	compare "$kept/$name-$size.csv" '' "$case $policies --seeds $runs"
+	[ -z "${POLICIES_REUSE:-}" ] || add_missing "$runs"
+	[ "$runs" = "$seeds" ] || compare "$kept/$name-$size-drawn.csv" '' "$case $drawing--seeds $seeds"
 	case " $searched " in *" $size "*) search both 'best of keys' && search remote 'best of keys, remote' ;; esac
 	last=$size
 }
 
 csv() { # PROGRAM OPTIONS...: awk over all results of a set
-	awk "$@" -v presets="$kept/presets" -v workloads="$kept/workloads" -v runs="$kept/runs" -v seeds="$seeds" -v gpu="$gpu" \
+	awk "$@" -v rate_in="${rates% *}" -v rate_out="${rates#* }" -v presets="$kept/presets" -v workloads="$kept/workloads" -v runs="$kept/runs" -v seeds="$seeds" -v gpu="$gpu" \
 		-v eligible="$top/eligible" -v scale="$scale" -f "$here/read.awk" -f "$here/$awk.awk" </dev/null
 }
 
@@ -104,6 +134,9 @@ set_up() { # SCALE GPU SIZES SEEDS PRESETS
 	[ "$scale.$gpu" = 1.titan-v ] || kept=$top/$scale-$gpu
 	first=none
 	[ "$scale.$gpu" = 1.titan-v ] || [ "$scale.$gpu" = 16.titan-v ] || first=$top/16-titan-v
+	# of the link, in MB/s, in and out
+	rates=$("$uvmsim" list gpus | awk -v gpu="$gpu" '/^[a-z]/ { is_it = $1 == gpu } is_it { text = text " " $0 }
+		END { gsub(/ +/, " ", text); sub(/.*up to /, "", text); split(text, w, " "); print w[1], w[4] }')
 	mkdir -p "$kept"
 	if [ -n "${POLICIES_SIZES:-}" ]; then sizes=$POLICIES_SIZES; fi
 	policies='--policy all'
@@ -138,7 +171,7 @@ run_set() { # SCALE GPU SIZES SEEDS PRESETS
 	page="policies-results$large"
 	[ -s "$top/$page" ] && is_first='' || is_first=1
 	awk=report
-	csv -v head="$here/head$large.md" -v picture="$page.svg" -v is_first=$is_first -v is_large="$large" >>"$top/$page"
+	csv -v head="$here/head$large.md" -v picture="$page.svg" -v is_first="$is_first" -v is_large="$large" >>"$top/$page"
 	[ "$gpu" = titan-v ] || return 0
 	awk=heat
 	csv >"$out/$page.svg"

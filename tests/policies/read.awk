@@ -74,6 +74,11 @@ function read_results(file, w, s, label,    line, n, i, f, column, p, k, key, se
 	close(file)
 }
 
+# Policies that leave pages in the CPU's memory, by design: they may move less than must be moved.
+function may_stay(w, s, p) {
+	return policy[w, s, p] ~ /remote=(adaptive|always|oversub|auto)|runtime=on|cyclic=on|counters=on/
+}
+
 # The lower median of the complete runs, as the tables of uvmsim have it; sets least and most.
 function median_of(w, s, p, key,    n, i, j, v, x) {
 	n = ran[w, s, p]
@@ -85,6 +90,18 @@ function median_of(w, s, p, key,    n, i, j, v, x) {
 	least = v[1]
 	most = v[n]
 	return v[int((n + 1) / 2)]
+}
+
+# revision[1..revisions]; its_runs, its_cases: how many comparisons, and of which workload and size
+function note_revision(text, its_case) {
+	if (!(text in revision_number)) {
+		revision[++revisions] = text
+		revision_number[text] = revisions
+	}
+	its_runs[revision_number[text]]++
+	if ((text, its_case) in was_noted) return
+	was_noted[text, its_case]
+	its_cases[revision_number[text]] = its_cases[revision_number[text]] (its_runs[revision_number[text]] > 1 ? ", " : "") its_case
 }
 
 # Without -v presets only the functions are wanted.
@@ -117,6 +134,7 @@ function read_all(    line, part, p, w, s) {
 			size_number[part[3]] = size_count
 		}
 		command[++command_count] = part[4]
+		note_revision(part[6], part[2] " " part[3] " %")
 		if (part[5] != "") {
 			has_best[p = number_of[part[5]]] = 1
 			match(part[4], /--policy "[^"]*"/)

@@ -117,7 +117,61 @@ function print_best_strings(w, s,    p) {
 			print "\n" (p == best_both ? "Best without remote access" : "Best with remote access") ": `" best_string[w, s, p] "`"
 }
 
+# Presets named auto, with the best combination of keys of their kind: how much longer they take. bytes: that cross the link.
+function print_auto(    p) {
+	for (p = 1; p <= preset_count; p++)
+		if (preset[p] ~ /^auto/) print_one_auto(p)
+}
 
+function bytes_of(w, s, p) { return median_of(w, s, p, "in_bytes") + median_of(w, s, p, "out_bytes") }
+
+function print_one_auto(p,    w, s, best, line, gains, losses, n, compared, least_gain, most_loss, most_bytes, gain_of, loss, x) {
+	best = best_both
+	for (w = 1; w <= workload_count; w++)
+		for (s = 1; s <= size_count; s++)
+			if (may_stay(w, s, p)) best = best_remote
+	print heading("##", preset[p])
+	print "How many times as fast as nvidia-595 `" preset[p] "` is, and behind it by how much it is slower than the best combination of keys" \
+		(best == best_remote ? " with" : " without") " remote access. *Bytes* are those that cross the link, both ways, against nvidia-595.\n"
+	print head_row("workload")
+	for (w = 1; w <= workload_count; w++) {
+		line = "| " link(workload[w]) " |"
+		for (s = 1; s <= size_count; s++) {
+			if (!is_whole(w, s, p) || !is_whole(w, s, base)) {
+				line = line " not run |"
+				continue
+			}
+			gain_of = time[w, s, base] / time[w, s, p]
+			gains[s] += log(gain_of)
+			n[s]++
+			if (least_gain[s] == "" || gain_of < least_gain[s]) least_gain[s] = gain_of
+			x = bytes_of(w, s, p) / bytes_of(w, s, base)
+			if (x > most_bytes[s]) most_bytes[s] = x
+			line = line sprintf(" %.2f", gain_of)
+			if (is_whole(w, s, best)) {
+				loss = time[w, s, p] / time[w, s, best]
+				losses[s] += log(loss)
+				compared[s]++
+				if (loss > most_loss[s]) most_loss[s] = loss
+				line = line sprintf(" (%+.0f %%)", 100 * (loss - 1))
+			}
+			line = line " |"
+		}
+		print line
+	}
+	line = "| geometric mean |"
+	for (s = 1; s <= size_count; s++)
+		line = line (n[s] ? sprintf(" %.2f", exp(gains[s] / n[s])) : " –") \
+			(compared[s] ? sprintf(" (%+.0f %%)", 100 * (exp(losses[s] / compared[s]) - 1)) : "") " |"
+	print line
+	line = "| worst |"
+	for (s = 1; s <= size_count; s++)
+		line = line (n[s] ? sprintf(" %.2f", least_gain[s]) : " –") (compared[s] ? sprintf(" (%+.0f %%)", 100 * (most_loss[s] - 1)) : "") " |"
+	print line
+	line = "| bytes, at most |"
+	for (s = 1; s <= size_count; s++) line = line (n[s] ? sprintf(" %.2f |", most_bytes[s]) : " – |")
+	print line
+}
 
 function print_winners(    w, s, p, line) {
 	print heading("##", "The fastest") "\nFor each workload and memory size the preset with the least time, and how many times faster it is than" \
@@ -230,6 +284,18 @@ function print_size(w, s,    p, i, j, n, order, rows, names, text, key, any) {
 		}
 }
 
+# Which program the figures are of.
+function print_revisions(    i, last) {
+	if (revisions == 1) {
+		print "\nThe figures are of revision " revision[1] "."
+		return
+	}
+	print "\nResults of " revisions " revisions were reused; figures of different revisions may not be comparable." \
+		" A search also takes the times of earlier revisions.\n"
+	print "| revision | comparisons | of |\n|---|--:|---|"
+	for (i = 1; i <= revisions; i++) print "| " revision[i] " | " its_runs[i] " | " its_cases[i] " |"
+}
+
 BEGIN {
 	base = number_of["nvidia-595"]
 	for (w = 1; w <= workload_count; w++)
@@ -243,7 +309,9 @@ BEGIN {
 	if (is_large) print "\n## " gpu
 	print "\n| workload | what it is | `--workload` |\n|---|---|---|"
 	for (w = 1; w <= workload_count; w++) print "| " link(workload[w]) " | " about[w] " | `" spec[w] "` |"
+	print_revisions()
 	print_best()
+	print_auto()
 	print_winners()
 	print_means()
 	for (w = 1; w <= workload_count; w++) {

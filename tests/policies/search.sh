@@ -52,8 +52,13 @@ kind=$3 arguments=$4
 shift 4
 mkdir -p "$dir"
 head="# $(cksum <"$uvmsim") $arguments"
-[ -z "${POLICIES_REUSE:-}" ] || [ ! -f "$dir/evaluations" ] || head=$(head -n 1 "$dir/evaluations")
-if [ ! -f "$dir/evaluations" ] || [ "$(head -n 1 "$dir/evaluations")" != "$head" ]; then echo "$head" >"$dir/evaluations"; fi
+# A line `# PROGRAM ARGUMENTS` goes before the runs of each program.
+heads=$(sed -n '/^#/p' "$dir/evaluations" 2>/dev/null | sort -u) || :
+if [ -n "${POLICIES_REUSE:-}" ] && [ "$(echo "$heads" | sed 's/^# [0-9]* [0-9]* //' | sort -u)" = "$arguments" ]; then
+	[ "$(sed -n '/^#/p' "$dir/evaluations" | tail -n 1)" = "$head" ] || echo "$head" >>"$dir/evaluations"
+elif [ "$heads" != "$head" ]; then
+	echo "$head" >"$dir/evaluations"
+fi
 for start in "$@"; do printf '%s\n' "$start"; done >"$dir/starts"
 one="xargs -d '\\n' -n 1 -P ${SEARCH_JOBS:-$(nproc)} sh '$0' --one '$uvmsim' '$dir'"
 awk -v mode=search -v keys="$keys" -v table="$table" -v kind="$kind" -v dir="$dir" -v one="$one" -v arguments="$arguments" \

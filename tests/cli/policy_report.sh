@@ -1,0 +1,117 @@
+#!/bin/sh
+# The pages of `make policies`: the tables of auto, the statements that results are checked against, and results of other revisions.
+# usage: policy_report.sh [UVMSIM]
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+uvmsim=${1:-build/uvmsim}
+[ -d "$uvmsim" ] && uvmsim=$uvmsim/uvmsim
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+failed=0
+ok() { echo "ok   $1"; }
+fail() {
+	failed=1
+	echo "FAIL $1"
+	[ ! -s "$work/out" ] || sed 's/^/     /' "$work/out" | head -n 30
+}
+has() { # NAME TEXT...
+	name=$1
+	shift
+	for text in "$@"; do
+		if grep -qF -e "$text" "$work/out"; then ok "$name: $text"; else fail "$name: without $text"; fi
+	done
+}
+
+# -- results made by hand: two workloads, two sizes, three presets, one seed --
+printf '%s\n' nvidia-595 auto auto-local >"$work/presets"
+printf '%s\n' 'a|a:x=1|fixed|two|the first' 'b|b:x=1|fixed|two|the second' >"$work/workloads"
+echo 'nvidia-595|prefetch=density|both' >"$work/eligible"
+row() { # PRESET POLICY TIME_NS IN_BYTES [BOUND_IN]
+	echo "\"$1\",\"$2 link_ratio=100\",1,1,\"\",$3,$4,1000,10,0,100,10,0,2097152,2097152,${5:-100},0,0,0"
+}
+results() { # CASE AUTO_NS AUTO_IN LOCAL_NS
+	{
+		echo 'preset,policy,seed,complete,error,time_ns,h2d_bytes,d2h_bytes,far_faults,refaults,accesses,pages_touched,evictions,memory_bytes,footprint_bytes,bound_h2d_bytes,bound_d2h_bytes,remote_h2d_bytes,remote_d2h_bytes'
+		row nvidia-595 prefetch=density 1000000 9000
+		row auto 'prefetch=auto remote=auto' "$2" "$3"
+		row auto-local 'prefetch=auto' "$4" 9000
+	} >"$work/$1.csv"
+	for kind in both remote; do
+		{
+			head -n 1 "$work/$1.csv"
+			row '' prefetch=none "$([ $kind = both ] && echo 500000 || echo 200000)" 9000
+		} >"$work/$1-$kind.csv"
+	done
+}
+results a-100 1000000 9000 1000000
+results a-200 250000 9000 500000
+results b-100 1000000 9000 1000000
+results b-200 1250000 19000 550000
+list_runs() {
+	for name in a b; do
+		for size in 100 200; do
+			echo "$work/$name-$size.csv|$name|$size|compare --workload $name --oversub $size --policy all|"
+			[ $size = 100 ] && continue
+			echo "$work/$name-$size-both.csv|$name|$size|compare --oversub $size --policy \"prefetch=none\"|best of keys"
+			echo "$work/$name-$size-remote.csv|$name|$size|compare --oversub $size --policy \"prefetch=none\"|best of keys, remote"
+		done
+	done
+}
+list_runs | sed 's/$/|0123abc/' >"$work/runs"
+program() { # NAME
+	awk -v presets="$work/presets" -v workloads="$work/workloads" -v runs="$work/runs" -v seeds=1 -v gpu=titan-v -v rate_in=10000 \
+		-v rate_out=10000 -v eligible="$work/eligible" -v scale=1 -v is_first=1 -v head=/dev/null -f tests/policies/read.awk \
+		-f "tests/policies/$1.awk" </dev/null >"$work/out" 2>&1
+}
+program report || fail 'report'
+cp "$work/out" "$work/page"
+section() { # HEADING
+	awk -v heading="$1" '/^## / { is_it = $0 == heading } is_it' "$work/page" >"$work/out"
+}
+section '## auto'
+has auto 'with remote access' '| [a](#a) | 1.00 | 4.00 (+25 %) |' '| [b](#b) | 1.00 | 0.80 (+525 %) |' '| geometric mean | 1.00 | 1.79 (+180 %) |' \
+	'| worst | 1.00 | 0.80 (+525 %) |' '| bytes, at most | 1.00 | 2.00 |'
+section '## auto-local'
+has auto-local 'without remote access' '| [a](#a) | 1.00 | 2.00 (+0 %) |' '| [b](#b) | 1.00 | 1.82 (+10 %) |'
+cp "$work/page" "$work/out"
+has report 'The figures are of revision 0123abc.'
+list_runs | sed 's/$/|0123abc/; 1s/0123abc/fedc/' >"$work/runs"
+program report || fail 'report'
+has 'two revisions' '| fedc | 1 | a 100 % |' '| 0123abc | 7 | a 200 %, b 100 %, b 200 % |'
+
+# -- statements --
+list_runs | sed 's/$/|0123abc/' >"$work/runs"
+if program check; then ok 'check: the results hold'; else fail 'check: the results hold'; fi
+wrong() { # TEXT AUTO_NS AUTO_IN LOCAL_NS: of a at 200 %
+	results a-200 "$2" "$3" "$4"
+	if program check; then fail "not noticed: $1"; else has 'check' "$1"; fi
+}
+wrong 'in_bytes 2500001 in 250000 ns, and the link has 10000 MB/s' 250000 2500001 500000
+results a-200 250000 2500000 500000
+if program check; then ok 'check: as much as the link carries'; else fail 'check: as much as the link carries'; fi
+wrong 'auto: took no time' 0 0 500000
+echo 'auto-local|prefetch=auto|both' >>"$work/eligible"
+wrong 'best of keys: 500000 ns, and auto-local 499999 ns' 250000 9000 499999
+
+# -- results of another program --
+make_page() { # [VARIABLE=VALUE]
+	env POLICIES_SCALE=1 POLICIES_WORKLOADS=regular POLICIES_SIZES=150 POLICIES_SEARCH=0 "$@" \
+		sh tests/policies/policies.sh "$uvmsim" "$work" >"$work/out" 2>&1 || fail "policies.sh $*"
+	cp "$work/policies/part/policies-results.md" "$work/out"
+}
+kept=$work/policies
+make_page POLICIES_JOBS=2
+cp "$work/out" "$work/first"
+has 'a page' "The figures are of revision $(git rev-parse --short HEAD 2>/dev/null || echo unknown)" '| granularity-64k |'
+figures() { sed -n '/^## The fastest/,/^## Commands/p' "$1"; }
+key=$kept/regular-150.csv.key
+sed -i 's/^[0-9]* [0-9]* /111 222 /' "$key"
+echo '111 222 0ld0ld0' >>"$kept/revisions"
+sed -i '/"granularity-64k"/d; /"safe"/s/threshold=1 /threshold=2 /' "$kept/regular-150.csv"
+make_page POLICIES_REUSE=1
+has 'reused' '| 0ld0ld0 | 1 | regular 150 % |' '--policy preset=granularity-64k --policy preset=safe --seeds 2'
+figures "$work/out" >"$work/reused"
+if figures "$work/first" | cmp -s - "$work/reused"; then ok 'reused: the same figures'; else fail 'reused: the same figures'; fi
+make_page POLICIES_SEARCH=0
+if cmp -s "$work/first" "$work/out"; then ok 'not reused: made again'; else fail 'not reused: made again'; fi
+exit $failed
