@@ -5,6 +5,7 @@
  *
  *   uvmp_prefetch_decide()    any prefetcher, chosen by params->prefetcher
  *   uvmp_prefetch_left()      pages were evicted, for prefetchers that learn from that
+ *   uvmp_prefetch_touched()   a resident page was accessed, likewise
  *   uvmp_prefetch_groups()    the pages to fetch, cut into transfers, in transfer order
  *
  * [driver: stale-prefetch-mask], the stale prefetch mask that labels the causes of a migration, is the
@@ -227,6 +228,21 @@ UVMP_API enum uvmp_status uvmp_prefetch_decide(const struct uvmp_prefetch_params
  * unknown prefetcher. UVMP_ERR_RANGE: processor. O(words of a mask). */
 UVMP_API enum uvmp_status uvmp_prefetch_left(enum uvmp_prefetcher prefetcher, void *block, uint32_t processor,
 					     const uvmp_mask *gone, const uvmp_mask *touched);
+
+/* An access to a page that is resident on a GPU. */
+struct uvmp_prefetch_touch {
+	uint64_t range_page;  /* the page in its range */
+	uint64_t range_pages; /* of the range; above range_page */
+	uint32_t page;	      /* the same page in its block, below 512 */
+	uint32_t kernels;     /* that have begun, on any GPU; wraps at 2^32 */
+};
+
+/* Reports an access, for prefetchers that learn from accesses. Uses state->block and state->range only. No
+ * effect without the trait counts_touches. UVMP_ERR_ARGUMENT: NULL, params not valid, or the state lacks the
+ * bytes of the range. UVMP_ERR_RANGE: a page out of range. O(1); forest: once a window O(log range_pages). */
+UVMP_API enum uvmp_status uvmp_prefetch_touched(const struct uvmp_prefetch_params *params,
+						const struct uvmp_prefetch_touch *touch,
+						struct uvmp_prefetch_state *state);
 
 /* The subtree of a page of hint->pages: the tree node for which the prefetcher chose the page. density, and
  * next, pattern and safe where they decide as density, choose nodes of big pages; tbn the largest nodes that

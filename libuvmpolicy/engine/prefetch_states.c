@@ -36,6 +36,12 @@ void uvmpi_prefetch_states_init(const struct uvmp_policy *policy, struct prefetc
 	states->has_bytes = (states->block_bytes | states->range_bytes | states->processor_bytes) != 0;
 }
 
+/* Of the prefetcher that decides now. */
+static void *of_range(const struct prefetch_states *states, uint32_t slot)
+{
+	return states->range + (size_t)slot * states->range_bytes + states->of[states->present].range;
+}
+
 static void *of_block(const struct prefetch_offsets *of, struct history *history)
 {
 	return history != NULL ? (uint8_t *)(history + 1) + of->block : NULL;
@@ -47,7 +53,7 @@ void uvmpi_prefetch_states_give(struct uvmp_service *s, struct block *b, uint32_
 	const struct prefetch_states *states = &s->prefetch_states;
 	const struct prefetch_offsets *of = &states->of[states->present];
 
-	state->range = states->range + (size_t)slot * states->range_bytes + of->range;
+	state->range = of_range(states, slot);
 	state->processor = states->processor + (size_t)processor * states->processor_bytes + of->processor;
 	if (states->block_bytes != 0)
 		state->block = of_block(of, uvmpi_history_make(s, b));
@@ -60,15 +66,14 @@ void uvmpi_prefetch_states_touch(struct uvmp_service *s, handle h, uint32_t page
 	const struct prefetcher *prefetcher = uvmpi_prefetcher_at(of->prefetcher);
 	struct block *b = block_at(s, h);
 	const struct range *range = range_of(s, b);
-	struct prefetch_touch touch = {.range_page = ((b->start - range->start) >> s->page_shift) + page,
-				       .range_pages = ((range->last - range->start) >> s->page_shift) + 1u,
-				       .page = page,
-				       .kernels = states->kernels};
+	struct uvmp_prefetch_touch touch = {.range_page = ((b->start - range->start) >> s->page_shift) + page,
+					    .range_pages = ((range->last - range->start) >> s->page_shift) + 1u,
+					    .page = page,
+					    .kernels = states->kernels};
 
 	if (prefetcher->touched != NULL)
-		prefetcher->touched(&s->tuned.prefetch,
-				    states->range + (size_t)b->range * states->range_bytes + of->range,
-				    of_block(of, uvmpi_history_make(s, b)), &touch);
+		prefetcher->touched(&s->tuned.prefetch, &touch, of_range(states, b->range),
+				    of_block(of, uvmpi_history_make(s, b)));
 }
 
 void uvmpi_prefetch_states_clear(struct uvmp_service *s, uint32_t slot)

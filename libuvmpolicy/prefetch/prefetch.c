@@ -284,6 +284,23 @@ enum uvmp_status uvmp_prefetch_left(enum uvmp_prefetcher prefetcher, void *block
 	return UVMP_OK;
 }
 
+enum uvmp_status uvmp_prefetch_touched(const struct uvmp_prefetch_params *params,
+				       const struct uvmp_prefetch_touch *touch, struct uvmp_prefetch_state *state)
+{
+	const struct prefetcher *prefetcher;
+
+	if (touch == NULL || state == NULL || !uvmp_prefetch_params_is_valid(params))
+		return UVMP_ERR_ARGUMENT;
+	prefetcher = table[params->prefetcher];
+	if (!has_states(&prefetcher->traits, state))
+		return UVMP_ERR_ARGUMENT;
+	if (touch->page >= UVMP_MASK_BITS || touch->range_page >= touch->range_pages)
+		return UVMP_ERR_RANGE;
+	if (prefetcher->touched != NULL)
+		prefetcher->touched(params, touch, state->range, state->block);
+	return UVMP_OK;
+}
+
 /* All calls are in tail position: no register must be saved. */
 enum uvmp_status uvmp_prefetch_decide(const struct uvmp_prefetch_params *params,
 				      const struct uvmp_prefetch_facts *facts,

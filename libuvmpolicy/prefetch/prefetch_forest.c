@@ -1,26 +1,34 @@
 /* Access-aware trees (Forest: Lin, Feng, Cox, Jeon, "Forest: Access-aware GPU UVM Management", ISCA 2025).
  *
- * Published: a tree-based neighbourhood prefetcher whose tree belongs to the object (allocation). The GPU records the
- * access times of the object's pages; from enough of them the driver puts the object into one of four classes, of which
- * linear regression of access time against address finds the linear one. Linear and streaming objects get trees of 4 MiB
- * with large leaves, the others smaller leaves and trees from 512 KiB on; a fault fetches its leaf, and a node of which
- * more than half is there fetches the rest. Base: trees of 2 MiB with leaves of 64 KiB.
+ * Published, as far as summaries of the paper tell, which agree (the paper was not available):
  *
- * Assumed, because only summaries of the paper were available:
+ *  - A tree-based neighbourhood prefetcher whose tree belongs to the object (allocation). A fault fetches its leaf; a node
+ *    of which more than half is there fetches the rest. Base: trees of 2 MiB with leaves of 64 KiB.
+ *  - The GPU writes an object's count of accesses to the register of the page that is accessed: each page has the time of
+ *    its last access. After 10,000 accesses to the object the driver classifies the object, and then the GPU ceases until
+ *    the kernel ends. After 10 attempts without a class the base tree stays.
+ *  - Linear: R^2 of time against address is above 0.8. Else wide if the accessed pages span 60 percent of the object, and
+ *    then dense if they are 40 percent of its pages. Leaf and tree: linear 256 KiB and 4 MiB, wide and dense 64 KiB and
+ *    512 KiB, wide and sparse 16 KiB and 512 KiB; the rest has the base tree.
  *
- *  - Every constant: a window of `forest_window` accesses; linear above R^2 = `forest_linear` percent; else wide if the
- *    pages lie in `forest_coverage` percent of the range, and full if they are `forest_intensity` percent of it; after
- *    `forest_rounds` windows without a class the base tree stays. Leaf and tree, in leaves of the base, 64 KiB:
- *    linear 4 and 64 (256 KiB, 4 MiB), wide and full 1 and 8 (64 KiB, 512 KiB), only wide 1/4 and 8 (16 KiB, 512 KiB),
- *    the rest 1 and 32 (64 KiB, 2 MiB).
- *  - The object is the range, and each range is observed. A page has the time of its last access in the window.
- *  - Each kernel is observed anew; until its first class the range keeps the class of the kernel before.
- *  - A tree of 4 MiB is two neighbouring VABlocks of one range. What leaves that grew lack, comes with the next fault.
+ * Assumed, because the summaries do not say:
+ *
+ *  - "More than half" counts resident and arriving pages, in a node that the fault lies in. (One summary says "at least
+ *    half"; in its picture the third of four leaves brings the fourth.)
+ *  - The object is the range. Each range is observed, not only the ten largest of a kernel.
+ *  - The last page minus the first, plus 1, is the span. Equal to a limit is wide, and dense; R^2 must exceed its limit.
+ *  - Until its first class in a kernel the range keeps the class of the kernel before.
+ *  - A tree of 4 MiB is two neighbouring VABlocks of one range. If leaves grow, the next fault in the block fills the
+ *    leaves of which pages are there.
  *  - For the CPU, and for pages that prefer another processor, the driver's density decides.
  *
- * Without accesses every range keeps the base tree. */
+ * Left out: eviction of the least recently used page of the least recently used object, and the speculative variant, which
+ * needs a compiler. Without accesses every range keeps the base tree. */
 #include "prefetch_internal.h"
 #include "prefetch_states_internal.h"
+
+_Static_assert(sizeof(struct forest_range) <= 80u && sizeof(struct forest_block) == 1032u, "docs/policies.md says so");
+_Static_assert(sizeof(struct forest_block) <= UVMP_PREFETCH_STATE_MAX, "the largest state of all prefetchers");
 
 #define BASE_LEAF_BYTES 65536u
 #define BASE_TREE_BYTES 2097152u
@@ -65,7 +73,8 @@ static enum forest_class classify(const struct uvmp_prefetch_params *params, con
 {
 	if (is_linear(range, params->forest_linear))
 		return FOREST_LINEAR;
-	if ((range->highest - range->lowest + 1u) * 100u < params->forest_coverage * range_pages)
+	if (range->pages == 0 || /* the arena was full */
+	    (range->highest - range->lowest + 1u) * 100u < params->forest_coverage * range_pages)
 		return FOREST_BASE;
 	return range->pages * (uint64_t)100u < params->forest_intensity * range_pages ? FOREST_SPARSE : FOREST_DENSE;
 }
@@ -106,7 +115,7 @@ static uint64_t position(uint64_t page, uint64_t range_pages)
 }
 
 /* The last access of a page moves from time `old` (0: none in this window) to `time`. */
-static void move(struct forest_range *range, const struct prefetch_touch *touch, uint64_t old, uint64_t time)
+static void move(struct forest_range *range, const struct uvmp_prefetch_touch *touch, uint64_t old, uint64_t time)
 {
 	uint64_t x = position(touch->range_page, touch->range_pages);
 
@@ -122,8 +131,8 @@ static void move(struct forest_range *range, const struct prefetch_touch *touch,
 	range->xy += x * (time - old);
 }
 
-static void touched(const struct uvmp_prefetch_params *params, void *range_state, void *block_state,
-		    const struct prefetch_touch *touch)
+static void touched(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_touch *touch, void *range_state,
+		    void *block_state)
 {
 	struct forest_range *range = range_state;
 	struct forest_block *block = block_state;

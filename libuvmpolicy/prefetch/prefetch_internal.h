@@ -20,13 +20,6 @@ typedef enum uvmp_status uvmpi_prefetch_function(const struct uvmp_prefetch_para
 						 struct uvmp_prefetch_state *state,
 						 struct uvmp_prefetch_hint *hint);
 
-/* An access to a resident page. */
-struct prefetch_touch {
-	uint64_t range_page, range_pages; /* the page in its range, which has so many */
-	uint32_t page;			  /* the same page in its block */
-	uint32_t kernels;		  /* that have begun */
-};
-
 /* The descriptor of one prefetcher. */
 struct prefetcher {
 	char name[16]; /* in the policy string */
@@ -34,9 +27,9 @@ struct prefetcher {
 	uvmpi_prefetch_function *decide;
 	/* uvmp_prefetch_left; NULL: no effect. `block`: the private state of the block. */
 	void (*left)(void *block, uint32_t processor, const uvmp_mask *gone, const uvmp_mask *touched);
-	/* With the trait counts_touches: an access, for the private states; `block` NULL: the arena is full. */
-	void (*touched)(const struct uvmp_prefetch_params *params, void *range, void *block,
-			const struct prefetch_touch *touch);
+	/* uvmp_prefetch_touched; NULL without the trait counts_touches. `block` NULL: the arena is full. */
+	void (*touched)(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_touch *touch,
+			void *range, void *block);
 	const struct parameter *parameter; /* [parameters], fields of struct uvmp_prefetch_params */
 	uint32_t parameters;
 	const struct prefetcher *base; /* takes the parameters of this prefetcher too; NULL: none */

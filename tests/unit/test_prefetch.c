@@ -120,6 +120,8 @@ static void test_traits(void **state)
 	assert_true(uvmp_prefetch_traits_of(UVMP_PREFETCH_SAFE)->has_utlbs);
 	traits = uvmp_prefetch_traits_of(UVMP_PREFETCH_NEXT);
 	assert_true(traits->is_driver && traits->walks_ranges && traits->has_threshold);
+	traits = uvmp_prefetch_traits_of(UVMP_PREFETCH_FOREST);
+	assert_true(traits->counts_touches && traits->has_kernels && traits->has_neighbour);
 	assert_int_equal(uvmp_prefetch_traits_of(UVMP_PREFETCH_RANDOM)->grouping, UVMP_GROUPING_SINGLE);
 	assert_int_equal(uvmp_prefetch_traits_of(UVMP_PREFETCH_STRIDE)->grouping, UVMP_GROUPING_BY_CAUSE);
 	assert_int_equal(uvmp_prefetch_traits_of(UVMP_PREFETCH_LOCALITY)->grouping,
@@ -146,6 +148,11 @@ static void test_defaults(void **state)
 	assert_int_equal(params.shared_utlbs, 2);
 	assert_int_equal(params.shared_threshold, 1);
 	assert_int_equal(params.private_threshold, 99);
+	assert_int_equal(params.forest_window, 10000);
+	assert_int_equal(params.forest_linear, 80);
+	assert_int_equal(params.forest_coverage, 60);
+	assert_int_equal(params.forest_intensity, 40);
+	assert_int_equal(params.forest_rounds, 10);
 	assert_true(params.quirks);
 	assert_true(uvmp_prefetch_params_is_valid(&params));
 	uvmp_prefetch_state_init(NULL);
@@ -198,6 +205,11 @@ static void test_parameters(void **state)
 	check_range(offsetof(struct uvmp_prefetch_params, shared_utlbs), 2, 4096);
 	check_range(offsetof(struct uvmp_prefetch_params, shared_threshold), 1, 100);
 	check_range(offsetof(struct uvmp_prefetch_params, private_threshold), 1, 100);
+	check_range(offsetof(struct uvmp_prefetch_params, forest_window), 16, 65535);
+	check_range(offsetof(struct uvmp_prefetch_params, forest_linear), 1, 99);
+	check_range(offsetof(struct uvmp_prefetch_params, forest_coverage), 1, 100);
+	check_range(offsetof(struct uvmp_prefetch_params, forest_intensity), 1, 100);
+	check_range(offsetof(struct uvmp_prefetch_params, forest_rounds), 1, 255);
 	/* [driver: threshold-zero] */
 	assert_true(is_valid_with(offsetof(struct uvmp_prefetch_params, threshold), 0, true));
 	assert_false(is_valid_with(offsetof(struct uvmp_prefetch_params, threshold), 101, true));

@@ -6,7 +6,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "prefetch/prefetch_internal.h"
 #include "support/prefetch_case.h"
 
 static struct prefetch_case c;
@@ -177,9 +176,9 @@ static void test_driver(void **state)
 /* Range of 512 pages, all of it one block. */
 static void touch(uint32_t page)
 {
-	struct prefetch_touch at = {page, c.facts.range_pages, page % 512u, range->kernel};
+	struct uvmp_prefetch_touch at = {page, c.facts.range_pages, page % 512u, range->kernel};
 
-	uvmpi_prefetcher_forest.touched(&c.params, range, c.state.block, &at);
+	assert_int_equal(uvmp_prefetch_touched(&c.params, &at, &c.state), UVMP_OK);
 }
 
 static void touch_many(uint32_t count, uint32_t first, uint32_t factor, uint32_t modulo)
@@ -213,38 +212,44 @@ static void test_classes(void **state)
 	expect(FOREST_BASE, 1, 7, 0, 512);
 }
 
-/* R^2 at its limit: y = 1 3 2 4 over x = 0..3 has 16 / 25 = 64 %, which is not above 64. */
-static void test_limits(void **state)
+/* A window of 16 accesses of which only the last four count. */
+static void touch_last(const uint32_t page[4])
 {
-	static const uint32_t order[16] = {0, 2, 1, 3};
+	c.params.forest_window = 16;
+	for (uint32_t i = 0; i < 16; i++)
+		touch(page[i < 12 ? 0 : i - 12]);
+}
+
+/* R^2 at its limit: times 1 3 2 4 over pages 0..3 have 16 / 25 = 64 %, which is not above 64. */
+static void test_linear_limit(void **state)
+{
+	static const uint32_t page[4] = {0, 2, 1, 3};
 
 	(void)state;
 	for (uint32_t percent = 63; percent <= 64; percent++) {
 		prepare(4);
-		c.params.forest_window = 4; /* below what a policy may ask for */
 		c.params.forest_linear = percent;
-		for (uint32_t i = 0; i < 4; i++)
-			touch(order[i]);
+		touch_last(page);
 		assert_int_equal(range->class, percent == 63 ? FOREST_LINEAR : FOREST_DENSE);
 	}
-	prepare(10); /* span 6 of 10, 4 pages of 10: the defaults, both reached */
-	c.params.forest_window = 4;
-	touch(2), touch(7), touch(3), touch(2);
-	c.params.forest_linear = 99;
-	assert_int_equal(range->rounds, 1);
+}
+
+/* Pages 2 to 7 are 60 percent of 10, and 4 pages 40 percent: both limits are reached. */
+static void test_other_limits(void **state)
+{
+	static const uint32_t page[4] = {2, 7, 3, 4};
+
+	(void)state;
 	prepare(10);
-	c.params.forest_window = 4;
-	touch(2), touch(7), touch(3), touch(4);
+	touch_last(page);
 	assert_int_equal(range->class, FOREST_DENSE);
 	prepare(10);
-	c.params.forest_window = 4;
 	c.params.forest_intensity = 41;
-	touch(2), touch(7), touch(3), touch(4);
+	touch_last(page);
 	assert_int_equal(range->class, FOREST_SPARSE);
 	prepare(10);
-	c.params.forest_window = 4;
 	c.params.forest_coverage = 61;
-	touch(2), touch(7), touch(3), touch(4);
+	touch_last(page);
 	assert_int_equal(range->class, FOREST_BASE);
 }
 
@@ -258,9 +263,10 @@ static void test_large(void **state)
 	prepare(512);
 	c.params.forest_window = 65535;
 	for (uint32_t i = 0; i < 65535; i++) {
-		struct prefetch_touch at = {pages - 65536u + i, pages, i % 512u, 0};
+		struct uvmp_prefetch_touch at = {pages - 65536u + i, pages, i % 512u, 0};
 
-		uvmpi_prefetcher_forest.touched(&c.params, range, &blocks[i / 512u], &at);
+		c.state.block = &blocks[i / 512u];
+		assert_int_equal(uvmp_prefetch_touched(&c.params, &at, &c.state), UVMP_OK);
 	}
 	assert_int_equal(range->pages, 65535);
 	assert_int_equal(range->rounds, 1); /* narrow; the positions differ in 8 values, but rise */
@@ -282,9 +288,9 @@ static void test_kernels(void **state)
 	touch_many(16, 0, 1, 512);
 	assert_int_equal(range->class, FOREST_BASE);
 	for (uint32_t i = 0; i < 16; i++) {
-		struct prefetch_touch at = {i, 512, i, 1};
+		struct uvmp_prefetch_touch at = {i, 512, i, 1};
 
-		uvmpi_prefetcher_forest.touched(&c.params, range, &block, &at);
+		assert_int_equal(uvmp_prefetch_touched(&c.params, &at, &c.state), UVMP_OK);
 	}
 	assert_int_equal(range->class, FOREST_LINEAR);
 	range->kernel = 2;
@@ -297,13 +303,54 @@ static void test_kernels(void **state)
 	assert_int_equal(range->class, FOREST_BASE); /* the second window without a class */
 }
 
+static enum uvmp_status touched(uint64_t range_page, uint32_t page)
+{
+	struct uvmp_prefetch_touch at = {range_page, 512, page, 0};
+
+	return uvmp_prefetch_touched(&c.params, &at, &c.state);
+}
+
+/* uvmp_prefetch_touched refuses what is missing or out of range, and has no effect on other prefetchers. */
+static void test_touched(void **state)
+{
+	struct uvmp_prefetch_touch at = {0, 1, 0, 0};
+
+	(void)state;
+	prepare(512);
+	assert_int_equal(touched(511, 511), UVMP_OK);
+	assert_int_equal(range->time, 1);
+	assert_int_equal(touched(512, 511), UVMP_ERR_RANGE);
+	assert_int_equal(touched(511, 512), UVMP_ERR_RANGE);
+	assert_int_equal(uvmp_prefetch_touched(NULL, &at, &c.state), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_prefetch_touched(&c.params, NULL, &c.state), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_prefetch_touched(&c.params, &at, NULL), UVMP_ERR_ARGUMENT);
+	c.params.forest_window = 15;
+	assert_int_equal(touched(0, 0), UVMP_ERR_ARGUMENT);
+	c.params.forest_window = 16;
+	c.params.prefetcher = UVMP_PREFETCH_DENSITY;
+	assert_int_equal(touched(0, 0), UVMP_OK);
+	assert_int_equal(range->time, 1);
+	c.params.prefetcher = UVMP_PREFETCH_FOREST;
+	c.state.range = NULL;
+	assert_int_equal(touched(0, 0), UVMP_ERR_ARGUMENT);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_leaves),	cmocka_unit_test(test_nodes),	  cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_large_pages), cmocka_unit_test(test_change), cmocka_unit_test(test_neighbour),
-		cmocka_unit_test(test_driver),	cmocka_unit_test(test_classes),  cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_large),	cmocka_unit_test(test_kernels),
+	        cmocka_unit_test(test_leaves),
+	        cmocka_unit_test(test_nodes),
+	        cmocka_unit_test(test_cut),
+	        cmocka_unit_test(test_large_pages),
+	        cmocka_unit_test(test_change),
+	        cmocka_unit_test(test_neighbour),
+	        cmocka_unit_test(test_driver),
+	        cmocka_unit_test(test_classes),
+	        cmocka_unit_test(test_linear_limit),
+	        cmocka_unit_test(test_other_limits),
+	        cmocka_unit_test(test_large),
+	        cmocka_unit_test(test_kernels),
+	        cmocka_unit_test(test_touched),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
