@@ -144,7 +144,7 @@ static void fill(bool set[NAIVE_FOREST_PAGES], long first, long end)
 }
 
 /* Fills the nodes of `size` pages in the block that have a page of `some`, and of whose pages more than the fraction
- * 1 / `part` are there; `part` 0: whatever is there. */
+ * 1 / `part` are there; with `part` 0 regardless of what is there. */
 static void fill_nodes(const struct naive_forest *forest, long size, long part, long first, long end,
                        const bool some[NAIVE_FOREST_PAGES], bool there[NAIVE_FOREST_PAGES])
 {

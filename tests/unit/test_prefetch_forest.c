@@ -273,7 +273,7 @@ static void test_large(void **state)
 	assert_int_equal(range->class, FOREST_LINEAR);
 }
 
-/* Windows without a class end the observation, and a kernel begins it anew; the class stays. */
+/* Windows without a class end the observation, and a kernel begins it again; the class stays. */
 static void test_kernels(void **state)
 {
 	(void)state;
