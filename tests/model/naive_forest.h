@@ -1,5 +1,5 @@
-/* Forest, from the words at the top of prefetch_forest.c: pages of a range are entries of arrays, sums are made anew from
- * all pages of the window, and every node is visited. */
+/* Forest, from the words at the top of prefetch_forest.c: pages of a range are entries of arrays, sums are computed
+ * from all pages of the window, and every node is visited. */
 #ifndef NAIVE_FOREST_H
 #define NAIVE_FOREST_H
 
