@@ -143,8 +143,8 @@ static void open(struct script *s)
 
 	uvmp_prefetch_params_init(&s->params, UVMP_PREFETCH_FOREST);
 	s->naive.page_bytes = is_large ? 65536 : 4096;
-	s->naive.first = in(s, 1024, 2047);
-	s->naive.pages = in(s, 1, is_large ? 256 : NAIVE_FOREST_PAGES);
+	s->naive.first = (long)in(s, 1024, 2047);
+	s->naive.pages = (long)in(s, 1, is_large ? 256 : NAIVE_FOREST_PAGES);
 	s->naive.all = s->naive.pages;
 	if (flags / 4 % 4 == 0) {
 		s->naive.before = (long)in(s, 0, 65535) * 16;
@@ -166,8 +166,8 @@ static void open(struct script *s)
 static bool same_range(const struct script *s)
 {
 	return s->range.class == s->naive.class && s->range.is_settled == s->naive.is_settled &&
-	       s->range.rounds == s->naive.rounds && s->range.time == s->naive.now &&
-	       s->range.pages == naive_forest_touched(&s->naive);
+	       s->range.rounds == s->naive.rounds && (long)s->range.time == s->naive.now &&
+	       (long)s->range.pages == naive_forest_touched(&s->naive);
 }
 
 /* What the naive side fetches of the block; returns the page to follow, -1: none. */
@@ -235,7 +235,8 @@ static bool decide(struct script *s, long page, bool is_follow, long *follow)
 /* A run of faults; pages that are there do not fault. */
 static void fault(struct script *s)
 {
-	long page = (long)in(s, 0, (uint32_t)s->naive.pages - 1), step = (long)one_of(s, 1, 200), count = one_of(s, 1, 40);
+	long page = (long)in(s, 0, (uint32_t)s->naive.pages - 1), step = (long)one_of(s, 1, 200);
+	uint32_t count = one_of(s, 1, 40);
 
 	for (; count > 0 && page < s->naive.pages; count--, page += step)
 		s->faulted[page] = s->faulted[page] || !s->resident[page];
