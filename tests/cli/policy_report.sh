@@ -58,9 +58,10 @@ list_runs() {
 	done
 }
 list_runs | sed 's/$/|0123abc/' >"$work/runs"
-program() { # NAME
-	awk -v presets="$work/presets" -v workloads="$work/workloads" -v runs="$work/runs" -v seeds=1 -v gpu=titan-v -v rate_in=10000 \
-		-v rate_out=10000 -v eligible="$work/eligible" -v scale=1 -v is_first=1 -v head=/dev/null -f tests/policies/read.awk \
+program() { # NAME [SCALE]
+	large=$([ "${2:-1}" = 1 ] || echo -large)
+	awk -v is_large="$large" -v presets="$work/presets" -v workloads="$work/workloads" -v runs="$work/runs" -v seeds=1 -v gpu=titan-v -v rate_in=10000 \
+		-v rate_out=10000 -v eligible="$work/eligible" -v scale="${2:-1}" -v is_first=1 -v head=/dev/null -f tests/policies/read.awk \
 		-f "tests/policies/$1.awk" </dev/null >"$work/out" 2>&1
 }
 program report || fail 'report'
@@ -78,6 +79,17 @@ has report 'The figures are of revision 0123abc.'
 list_runs | sed 's/$/|0123abc/; 1s/0123abc/fedc/' >"$work/runs"
 program report || fail 'report'
 has 'two revisions' '| fedc | 1 | a 100 % |' '| 0123abc | 7 | a 200 %, b 100 %, b 200 % |'
+
+# -- cut at four times the time of nvidia-595 --
+cp "$work/a-200.csv" "$work/whole"
+sed -i '/^"auto",/s/,1,1,"",/,1,0,"a: cut by --until: not done by 4000000 ns",/' "$work/a-200.csv"
+program report 16 || fail 'report, cut'
+has cut 'Cut at four times the time of nvidia-595: auto.' '| auto | **1.00** | >2.24 |' '| a | 1.00 | <0.25 |' '| geometric mean | 1.00 | 0.45 (+525 %) |' '| worst | 1.00 | 0.25 (+525 %) |' '| a | 1.00 | 2.00 (+0 %) |'
+program heat 16 || fail 'heat, cut'
+has cut '<path fill="#e97a47" d="M'
+if program check 16; then ok 'check: a cut run holds'; else fail 'check: a cut run holds'; fi
+if program check; then fail 'not noticed: a cut run at the base size'; else has check 'auto: 0 of 1 runs are complete: a: cut by --until'; fi
+mv "$work/whole" "$work/a-200.csv"
 
 # -- statements --
 list_runs | sed 's/$/|0123abc/' >"$work/runs"

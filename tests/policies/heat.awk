@@ -37,7 +37,7 @@ BEGIN {
 		for (s = 1; s <= size_count; s++) {
 			fastest = 0
 			for (p = 1; p <= preset_count; p++) {
-				time[p] = ran[w, s, p] == seeds ? median_of(w, s, p, "time_ns") : 0
+				time[p] = ran[w, s, p] == seeds ? median_of(w, s, p, "time_ns") : is_cut(w, s, p) ? 4 * median_of(w, s, base, "time_ns") : 0
 				if (time[p] > 0 && (fastest == 0 || time[p] < fastest)) fastest = time[p]
 			}
 			for (p = 1; p <= preset_count; p++) {

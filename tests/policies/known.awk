@@ -1,6 +1,6 @@
 # The complete runs of a comparison with seed 1, as starts of a search: POLICY|TIME_NS. search.sh; with -v csv=FILE, behind read.awk.
 BEGIN {
-	getline line <csv
+	if ((getline line <csv) <= 0) exit
 	n = split_csv(line, f)
 	for (i = 1; i <= n; i++) column[f[i]] = i
 	while ((getline line <csv) > 0) {

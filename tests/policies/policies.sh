@@ -1,12 +1,13 @@
 #!/bin/sh
 # Every preset, and the best combination of keys that search.sh finds, on the workloads of workloads.txt. usage: policies.sh UVMSIM BUILD
 # In sets of one scale and one GPU each: the base size on titan-v; 16 times that size on titan-v, and on two more GPUs with a few
-# presets and sizes. Writes docs/policies-results.md (base size) and docs/policies-results-large.md, with pictures. Finished
+# presets and sizes. At 16 times the size a preset is cut when it takes four times as long as nvidia-595. Writes docs/policies-results.md (base size) and docs/policies-results-large.md, with pictures. Finished
 # comparisons and runs of the search are kept under BUILD/policies/ and made again only when the program or their arguments have
 # changed, so that an interrupted run goes on where it was.
 # Environment: POLICIES_SHORT=1: two workloads, two sizes, one seed, a search over few keys at one of the sizes.
 # POLICIES_GPUS, POLICIES_SIZES, POLICIES_WORKLOADS='WORD...', POLICIES_SCALE=1|16: only these. With any of these four or
 # POLICIES_SHORT the pages are written under BUILD/policies/part/ (short/). POLICIES_SEARCH=0: no search.
+# POLICIES_KEPT=1: nothing runs; the pages show what is kept.
 # POLICIES_REUSE=1: results of other builds of uvmsim are taken, but for presets that they lack or that have changed. The pages
 # then say which revision each comparison is of.
 # POLICIES_JOBS=N: runs at a time (processors). POLICIES_LIMIT=SECONDS: of one comparison (default 3600).
@@ -65,6 +66,7 @@ compare() { # CSV LABEL ARGUMENTS [POLICY]: made again only if need be. LABEL: o
 			return
 		fi
 	fi
+	[ -z "${POLICIES_KEPT:-}" ] || return 0
 	add_run "$key"
 	[ ! -t 2 ] || echo "policies: $name at $size %, $gpu, $count of $all" >&2
 	status=0
@@ -77,37 +79,61 @@ compare() { # CSV LABEL ARGUMENTS [POLICY]: made again only if need be. LABEL: o
 	if [ "$status" = 0 ] || [ "$status" = 2 ]; then echo "$key" >"$csv.key"; fi
 }
 
-# The presets' own runs are starts of the search, and so is the best string of the last size, and of titan-v.
+# The complete runs of comparisons with seed 1: POLICY|TIME_NS.
+times_of() { # CSV...
+	for csv in "$@"; do awk -v csv="$csv" -f "$here/read.awk" -f "$here/known.awk" </dev/null; done
+}
+
+# The presets' own runs are starts of the search, and so is the best string of the nearest size that has run, and of titan-v. When
+# all sizes have run, the best strings of all sizes are starts.
 search() { # KIND LABEL: `both`, that is without remote access, or `remote`
 	dir=$kept/search/$name-$size
 	mkdir -p "$dir"
-	awk -v csv="$kept/$name-$size.csv" -f "$here/read.awk" -f "$here/known.awk" </dev/null >"$dir/known"
+	times_of "$kept/$name-$size-driver.csv" "$kept/$name-$size.csv" >"$dir/known"
 	set -- "$1" "$2" "threshold=1 evict=lru2m granularity=256k plan=overlapped"
-	for other in "$kept/search/$name-$last" "$first/search/$name-$size"; do
-		for file in "$other/best-both" "$other/best-$1"; do
+	others=$(nearest)
+	[ "$pass" = 1 ] || others=$sizes
+	for other in $others; do
+		for file in "$kept/search/$name-$other/best-both" "$kept/search/$name-$other/best-$1"; do
 			[ ! -s "$file" ] || set -- "$@" "$(cut -d'|' -f1 "$file")"
 		done
+	done
+	for file in "$first/search/$name-$size/best-both" "$first/search/$name-$size/best-$1"; do
+		[ ! -s "$file" ] || set -- "$@" "$(cut -d'|' -f1 "$file")"
 	done
 	[ "$1" = both ] || set -- "$@" "$(cut -d'|' -f1 "$dir/best-both")"
 	kind=$1 label=$2
 	shift 2
 	[ ! -t 2 ] || echo "policies: $name at $size %, $gpu, $count of $all: search, $label" >&2
-	sh "$here/search.sh" "$uvmsim" "$dir" "$kind" "--gpu $gpu --workload $spec --oversub $size" "$@" </dev/null || {
+	arguments="--gpu $gpu --workload $spec --oversub $size"
+	[ -n "${POLICIES_KEPT:-}" ] || sh "$here/search.sh" "$uvmsim" "$dir" "$kind" "$arguments" "$@" </dev/null || {
 		failed=1
 		return 0
 	}
+	[ -s "$dir/best-$kind" ] || return 0
 	compare "$kept/$name-$size-$kind.csv" "$label" "$case --seeds $seeds" "$(cut -d'|' -f1 "$dir/best-$kind")"
-	time=$(awk -v csv="$kept/$name-$size-$kind.csv" -f "$here/read.awk" -f "$here/known.awk" </dev/null | cut -d'|' -f2)
+	time=$(times_of "$kept/$name-$size-$kind.csv" | cut -d'|' -f2)
 	if [ "$time" != "$(cut -d'|' -f2 "$dir/best-$kind")" ]; then
 		echo "policies: $name at $size %, $label: $time ns, and $(cut -d'|' -f2 "$dir/best-$kind") ns in the search" >&2
 		failed=1
 	fi
 }
 
+# Of the sizes that have run the one nearest to $size.
+nearest() {
+	echo "$sizes" | awk -v size="$size" '{
+		for (i = 1; i <= NF && $i != size; i++) {
+			ratio = $i < size ? size / $i : $i / size
+			if (!best || ratio < least) { best = $i; least = ratio }
+		}
+		print best ? best : "none"
+	}'
+}
+
 # Presets that reused results do not have, or that have changed since, and new results for them.
 add_missing() { # SEEDS
-	missing=$(awk -v csv="$kept/$name-$size.csv" -v names="$kept/presets" -v list="$top/list" -f "$here/read.awk" \
-		-f "$here/missing.awk" </dev/null)
+	missing=$(awk -v csvs="$kept/$name-$size-driver.csv $kept/$name-$size.csv" -v names="$kept/presets" -v list="$top/list" \
+		-f "$here/read.awk" -f "$here/missing.awk" </dev/null)
 	[ -z "$missing" ] || compare "$kept/$name-$size-new.csv" '' "$case $missing--seeds $1"
 }
 
@@ -115,17 +141,27 @@ run_case() {
 	case="compare --gpu $gpu --workload $spec --oversub $size"
 	runs=$seeds
 	[ "$drawn" = five ] || [ "$seeds" = 1 ] || runs=2
-	compare "$kept/$name-$size.csv" '' "$case $policies --seeds $runs"
+	if [ "$scale" = 1 ]; then
+		compare "$kept/$name-$size.csv" '' "$case $policies --seeds $runs"
+	else
+		compare "$kept/$name-$size-driver.csv" '' "$case --seeds $seeds" nvidia-595
+		time=$(times_of "$kept/$name-$size-driver.csv" | cut -d'|' -f2)
+		[ -z "$time" ] || compare "$kept/$name-$size.csv" '' "$case $policies --seeds $seeds --until $((4 * time))"
+	fi
 	[ -z "${POLICIES_REUSE:-}" ] || add_missing "$runs"
 	[ "$runs" = "$seeds" ] || compare "$kept/$name-$size-drawn.csv" '' "$case $drawing--seeds $seeds"
 	case " $searched " in *" $size "*) search both 'best of keys' && search remote 'best of keys, remote' ;; esac
-	last=$size
 }
 
 csv() { # PROGRAM OPTIONS...: awk over all results of a set
-	awk "$@" -v rate_in="${rates% *}" -v rate_out="${rates#* }" -v presets="$kept/presets" -v workloads="$kept/workloads" -v runs="$kept/runs" -v seeds="$seeds" -v gpu="$gpu" \
-		-v eligible="$top/eligible" -v scale="$scale" -f "$here/read.awk" -f "$here/$awk.awk" </dev/null
+	awk "$@" -v rate_in="${rates% *}" -v rate_out="${rates#* }" -v presets="$kept/presets" -v workloads="$kept/workloads" \
+		-v runs="$kept/runs" -v seeds="$seeds" -v gpu="$gpu" -v eligible="$top/eligible" -v scale="$scale" -f "$here/read.awk" \
+		-f "$here/$awk.awk" </dev/null
 }
+
+# Presets that are several times slower than nvidia-595 at each memory size of the base size, and steps on the way to others:
+# `most` is without them.
+slow='nvidia-block nvidia-batch uvmsmart-none uvmsmart-lru-od uvmsmart-random uvmsmart-ahead'
 
 # The settings of a set; those of the environment go before.
 set_up() { # SCALE GPU SIZES SEEDS PRESETS
@@ -139,10 +175,10 @@ set_up() { # SCALE GPU SIZES SEEDS PRESETS
 		END { gsub(/ +/, " ", text); sub(/.*up to /, "", text); split(text, w, " "); print w[1], w[4] }')
 	mkdir -p "$kept"
 	if [ -n "${POLICIES_SIZES:-}" ]; then sizes=$POLICIES_SIZES; fi
+	case $5 in all) cp "$top/all" "$kept/presets" ;; most) grep -vxE "$(echo "$slow" | tr ' ' '|')" "$top/all" >"$kept/presets" ;;
+	*) echo "$5" | tr ' ' '\n' >"$kept/presets" ;; esac
 	policies='--policy all'
-	[ "$5" = all ] || policies=$(echo "$5" | sed 's/[^ ][^ ]*/--policy preset=&/g')
-	echo "$5" | tr ' ' '\n' >"$kept/presets"
-	[ "$5" != all ] || cp "$top/all" "$kept/presets"
+	[ "$5" = all ] || policies=$(grep -vx nvidia-595 "$kept/presets" | sed 's/^/--policy preset=/' | tr '\n' ' ' | sed 's/ $//')
 	searched=$sizes
 	[ -z "$short" ] || searched=150
 	[ "${POLICIES_SEARCH:-1}" != 0 ] || searched=
@@ -156,15 +192,18 @@ run_set() { # SCALE GPU SIZES SEEDS PRESETS
 	if [ -n "${POLICIES_SCALE:-}" ] && [ "$POLICIES_SCALE" != "$1" ]; then return; fi
 	case " ${POLICIES_GPUS:-$2} " in *" $2 "*) ;; *) return ;; esac
 	set_up "$@"
-	count=0 all=$(($(wc -l <"$kept/workloads") * $(echo "$sizes" | wc -w)))
-	: >"$kept/runs"
-	while IFS='|' read -r name spec _ drawn _; do
-		last=none
+	all=$(($(wc -l <"$kept/workloads") * $(echo "$sizes" | wc -w)))
+	for pass in 1 2; do
+		count=0
+		: >"$kept/runs"
 		for size in $sizes; do
-			count=$((count + 1))
-			run_case
+			while IFS='|' read -r name spec _ drawn _; do
+				count=$((count + 1))
+				run_case
+			done <"$kept/workloads"
 		done
-	done <"$kept/workloads"
+	done
+	sort -s -t'|' -k3,3n "$kept/runs" >"$kept/runs.part" && mv "$kept/runs.part" "$kept/runs"
 	awk=check
 	csv || failed=1
 	large=$([ "$scale" = 1 ] || echo -large)
@@ -185,12 +224,15 @@ if [ -n "$short" ]; then
 else
 	run_set 1 titan-v '100 110 125 150 200' 5 all
 	export SEARCH_DESCENTS=1
-	run_set 16 titan-v '100 105 110 125 150 200 300' 1 all
+	run_set 16 titan-v '150 110 200 300 125 105 100' 1 most
 	export SEARCH_SWEEPS=1
 	some='nvidia-595 nvidia-aggressive granularity-256k access-lru uvmsmart-pinned'
 	for gpu in gtx-1080-ti h100-sxm; do run_set 16 "$gpu" '110 150 200' 1 "$some"; done
 fi
-for page in policies-results policies-results-large; do
-	[ ! -s "$top/$page" ] || mv "$top/$page" "$out/$page.md"
+for page in policies-results-large policies-results; do
+	[ -s "$top/$page" ] || continue
+	# the link to the large page, if there is one
+	if [ -f "$out/policies-results-large.md" ]; then sed 's/^LARGE: //' "$top/$page"; else sed '/^LARGE: /d' "$top/$page"; fi >"$out/$page.md"
+	rm "$top/$page"
 done
 exit "$failed"

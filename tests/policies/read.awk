@@ -1,7 +1,7 @@
 # Reads what the comparisons printed. For the programs behind it, in order: workload[w], spec[w], kind[w], about[w], w = 1..workload_count;
 # preset[p], p = 1..preset_count; size[s], s = 1..size_count. Of the run of workload w, size s, preset p, seed number k:
 # value[w, s, p, k, KEY] for the columns of wanted; policy[w, s, p] the policy string; ran[w, s, p] how many seeds are complete,
-# error[w, s, p] why the others are not. Beyond preset_count are the best combinations of keys, p = best_both (without remote
+# error[w, s, p] why the others are not, and is_cut(w, s, p) if they take more than four times as long as nvidia-595. Beyond preset_count are the best combinations of keys, p = best_both (without remote
 # access) and best_remote, if has_best[p], with best_string[w, s, p] as it was found.
 
 # Splits a CSV line, quotes and all, into field[1..]; returns how many.
@@ -78,6 +78,8 @@ function read_results(file, w, s, label,    line, n, i, f, column, p, k, key, se
 function may_stay(w, s, p) {
 	return policy[w, s, p] ~ /remote=(adaptive|always|oversub|auto)|runtime=on|cyclic=on|counters=on/
 }
+
+function is_cut(w, s, p) { return error[w, s, p] ~ /: cut by --until:/ }
 
 # The lower median of the complete runs, as the tables of uvmsim have it; sets least and most.
 function median_of(w, s, p, key,    n, i, j, v, x) {

@@ -137,14 +137,18 @@ function print_one_auto(p,    w, s, best, line, gains, losses, n, compared, leas
 	for (w = 1; w <= workload_count; w++) {
 		line = "| " link(workload[w]) " |"
 		for (s = 1; s <= size_count; s++) {
-			if (!is_whole(w, s, p) || !is_whole(w, s, base)) {
+			if (!is_whole(w, s, base) || !(is_whole(w, s, p) || is_cut(w, s, p))) {
 				line = line " not run |"
 				continue
 			}
-			gain_of = time[w, s, base] / time[w, s, p]
+			gain_of = is_cut(w, s, p) ? 0.25 : time[w, s, base] / time[w, s, p]
 			gains[s] += log(gain_of)
 			n[s]++
 			if (least_gain[s] == "" || gain_of < least_gain[s]) least_gain[s] = gain_of
+			if (is_cut(w, s, p)) {
+				line = line " <0.25 |"
+				continue
+			}
 			x = bytes_of(w, s, p) / bytes_of(w, s, base)
 			if (x > most_bytes[s]) most_bytes[s] = x
 			line = line sprintf(" %.2f", gain_of)
@@ -188,31 +192,39 @@ function print_winners(    w, s, p, line) {
 	}
 }
 
-# Over the workloads that every preset of the column could run.
+# Over the workloads that nvidia-595 could run. A run that was cut counts four times as much as nvidia-595's; sets at_least.
 function mean(s, p,    w, sum, n) {
+	at_least = ""
 	for (w = 1; w <= workload_count; w++) {
-		if (!is_whole(w, s, p) || !is_whole(w, s, base)) return 0
-		sum += log(time[w, s, p] / time[w, s, base])
+		if (!is_whole(w, s, base)) continue
+		if (is_cut(w, s, p)) {
+			at_least = ">"
+			sum += log(4)
+		} else if (is_whole(w, s, p))
+			sum += log(time[w, s, p] / time[w, s, base])
+		else
+			return 0
 		n++
 	}
-	return exp(sum / n)
+	return n ? exp(sum / n) : 0
 }
 
-function print_means(    s, p, m, best, line) {
+function print_means(    s, p, m, best, line, bound) {
 	print heading("##", "Each preset over all workloads") "\nTime against nvidia-595: the geometric mean over the workloads, below 1 is faster; the least" \
-		" of a column is bold. *Wins*: in how many of the " workload_count * size_count " cases it has the least time, and how often alone.\n"
+		" of a column is bold" (is_large ? ", and \">\" marks means over runs that were cut. *Wins*:" : ". *Wins*:") " in how many of the " workload_count * size_count " cases it has the least time, and how often alone.\n"
 	line = head_row("preset")
 	sub(/\n/, " wins | alone |\n", line)
 	print line "--:|--:|"
 	for (s = 1; s <= size_count; s++)
 		for (p = 1; p <= preset_count; p++) {
 			m[s, p] = mean(s, p)
+			bound[s, p] = at_least
 			if (m[s, p] > 0 && (best[s] == "" || sprintf("%.2f", m[s, p]) + 0 < best[s])) best[s] = sprintf("%.2f", m[s, p]) + 0
 		}
 	for (p = 1; p <= preset_count; p++) {
 		line = "| " preset[p] " |"
 		for (s = 1; s <= size_count; s++)
-			line = line " " (m[s, p] == 0 ? "–" : sprintf(sprintf("%.2f", m[s, p]) + 0 == best[s] ? "**%.2f**" : "%.2f", m[s, p])) " |"
+			line = line " " (m[s, p] == 0 ? "–" : bound[s, p] sprintf(sprintf("%.2f", m[s, p]) + 0 == best[s] ? "**%.2f**" : "%.2f", m[s, p])) " |"
 		print line " " wins[p] + 0 " | " alone[p] + 0 " |"
 	}
 }
@@ -244,7 +256,7 @@ function row_of(w, s, p) {
 }
 
 # Presets that did exactly the same share a row; the fastest stands first.
-function print_size(w, s,    p, i, j, n, order, rows, names, text, key, any) {
+function print_size(w, s,    p, i, j, n, order, rows, names, text, key, any, cut) {
 	for (p = 1; p <= preset_count; p++) {
 		if (!is_whole(w, s, p)) continue
 		any = p
@@ -277,11 +289,13 @@ function print_size(w, s,    p, i, j, n, order, rows, names, text, key, any) {
 	for (p = best_both; p <= best_remote; p++)
 		if (policy[w, s, p] != "" && is_whole(w, s, p)) print "| *" preset[p] "* | " row_of(w, s, p) " |"
 	for (p = 1; p <= preset_count; p++)
-		if (!is_whole(w, s, p)) {
+		if (is_cut(w, s, p)) cut = cut (cut == "" ? "" : ", ") preset[p]
+		else if (!is_whole(w, s, p)) {
 			text = error[w, s, p] != "" ? error[w, s, p] : "not run"
 			sub(/^.*: /, "", text)
 			print "| " preset[p] " | " ran[w, s, p] + 0 " of " seeds " runs: " text " | | | | | | |"
 		}
+	if (cut != "") print "\nCut at four times the time of nvidia-595: " cut "."
 }
 
 # Which program the figures are of.
@@ -290,7 +304,7 @@ function print_revisions(    i, last) {
 		print "\nThe figures are of revision " revision[1] "."
 		return
 	}
-	print "\nResults of " revisions " revisions were reused; figures of different revisions may not be comparable." \
+	print "\nThe figures are of " revisions " revisions: results of earlier ones were reused, and a later one may decide differently." \
 		" A search also takes the times of earlier revisions.\n"
 	print "| revision | comparisons | of |\n|---|--:|---|"
 	for (i = 1; i <= revisions; i++) print "| " revision[i] " | " its_runs[i] " | " its_cases[i] " |"

@@ -211,14 +211,21 @@ function evaluate(todo, n, until,    i, command, list, is_listed, p, status) {
 	}
 }
 
+function evaluate_one(p, until,    todo) {
+	todo[1] = p
+	evaluate(todo, 1, until)
+}
+
 # -- the descent --
 
-# Tries assignments tried[1..n]; the best of them becomes `now` if it is faster.
+# Tries assignments tried[1..n]; the best of them becomes `now` if it is faster. With one job at a time a run need not go on
+# when it is slower than the best of those before.
 function take_best(n,    i, todo, best, p) {
 	for (i = 1; i <= n; i++) todo[i] = policy_of(tried[i])
-	evaluate(todo, n, int(now_ns * 1.02))
+	if (jobs != 1) evaluate(todo, n, now_ns)
 	for (i = 1; i <= n; i++) {
 		p = todo[i]
+		if (jobs == 1) evaluate_one(p, now_ns)
 		if (!(p in time_of) || time_of[p] >= now_ns) continue
 		now_ns = time_of[p]
 		best = i
