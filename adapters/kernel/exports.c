@@ -204,6 +204,7 @@ EXPORT_SYMBOL(uvmp_prefetch_traits_of);
 EXPORT_SYMBOL(uvmp_prefetch_params_init);
 EXPORT_SYMBOL(uvmp_prefetch_params_is_valid);
 EXPORT_SYMBOL(uvmp_prefetch_left);
+EXPORT_SYMBOL(uvmp_prefetch_touched);
 EXPORT_SYMBOL(uvmp_prefetch_state_init);
 EXPORT_SYMBOL(uvmp_prefetch_state_is_valid);
 EXPORT_SYMBOL(uvmp_prefetch_decide);
