@@ -335,7 +335,40 @@ static void refused(void **state)
 		     PREFIX "`scan@0*2*2`: only *N may follow, or + and the next kernel");
 	rows_refused("synthetic:phases=scan@0/scan@0/scan@0",
 		     PREFIX "`scan@0/scan@0/scan@0`: only *N may follow, or + and the next kernel");
+	rows_refused("synthetic:used=0", "workload synthetic: used=0 is not accepted; 1..4096");
+	rows_refused("synthetic:used=4097", "workload synthetic: used=4097 is not accepted; 1..4096");
 	rows_refused("synthetic:skew=301", "workload synthetic: skew=301 is not accepted; 0..300");
+}
+
+/* The bytes that an access moves across a link: what a scan uses in whole sectors, and a sector of what is drawn. */
+static void used_bytes(void **state)
+{
+	static const struct {
+		const char *used;
+		unsigned bytes;
+	} cases[] = {{"", 32}, {",used=1", 32}, {",used=33", 64}, {",used=4096", 4096}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		unsigned kernels = 0;
+		char spec[160];
+		struct source_row row;
+		struct source *source;
+
+		snprintf(spec, sizeof(spec),
+			 "synthetic:bytes=256k,phases=scan@0+random@0+back@0,accesses=50,pages=2%s",
+			 cases[i].used);
+		source = workload_open(spec, 1, rows_error);
+		assert_non_null(source);
+		source->wants_bytes = true;
+		for (source->next(source, &row); row.kind != SOURCE_END; source->next(source, &row)) {
+			kernels += row.kind == SOURCE_KERNEL;
+			if (row.kind == SOURCE_ACCESS)
+				assert_int_equal(row.access_bytes, kernels == 2 ? 32 : cases[i].bytes);
+		}
+		assert_int_equal(kernels, 3);
+		source->close(source);
+	}
 }
 
 /* 64 kernels are accepted, 65 are not. */
@@ -363,6 +396,7 @@ int main(void)
 		cmocka_unit_test(phases_in_order), cmocka_unit_test(stores),
 		cmocka_unit_test(large),	   cmocka_unit_test(determined),
 		cmocka_unit_test(refused),	   cmocka_unit_test(kernels_at_most),
+		cmocka_unit_test(used_bytes),
 	};
 
 	return cmocka_run_group_tests_name("workload synthetic", tests, NULL, NULL);

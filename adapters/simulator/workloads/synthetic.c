@@ -11,6 +11,8 @@
  * those of the second. The kernel ends with the first pattern: the second one draws, or scans round and round
  * its array, as long as that takes.
  *
+ * A scan uses `used` bytes of each page, a draw a sector of 32 bytes: an access across the link moves as many.
+ *
  * A warp executes 64 instructions; each asks for `pages` pages. What a warp draws depends on the seed, the
  * kernel and the number of the warp, not on the order in which warps run.
  */
@@ -24,7 +26,7 @@
 #include "workload.h"
 #include "zipf.h"
 
-enum { BYTES, ARRAYS, PHASES, ACCESSES, PAGES, SKEW, DENSE, WRITE, INSIDE };
+enum { BYTES, ARRAYS, PHASES, ACCESSES, PAGES, SKEW, DENSE, WRITE, INSIDE, USED };
 
 #define ARRAYS_MAX   8u
 #define PHASES_MAX   64u
@@ -191,11 +193,15 @@ static void synthetic_close(struct workload *workload)
 
 /* -- kernels -- */
 
+static bool is_scan(const struct part *part)
+{
+	return part->pattern == SCAN || part->pattern == BACK;
+}
+
 /* Page accesses of one pass of the part. */
 static uint64_t accesses_of(const struct workload *workload, const struct part *part)
 {
-	return part->pattern == SCAN || part->pattern == BACK ? pages_of(workload) * workload->value[INSIDE]
-							      : workload->value[ACCESSES];
+	return is_scan(part) ? pages_of(workload) * workload->value[INSIDE] : workload->value[ACCESSES];
 }
 
 static bool synthetic_launch(struct workload *workload)
@@ -290,7 +296,7 @@ static bool synthetic_span(struct workload *workload, struct workload_slot *slot
 	for (uint64_t i = 0; i < count; i++)
 		slot->lane[i] = base + page_of(state, part, number + i, pages_of(workload), &slot->own[0]) *
 					       WORKLOAD_PAGE;
-	workload_set_lanes(slot, (uint32_t)count, 1,
+	workload_set_lanes(slot, (uint32_t)count, is_scan(part) ? (uint32_t)workload->value[USED] : 1,
 			   uvmp_random_below(&slot->own[0], 100) < workload->value[WRITE] ? UVMP_ACCESS_WRITE
 											  : UVMP_ACCESS_READ);
 	return true;
@@ -312,6 +318,7 @@ const struct workload_type workload_synthetic = {
 		  {"dense", "percent of a mixed kernel's warps that do its first pattern", 1, 99, 50, false},
 		  {"write", "percent of instructions that store", 0, 100, 0, false},
 		  {"inside", "passes of a scan within one kernel", 1, 1000000, 1, false},
+		  {"used", "bytes of a page that a scan uses", 1, WORKLOAD_PAGE, 1, false},
 		  WORKLOAD_AGENTS},
 	.open = synthetic_open,
 	.close = synthetic_close,
