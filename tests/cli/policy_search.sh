@@ -56,6 +56,15 @@ for line in 'nvidia-595|both' 'uvmsmart-pinned|remote' 'cyclic|remote' 'second-c
 done
 if grep -qE '(memory_ratio|link_ratio)=[2-9]|(threads|sm_throttle)=on' "$work/eligible"; then fail 'no other machine'; else ok 'no other machine'; fi
 
+# -- copies that go on after the program's end --
+stale='threshold=1 evict=lru2m granularity=512k reserve=10 replay=block batch=64 plan=overlapped'
+SEARCH_NAMES=none sh $search "$uvmsim" "$work/stale" both '--gpu titan-v --workload regular:bytes=32m,passes=2 --oversub 200' "$stale" nvidia-595 \
+	>"$work/out" 2>&1 || fail 'a run that copies after its end'
+if grep -q "^$stale|error|copies after the end" "$work/stale/evaluations" && grep -q '^prefetch=none|\|^prefetch=density|' "$work/stale/best-both"; then
+	ok 'a run that copies after its end does not count'
+else fail "a run that copies after its end counts: $(cat "$work/stale/evaluations" "$work/stale/best-both")"; fi
+if [ "$(sh $search "$uvmsim" --link titan-v)" = '11598 13059' ]; then ok 'what the link carries'; else fail 'what the link carries'; fi
+
 # -- as good as every combination --
 # Of these coordinates a good order is one thing for one threshold and another for another.
 cat >"$work/table" <<'END'

@@ -171,8 +171,7 @@ set_up() { # SCALE GPU SIZES SEEDS PRESETS
 	first=none
 	[ "$scale.$gpu" = 1.titan-v ] || [ "$scale.$gpu" = 16.titan-v ] || first=$top/16-titan-v
 	# of the link, in MB/s, in and out
-	rates=$("$uvmsim" list gpus | awk -v gpu="$gpu" '/^[a-z]/ { is_it = $1 == gpu } is_it { text = text " " $0 }
-		END { gsub(/ +/, " ", text); sub(/.*up to /, "", text); split(text, w, " "); print w[1], w[4] }')
+	rates=$(sh "$here/search.sh" "$uvmsim" --link "$gpu")
 	mkdir -p "$kept"
 	if [ -n "${POLICIES_SIZES:-}" ]; then sizes=$POLICIES_SIZES; fi
 	case $5 in all) cp "$top/all" "$kept/presets" ;; most) grep -vxE "$(echo "$slow" | tr ' ' '|')" "$top/all" >"$kept/presets" ;;

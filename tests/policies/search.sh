@@ -6,6 +6,7 @@
 # other runs, POLICY|TIME_NS; these policies are starts too. DIR/best-KIND gets one line, POLICY|TIME_NS|POLICIES TRIED|DESCENTS.
 # The result depends on nothing but the arguments, DIR/known and the environment's settings of the search.
 #   search.sh UVMSIM --check       every key and word of `list policies` stands in search.txt
+#   search.sh UVMSIM --link GPU    what the GPU's link carries, in MB/s: IN OUT
 #   search.sh UVMSIM --eligible    presets that may be starts: NAME|POLICY|KIND, both for those that need no remote access
 # Environment: SEARCH_TABLE: instead of search.txt. SEARCH_NAMES: only these coordinates. SEARCH_SWEEPS: at most (3).
 # SEARCH_DESCENTS: from the best so many starts (2). POLICIES_LIMIT=SECONDS: of one run (3600). POLICIES_REUSE=1: results of another
@@ -14,7 +15,15 @@ set -eu
 here=$(dirname "$0")
 table=${SEARCH_TABLE:-$here/search.txt}
 
-# One run: POLICY|TIME_NS, POLICY|>UNTIL if it takes longer, POLICY|error|WHY.
+# The number of a key in one run's JSON.
+number_of() { # JSON KEY
+	number=${1#*"\"$2\": "}
+	echo "${number%%,*}"
+}
+
+# One run: POLICY|TIME_NS, POLICY|>UNTIL if it takes longer, POLICY|error|WHY. The time is that of the program. A driver that
+# services faults of warps that continued long ago goes on after the program's end: a run whose copies do not fit in its time
+# does not count. SEARCH_LINK: what search.sh --link prints.
 if [ "$1" = --one ]; then
 	uvmsim=$2 dir=$3 until=$4 arguments=$5 policy=$6
 	status=0
@@ -23,9 +32,15 @@ if [ "$1" = --one ]; then
 	# shellcheck disable=SC2086 # words on purpose
 	text=$(timeout -s KILL "${POLICIES_LIMIT:-3600}" "$uvmsim" run $arguments $limit --policy "$policy" --format json \
 		2>"$dir/error.$$" </dev/null) || status=$?
-	time=${text#*'"time_ns": '}
 	case $status$text in
-	0*'"complete": true'*) line="$policy|${time%%,*}" ;;
+	0*'"complete": true'*)
+		time=$(number_of "$text" time_ns)
+		line="$policy|$time"
+		if [ $(($(number_of "$text" h2d_bytes) * 1000)) -gt $((time * ${SEARCH_LINK% *})) ] ||
+			[ $(($(number_of "$text" d2h_bytes) * 1000)) -gt $((time * ${SEARCH_LINK#* })) ]; then
+			line="$policy|error|copies after the end of the program"
+		fi
+		;;
 	0*'cut by --until'*) line="$policy|>$until" ;;
 	2*) line="$policy|error|$(tail -n 1 "$dir/error.$$" | tr '|' ' ')" ;;
 	*) # killed or interrupted: it is run again the next time
@@ -48,7 +63,17 @@ case $dir in --check | --eligible)
 	exit
 	;;
 esac
+link() { # GPU
+	"$uvmsim" list gpus | awk -v gpu="$1" '/^[a-z]/ { is_it = $1 == gpu } is_it { text = text " " $0 }
+		END { gsub(/ +/, " ", text); sub(/.*up to /, "", text); split(text, w, " "); print w[1], w[4] }'
+}
+if [ "$dir" = --link ]; then
+	link "$3"
+	exit
+fi
 kind=$3 arguments=$4
+SEARCH_LINK=$(link "$(echo "$arguments" | sed 's/.*--gpu \([^ ]*\).*/\1/')")
+export SEARCH_LINK
 shift 4
 mkdir -p "$dir"
 head="# $(cksum <"$uvmsim") $arguments"
