@@ -115,7 +115,8 @@ fidelity-figures:
 ## make policies   every preset and the best combination of keys, on nine programs at five memory sizes, and on nineteen at 16 times
 ##                 the size; into docs/policies-results.md, docs/policies-results-large.md and pictures; goes on where it was
 ##                 interrupted. POLICIES_SHORT=1: two programs, two sizes, one seed, under build/policies/short/;
-##                 POLICIES_GPUS, POLICIES_SIZES, POLICIES_WORKLOADS, POLICIES_SCALE=1|16: only these, under build/policies/part/
+##                 POLICIES_GPUS, POLICIES_SIZES, POLICIES_WORKLOADS, POLICIES_SCALE=1|16: only these, under build/policies/part/;
+##                 POLICIES_KEPT=1: nothing runs, pages of the results so far; POLICIES_REUSE=1: also results of other revisions
 policies: $(BUILD)/uvmsim
 	@sh tests/policies/policies.sh $(BUILD)/uvmsim $(BUILD)
 
