@@ -36,8 +36,9 @@ if [ "$1" = --one ]; then
 	0*'"complete": true'*)
 		time=$(number_of "$text" time_ns)
 		line="$policy|$time"
-		if [ $(($(number_of "$text" h2d_bytes) * 1000)) -gt $((time * ${SEARCH_LINK% *})) ] ||
-			[ $(($(number_of "$text" d2h_bytes) * 1000)) -gt $((time * ${SEARCH_LINK#* })) ]; then
+		in_bytes=$(($(number_of "$text" h2d_bytes) + $(number_of "$text" remote_h2d_bytes)))
+		out_bytes=$(($(number_of "$text" d2h_bytes) + $(number_of "$text" remote_d2h_bytes)))
+		if [ $((in_bytes * 1000)) -gt $((time * ${SEARCH_LINK% *})) ] || [ $((out_bytes * 1000)) -gt $((time * ${SEARCH_LINK#* })) ]; then
 			line="$policy|error|copies after the end of the program"
 		fi
 		;;
