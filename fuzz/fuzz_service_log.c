@@ -75,7 +75,7 @@ static void take_action(struct input *input, struct uvmp_action *action)
 	action->from = take(input) % (UVMP_PROC_NONE + 2);
 	action->to = take(input) % (UVMP_PROC_NONE + 2);
 	action->right = take(input) % 5;
-	action->victim = take(input) % (UVMP_VICTIM_ORDER + 2);
+	action->victim = take(input) % (UVMP_VICTIM_COUNT + 1);
 	action->status = (int8_t)take(input);
 	action->is_update = take(input) % 2 != 0;
 	action->id = take_number(input, 8);
@@ -137,6 +137,14 @@ static bool are_bounds_well_formed(const struct uvmp_action *a)
 	return is_copy || (uvmp_mask_is_empty(&a->cuts) && uvmp_mask_is_empty(&a->subtrees));
 }
 
+/* The largest victim, or rule, that an action of the kind can have. */
+static uint32_t victims_of(uint32_t kind)
+{
+	if (kind == UVMP_ACTION_COPY || kind == UVMP_ACTION_POPULATE)
+		return UVMP_RULE_COUNT - 1;
+	return kind == UVMP_ACTION_EVICT ? UVMP_VICTIM_COUNT - 1 : 0;
+}
+
 /* May it be printed? As the header says it. */
 static bool is_well_formed(const struct uvmp_action *a)
 {
@@ -150,7 +158,7 @@ static bool is_well_formed(const struct uvmp_action *a)
 		return false;
 	return a->kind < UVMP_ACTION_COUNT && a->cause < UVMP_CAUSE_COUNT && a->from <= UVMP_PROC_NONE &&
 	       a->to <= UVMP_PROC_NONE && a->right <= rights && a->status <= 0 &&
-	       a->victim <= (a->kind == UVMP_ACTION_EVICT ? UVMP_VICTIM_ORDER : 0);
+	       a->victim <= victims_of(a->kind);
 }
 
 static void check_action(const struct uvmp_action *action)

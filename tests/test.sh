@@ -80,7 +80,7 @@ if [ "$1" = --one ]; then # test.sh --one BUILD TEST: runs it and reports; calle
 	exit 0
 fi
 
-if [ "$1" = --nearest ]; then # by the fewest letters that must change, where the word fits best
+if [ "$1" = --nearest ]; then # by the fewest letters that must change, where the word fits best; short names first
 	shift
 	word=$1
 	shift
@@ -100,7 +100,7 @@ if [ "$1" = --nearest ]; then # by the fewest letters that must change, where th
 			for (j = 1; j <= length(n); j++) if (row[j] < best) best = row[j]
 			return best
 		}
-		{print apart(word, $1), $1}' | sort -n | head -n 3 | sed 's/^[0-9]* //'
+		{print apart(word, $1), length($1), $1}' | sort -k1,1n -k2,2n -k3 | head -n 3 | sed 's/^[0-9]* [0-9]* //'
 	exit 0
 fi
 

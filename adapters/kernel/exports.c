@@ -102,6 +102,8 @@ EXPORT_SYMBOL(uvmp_evict_left);
 EXPORT_SYMBOL(uvmp_evict_victim);
 EXPORT_SYMBOL(uvmp_evict_next);
 EXPORT_SYMBOL(uvmp_evict_closure);
+EXPORT_SYMBOL(uvmp_evict_chosen);
+EXPORT_SYMBOL(uvmp_evict_together);
 EXPORT_SYMBOL(uvmp_evict_tbn_closure);
 
 /* fault.h */

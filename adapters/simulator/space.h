@@ -42,6 +42,8 @@ struct sim_block {
 	uvmp_mask unused;   /* prefetched and not touched since */
 	uvmp_mask remote;   /* pages that the GPU can reach and that are resident on the CPU */
 	/* timed only: */
+	uint64_t frame_base; /* where page 0 lies in the memory of the GPU, if */
+	uint32_t frame_end;  /* so many pages from it on lie behind one another */
 	uvmp_mask written;  /* by the GPU since they arrived */
 	uint64_t event_ns;  /* when the GPU sees the last change of its page tables that is queued */
 	uint64_t copied_ns; /* the last copy of the block has ended */

@@ -32,6 +32,7 @@ extern "C" {
 	ROW(LFU_2M, lfu2m)     /* least often touched 2 MiB */                                               \
 	ROW(CLOCK_2M, clock2m) /* second chance over 2 MiB */                                                \
 	ROW(MHPE, mhpe)	       /* CPPE: chunks of 64 KiB, the newest of the old ones, or the oldest */       \
+	ROW(AUTO, auto)	       /* 64 KiB by last fault, the oldest or the newest old; whole blocks as one */ \
 			       /* a new row goes above this line */
 
 /* UVMP_EVICT_LRU (0), UVMP_EVICT_LRU_2M, ... in the order of the list. */
@@ -50,8 +51,7 @@ struct uvmp_evict_traits {
 	bool is_chunked;
 	/* Its units have the size that the policy key `granularity` says; pages of 64 KiB work, too. */
 	bool has_granularity;
-	/* Ranks its units: the policy key `reserve` protects the first units of the ranking. Without this
-	 * trait, victims are drawn at random. */
+	/* The policy key `reserve` protects the first units of its ranking. */
 	bool has_reserve;
 	/* Reads which pages of a block were touched since they arrived (uvmp_evict_left). */
 	bool has_touches;
@@ -62,10 +62,17 @@ struct uvmp_evict_traits {
 	/* With quirks, evicts an incomplete unit after all complete units [uvmsmart: evictable,
 	 * incomplete-tree-stays]. */
 	bool spares_incomplete;
+	/* Draws victims at random. */
+	bool is_random;
+	/* Takes UVMP_EVICT_GROUP_UNITS units for the parts of one block, and evicts further ones with a
+	 * victim (uvmp_evict_together). A block makes no room for itself. */
+	bool has_groups;
+	/* Learns from faults only: accesses to resident pages are not reported to it (uvmp_evict_touch). */
+	bool ignores_accesses;
 };
 
 /* Name as in the policy string ("lru", "lru2m", "lru4k", "random4k", "sl64k", "tbne", "lfu2m",
- * "clock2m", "mhpe"); NULL for a value outside the enumeration. */
+ * "clock2m", "mhpe", "auto"); NULL for a value outside the enumeration. */
 UVMP_API const char *uvmp_evict_name(enum uvmp_evictor evictor);
 /* NULL for a value outside the enumeration. */
 UVMP_API const struct uvmp_evict_traits *uvmp_evict_traits_of(enum uvmp_evictor evictor);
@@ -74,7 +81,8 @@ UVMP_API uint32_t uvmp_evict_unit_pages(enum uvmp_evictor evictor);
 
 /* An order in use; its state lives in the caller's memory and is private to the order.
  *
- * SL_64K and TBN take every UVMP_EVICT_GROUP_UNITS units, from unit 0 on, for the basic blocks of one tree.
+ * SL_64K and TBN take every UVMP_EVICT_GROUP_UNITS units, from unit 0 on, for the basic blocks of one tree,
+ * AUTO for the parts of one block.
  *
  * LFU_2M counts the touches of a unit, unless uvmp_evict_weigh sets the count: each arrival and each access
  * that the host reports is one touch. Counts are historic: removing a unit keeps its count
@@ -87,7 +95,12 @@ UVMP_API uint32_t uvmp_evict_unit_pages(enum uvmp_evictor evictor);
  *
  * MHPE orders by arrival, not by touches. MHPE first evicts the newest unit that arrived before the last two
  * intervals. Once evicted pages prove to be unused, MHPE evicts the oldest unit. The host calls
- * uvmp_evict_batch and uvmp_evict_left to supply that information; both have no effect on other orders. */
+ * uvmp_evict_batch and uvmp_evict_left to supply that information.
+ *
+ * AUTO orders by faults: the host reports a touch when a page of the unit arrives or faults, and no access.
+ * AUTO evicts the oldest unit, or the newest of the old units where data return in a cycle. Units that return
+ * decide between the two (evict_auto.c). AUTO needs uvmp_evict_batch and uvmp_evict_left, too; both have no
+ * effect on the remaining orders. */
 #define UVMP_EVICT_GROUP_UNITS 32u
 #define UVMP_EVICT_PAGES_MAX   512u
 #define UVMP_EVICT_RESERVE_MAX 99u
@@ -97,10 +110,13 @@ struct uvmp_evict {
 	uint32_t units;
 	/* Percentage of units at the cold end of the order that are skipped, 0..UVMP_EVICT_RESERVE_MAX; 0
 	 * after init, and the caller may change it ([uvmsmart: victim-selection], with the result of 32-bit
-	 * floats). No effect on RANDOM_4K, which has no cold end; UVM Smart sorts by age for its reserve. */
+	 * floats). No effect on RANDOM_4K, which has no cold end, and on AUTO; UVM Smart sorts by age for its
+	 * reserve. */
 	uint32_t reserve_percent;
 	uint32_t count; /* units that may be evicted now */
-	void *state;	/* private to the order, in the caller's memory */
+	/* AUTO: may evict the newest of the old units; true after init, and the caller may change it. */
+	bool keeps_old;
+	void *state; /* private to the order, in the caller's memory */
 };
 
 /* Bytes of memory for `units` units; 0 if out of range, if the size does not fit size_t, or if the order has
@@ -117,7 +133,8 @@ UVMP_API bool uvmp_evict_is_valid(const struct uvmp_evict *evict);
 
 /* Reports that the unit was touched, or became resident: the unit may be evicted, and is the newest.
  * UVMP_ERR_ARGUMENT, UVMP_ERR_RANGE (unit). O(1); LFU_2M: O(1) on average over the units, an arrival
- * O(log units); the first touch of a unit also O(lower units that were never touched). */
+ * O(log units); AUTO: O(1) on average over the units, at most O(units of the group); the first touch of a
+ * unit also O(lower units that were never touched). */
 UVMP_API enum uvmp_status uvmp_evict_touch(struct uvmp_evict *evict, uint32_t unit);
 /* LFU_2M: sets the frequency of a listed unit from an external count ([uvmsmart: eviction-list]: counter * 4
  * + marks, of its tree in counter.h); later touches add to it. No effect on other orders. UVMP_ERR_ARGUMENT,
@@ -163,6 +180,23 @@ UVMP_API enum uvmp_status uvmp_evict_next(const struct uvmp_evict *evict, uint64
  * (uvmp_evict_tbn_closure). 0 for every other order and for arguments that are not valid. O(blocks). */
 UVMP_API uint32_t uvmp_evict_closure(const struct uvmp_evict *evict, struct uvmp_tree *tree,
 				     uint32_t evictable);
+
+/* Which rule of AUTO chose the last victim. */
+enum uvmp_evict_choice {
+	UVMP_CHOICE_ORDER,  /* another order */
+	UVMP_CHOICE_OLDEST, /* longest without a fault */
+	UVMP_CHOICE_NEWEST, /* newest of the old units */
+	UVMP_CHOICE_SAMPLE  /* longest without a fault, though the newest leave at present */
+};
+/* UVMP_CHOICE_ORDER also for arguments that are not valid. O(1). */
+UVMP_API enum uvmp_evict_choice uvmp_evict_chosen(const struct uvmp_evict *evict);
+
+/* Trait has_groups: the listed units to evict with the victim `unit`: unit first + b for each bit b, where
+ * `first` is the first unit of the victim's group. AUTO: the group, if half or more arrived in one batch;
+ * else the units of the group that follow the victim without a gap in the walk of uvmp_evict_next. 0 for
+ * every other order, for a unit that is not listed and for arguments that are not valid. O(units of the
+ * group). */
+UVMP_API uint32_t uvmp_evict_together(const struct uvmp_evict *evict, uint32_t unit);
 
 /* TBN, second step, after the victim was taken from its tree [uvmsmart: victim-selection]: bottom up, each
  * subtree that holds pages but is less than half full loses its full blocks. `evictable`: set of evictable

@@ -70,6 +70,7 @@ struct uvmp_policy {
 					       * becomes `oversub` */
 	bool cyclic;			      /* cyclic: uvmp_cyclic_* pins blocks */
 	uint32_t cyclic_share;		      /* cyclic_share: of uvmp_cyclic_params */
+	bool auto_keep;			      /* auto_keep: uvmp_evict.keeps_old */
 	struct uvmp_remote_params remote;     /* remote, remote_threshold, remote_penalty */
 	uint32_t reserve;		      /* reserve: uvmp_evict.reserve_percent */
 	uint32_t free_buffer;		      /* free_buffer: percent of memory that are free, or made free,

@@ -41,6 +41,7 @@ extern "C" {
 	ROW(PATTERN, pattern)	    /* CPPE: what was touched before the eviction, else density */           \
 	ROW(SAFE, safe)		    /* SAFE: density, its threshold by how many uTLBs share the block */     \
 	ROW(FOREST, forest)	    /* Forest: trees that fit how each range was accessed */                 \
+	ROW(AUTO, auto)		    /* whole blocks or parts of them, by what each range costs */            \
 /* a new row goes above this line */
 
 /* UVMP_PREFETCH_NONE (0), UVMP_PREFETCH_DENSITY, ... in the order of the list. */
@@ -89,6 +90,7 @@ struct uvmp_prefetch_traits {
 	bool counts_touches;	  /* learns from each access to a resident page */
 	bool has_kernels;	  /* learns where a kernel begins */
 	bool has_neighbour;	  /* reads facts->neighbour_pages and neighbour_present */
+	bool has_memory;	  /* reads facts->memory, and learns from evictions (uvmp_prefetch_left) */
 };
 
 struct uvmp_prefetch_params {
@@ -109,6 +111,10 @@ struct uvmp_prefetch_params {
 	uint32_t forest_coverage;  /* forest: of the range, percent, 1..100; default 60 */
 	uint32_t forest_intensity; /* forest: of its pages, percent, 1..100; default 40 */
 	uint32_t forest_rounds;	   /* forest: windows of a kernel, 1..255; default 10 */
+	uint32_t auto_fault;	   /* auto: cost of a fault, pages of 4 KiB, 1..256; default 12 */
+	uint32_t auto_gap;	   /* auto: residencies from probe to probe, at most, 0..255; default 64 */
+	uint32_t auto_price;	   /* auto: most that room for a page costs, copies, 1..16; default 8 */
+	uint32_t auto_threshold;   /* auto: `threshold` of sparse ranges, 1..100; default 99 */
 	bool quirks;		   /* density; next, pattern and safe, which use it and both its numbers */
 };
 
@@ -118,6 +124,12 @@ UVMP_API const struct uvmp_prefetch_traits *uvmp_prefetch_traits_of(enum uvmp_pr
 /* The defaults above, with `prefetcher` and quirks on. */
 UVMP_API void uvmp_prefetch_params_init(struct uvmp_prefetch_params *params, enum uvmp_prefetcher prefetcher);
 UVMP_API bool uvmp_prefetch_params_is_valid(const struct uvmp_prefetch_params *params);
+
+/* The memory of the destination. */
+struct uvmp_prefetch_memory {
+	uint64_t pages;		/* that it holds; 0: not known */
+	uint64_t evicted_pages; /* from it so far */
+};
 
 /* What is known at the time of the decision. Masks are in pages of the block; NULL masks read as empty
  * unless the comment says otherwise; they may be the `pages` of the hint that the decision fills.
@@ -166,6 +178,8 @@ struct uvmp_prefetch_facts {
 	/* forest: the block of the same range that shares the aligned window of two VABlocks */
 	uint32_t neighbour_pages;   /* of that block; 0: there is none */
 	uint32_t neighbour_present; /* of these, resident on `to` */
+
+	struct uvmp_prefetch_memory memory; /* auto: of `to`; zeros if it is not known, or the CPU's */
 };
 
 #define UVMP_PAGE_NONE (~(uint64_t)0)
@@ -192,6 +206,19 @@ UVMP_API void uvmp_prefetch_state_init(struct uvmp_prefetch_state *state);
 /* last_proc is a processor or UVMP_PROC_NONE; the tree is valid if there is one. */
 UVMP_API bool uvmp_prefetch_state_is_valid(const struct uvmp_prefetch_state *state);
 
+/* Why auto answered as it did. */
+enum uvmp_prefetch_rule {
+	UVMP_RULE_NONE,		/* another prefetcher */
+	UVMP_RULE_FITS,		/* nothing has been evicted: whole blocks */
+	UVMP_RULE_WHOLE,	/* whole blocks are the cheapest in this range, */
+	UVMP_RULE_DENSE,	/* or subtrees above `threshold`, */
+	UVMP_RULE_SPARSE,	/* or those above `auto_threshold` */
+	UVMP_RULE_PROBE_DENSE,	/* a probe: what do subtrees above `threshold` cost here, */
+	UVMP_RULE_PROBE_SPARSE, /* or those above `auto_threshold`? */
+	UVMP_RULE_REST,		/* parts of the block have cost as much as all of it */
+	UVMP_RULE_COUNT
+};
+
 /* A decision of a prefetcher with the trait walks_ranges may concern other blocks of the range than the one
  * that faulted. The caller goes on like this, at once and before any other decision of the range:
  *   decide for the block with the faults
@@ -212,6 +239,7 @@ struct uvmp_prefetch_hint {
 			     * no more */
 	uint32_t basic_blocks; /* tbn, sl: set of basic blocks (bit b) that were chosen, also those with
 				* nothing left to move */
+	enum uvmp_prefetch_rule rule; /* auto: why */
 };
 
 /* Decides with params->prefetcher. UVMP_ERR_ARGUMENT: NULL, or params, state or block not valid, or something
@@ -222,12 +250,19 @@ UVMP_API enum uvmp_status uvmp_prefetch_decide(const struct uvmp_prefetch_params
 					       struct uvmp_prefetch_state *state,
 					       struct uvmp_prefetch_hint *hint);
 
-/* Reports that the pages `gone` of a block were evicted from `processor` (0..63). `touched`: pages of the
- * block that were touched there since they arrived; NULL: not known. `block`: the prefetcher's private state
- * of the block; NULL: no effect. No effect without the trait has_touches. UVMP_ERR_ARGUMENT: gone is NULL,
- * unknown prefetcher. UVMP_ERR_RANGE: processor. O(words of a mask). */
-UVMP_API enum uvmp_status uvmp_prefetch_left(enum uvmp_prefetcher prefetcher, void *block, uint32_t processor,
-					     const uvmp_mask *gone, const uvmp_mask *touched);
+/* Pages of a block that were evicted. */
+struct uvmp_prefetch_departure {
+	const uvmp_mask *gone;	  /* the pages; required */
+	const uvmp_mask *touched; /* those that were touched there since they arrived; NULL: not known */
+	uint32_t processor;	  /* from which, 0..63 */
+	uint64_t evicted_pages;	  /* from it so far, these among them; 0: not known */
+};
+
+/* Reports evicted pages. `block`: the prefetcher's private state of the block; NULL: no effect. No effect
+ * without the traits has_touches or has_memory. UVMP_ERR_ARGUMENT: NULL, unknown prefetcher. UVMP_ERR_RANGE:
+ * processor. O(words of a mask). */
+UVMP_API enum uvmp_status uvmp_prefetch_left(enum uvmp_prefetcher prefetcher, void *block,
+					     const struct uvmp_prefetch_departure *departure);
 
 /* An access to a page that is resident on a GPU. */
 struct uvmp_prefetch_touch {

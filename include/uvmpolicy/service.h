@@ -437,7 +437,11 @@ enum uvmp_victim {
 	UVMP_VICTIM_UNUSED,
 	UVMP_VICTIM_DISCARDED,
 	UVMP_VICTIM_USED,
-	UVMP_VICTIM_ORDER /* of a page-wise order */
+	UVMP_VICTIM_ORDER,  /* of a page-wise order; of evict=auto: */
+	UVMP_VICTIM_OLDEST, /* longest without a fault */
+	UVMP_VICTIM_NEWEST, /* newest of the old ones */
+	UVMP_VICTIM_SAMPLE, /* longest without a fault, though the newest of the old ones leave at present */
+	UVMP_VICTIM_COUNT
 };
 
 /* Packed record: one action. Fields that the kind does not name are 0 (processors: UVMP_PROC_NONE, sets:
@@ -465,7 +469,10 @@ struct uvmp_action {
 		bool is_on;	       /* TOGGLE */
 		bool is_changed;       /* PATTERN */
 	};
-	uint8_t victim; /* EVICT: enum uvmp_victim */
+	union {
+		uint8_t victim; /* EVICT: enum uvmp_victim */
+		uint8_t rule;	/* POPULATE, COPY of a fault or with it: enum uvmp_prefetch_rule */
+	};
 	int8_t status;	/* DONE, COMPLETE, cause ERROR: enum uvmp_status */
 	uint32_t batch; /* number of the batch, per GPU; 0: no batch */
 	union {

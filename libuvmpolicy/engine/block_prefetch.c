@@ -145,6 +145,8 @@ static bool ask_prefetcher(struct uvmp_service *s, struct job *job, const struct
 	fill_block_facts(s, b, &facts);
 	if (traits->has_neighbour)
 		fill_neighbour(s, b, &facts);
+	if (traits->has_memory && to != UVMP_CPU)
+		facts.memory = (struct uvmp_prefetch_memory){s->gpu[to].capacity_pages, s->gpu[to].evicted_pages};
 	if (to == UVMP_CPU && residency) {
 		residency_mapped(residency, &mapped);
 		facts.cpu_read_mapped = &mapped;
@@ -196,6 +198,7 @@ void uvmpi_block_prefetch(struct uvmp_service *s, struct job *job)
 	    (to == UVMP_CPU && !traits->is_driver)) {
 		job->hint.to = UVMP_PROC_NONE;
 		job->hint.follow = UVMP_PAGE_NONE;
+		job->hint.rule = UVMP_RULE_NONE;
 		for (uint32_t proc = to + 1u; proc < s->processors.count; proc++)
 			uvmpi_mask_or(&job->faulted, &job->faulted, &job->arrive[proc]);
 		if (!s->policy.quirks || !job->is_prefetching) /* [driver: stale-prefetch-mask] */

@@ -37,6 +37,7 @@ static void explain_prefetch(const struct uvmp_service *s, const struct job *job
 {
 	a->faulted = faulted;
 	a->present = job->present;
+	a->rule = (uint8_t)job->hint.rule;
 	name_subtrees(s, job, a);
 }
 
@@ -75,6 +76,7 @@ static struct uvmp_action *queue_caused(struct uvmp_service *s, const struct uvm
 
 	uvmpi_mask_and(&faulted, &copy->pages, &job->faulted);
 	a->detail = uvmpi_mask_weight(&faulted);
+	a->rule = (uint8_t)job->hint.rule;
 	return a;
 }
 
@@ -122,6 +124,7 @@ void uvmpi_queue_from_one(struct uvmp_service *s, const struct job *job, const u
 		a->from = (uint8_t)from;
 		a->to = (uint8_t)job->to;
 		a->faulted_pages = faulted;
+		a->rule = (uint8_t)job->hint.rule;
 	}
 	if (uvmpi_mask_andnot_any(uvmpi_queue_pages(s), pages, &job->faulted)) {
 		a = uvmpi_queue_with(s, UVMP_ACTION_COPY, UVMP_CAUSE_PREFETCH, job->block);

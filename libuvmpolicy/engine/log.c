@@ -26,6 +26,7 @@ enum field {
 	RIGHT,
 	MODE,
 	VICTIM,
+	RULE,
 	FOR,
 	BATCH,
 	COUNT,
@@ -44,7 +45,7 @@ enum field {
 };
 
 /* What stands behind the `=`. From KINDS on: a word. */
-enum format { DECIMAL, HEXADECIMAL, NEGATIVE, MASK, KINDS, CAUSES, RIGHTS, MODES, VICTIMS };
+enum format { DECIMAL, HEXADECIMAL, NEGATIVE, MASK, KINDS, CAUSES, RIGHTS, MODES, VICTIMS, RULES };
 
 struct row {
 	char key[12];
@@ -80,7 +81,8 @@ static const struct row table[FIELDS] = {
 	[TO] = PROCESSOR("to"),
 	[RIGHT] = {"right", RIGHTS, UVMP_RIGHT_READ_WRITE_ATOMIC, 0, KIND(MAP) | KIND(REVOKE), false},
 	[MODE] = {"mode", MODES, UVMP_CANCEL_WRITE_AND_ATOMIC, 0, KIND(CANCEL), true},
-	[VICTIM] = {"victim", VICTIMS, UVMP_VICTIM_ORDER, 0, KIND(EVICT), true},
+	[VICTIM] = {"victim", VICTIMS, UVMP_VICTIM_COUNT - 1, 0, KIND(EVICT), true},
+	[RULE] = {"rule", RULES, UVMP_RULE_COUNT - 1, 0, KIND(POPULATE) | KIND(COPY), false},
 	[FOR] = ROW("for", HEXADECIMAL, UINT64_MAX),
 	[BATCH] = ROW("batch", DECIMAL, UINT32_MAX),
 	[COUNT] = ROW("count", DECIMAL, UINT32_MAX),
@@ -122,7 +124,10 @@ const char *uvmp_cause_name(enum uvmp_cause cause)
 static const char *word_of(enum format format, uint64_t number)
 {
 	static const char right[][4] = {"", "r", "rw", "rwa"}, mode[][8] = {"all", "write"};
-	static const char victim[][12] = {"free", "unused", "discarded", "used", "order"};
+	static const char victim[][12] = {"free",  "unused", "discarded", "used",
+					  "order", "oldest", "newest",	  "sample"};
+	static const char rule[][16] = {"",	  "fits",	 "whole",	 "dense",
+					"sparse", "probe-dense", "probe-sparse", "rest"};
 
 	if (format == KINDS)
 		return uvmp_action_name((enum uvmp_action_kind)number);
@@ -130,7 +135,9 @@ static const char *word_of(enum format format, uint64_t number)
 		return uvmp_cause_name((enum uvmp_cause)number);
 	if (format == RIGHTS)
 		return right[number];
-	return format == MODES ? mode[number] : victim[number];
+	if (format == MODES)
+		return mode[number];
+	return format == RULES ? rule[number] : victim[number];
 }
 
 /* -- the action as numbers -- */
@@ -155,6 +162,7 @@ static const uvmp_mask *mask_of(const struct uvmp_action *action, uint32_t field
 static void load(const struct uvmp_action *action, uint64_t value[FIELDS])
 {
 	bool is_cancel = action->kind == UVMP_ACTION_CANCEL;
+	bool is_copy = action->kind == UVMP_ACTION_COPY || action->kind == UVMP_ACTION_POPULATE;
 
 	value[TIME] = action->time_ns;
 	value[AFTER] = action->after;
@@ -167,7 +175,8 @@ static void load(const struct uvmp_action *action, uint64_t value[FIELDS])
 	value[TO] = action->to;
 	value[RIGHT] = is_cancel ? 0 : action->right;
 	value[MODE] = is_cancel ? action->cancel_mode : 0;
-	value[VICTIM] = action->victim;
+	value[VICTIM] = is_copy ? 0 : action->victim;
+	value[RULE] = is_copy ? action->rule : 0;
 	value[FOR] = action->for_address;
 	value[BATCH] = action->batch;
 	value[COUNT] = action->count;
@@ -199,7 +208,7 @@ static void store(const uint64_t value[FIELDS], struct uvmp_action *action)
 	action->from = (uint8_t)value[FROM];
 	action->to = (uint8_t)value[TO];
 	action->right = (uint8_t)(value[RIGHT] + value[MODE]); /* no kind has both */
-	action->victim = (uint8_t)value[VICTIM];
+	action->victim = (uint8_t)(value[VICTIM] + value[RULE]); /* no kind has both */
 	action->for_address = value[FOR];
 	action->batch = (uint32_t)value[BATCH];
 	action->count = (uint32_t)value[COUNT];

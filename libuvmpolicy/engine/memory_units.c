@@ -47,6 +47,11 @@ size_t uvmpi_units_size(const struct uvmp_service_params *params)
 	return (size_t)bytes * (size_t)((size_t)bytes == bytes);
 }
 
+static uint32_t frames_of(uint64_t memory, uint64_t units)
+{
+	return (uint32_t)(memory < units ? memory : units);
+}
+
 enum uvmp_status uvmpi_units_init(struct uvmp_service *s, const struct uvmp_service_params *params,
 				  uint32_t gpu, uint8_t *memory)
 {
@@ -64,11 +69,14 @@ enum uvmp_status uvmpi_units_init(struct uvmp_service *s, const struct uvmp_serv
 	uvmpi_cyclic_init(g, params, memory);
 	memory += uvmpi_cyclic_size(params);
 	uvmpi_frames_init(&g->frames, uvmpi_units_count(params), memory);
+	g->frames.by_root = s->order->has_groups;
+	g->frames.most = frames_of(g->capacity_pages / g->unit_pages, uvmpi_units_count(params));
 	memory += uvmpi_frames_size(uvmpi_units_count(params));
 	g->numbers = params->blocks;
 	status = uvmp_evict_init(&g->order, params->policy->evict, (uint32_t)uvmpi_units_count(params), memory,
 				 order_bytes(params));
 	g->order.reserve_percent = params->policy->reserve;
+	g->order.keeps_old = params->policy->auto_keep;
 	return status;
 }
 

@@ -20,6 +20,7 @@ static void add_prefetcher(struct prefetch_states *states, enum uvmp_prefetcher 
 	const struct uvmp_prefetch_traits *traits = uvmp_prefetch_traits_of(prefetcher);
 
 	states->counts_touches |= traits->counts_touches;
+	states->has_memory |= traits->has_memory;
 	states->of[states->count++] =
 		(struct prefetch_offsets){.prefetcher = prefetcher,
 					  .block = add(&states->block_bytes, traits->block_bytes),
@@ -85,12 +86,35 @@ void uvmpi_prefetch_states_clear(struct uvmp_service *s, uint32_t slot)
 		state[i] = 0;
 }
 
+/* Tells the prefetchers that learn from evictions with this trait. */
+static void tell(const struct uvmp_service *s, struct history *history, const struct uvmp_prefetch_departure *departure,
+		 bool has_memory)
+{
+	for (uint32_t i = 0; i < s->prefetch_states.count; i++) {
+		const struct prefetch_offsets *of = &s->prefetch_states.of[i];
+
+		if (uvmp_prefetch_traits_of(of->prefetcher)->has_memory == has_memory)
+			(void)uvmp_prefetch_left(of->prefetcher, of_block(of, history), departure);
+	}
+}
+
 void uvmpi_prefetch_states_left(const struct uvmp_service *s, struct history *history, uint32_t processor,
 				const uvmp_mask *gone)
 {
-	const uvmp_mask *touched = history->gpu == processor ? &history->touched : NULL;
+	struct uvmp_prefetch_departure departure = {.gone = gone,
+						    .touched = history->gpu == processor ? &history->touched : NULL,
+						    .processor = processor};
 
-	for (uint32_t i = 0; i < s->prefetch_states.count; i++)
-		(void)uvmp_prefetch_left(s->prefetch_states.of[i].prefetcher,
-					 of_block(&s->prefetch_states.of[i], history), processor, gone, touched);
+	tell(s, history, &departure, false);
+}
+
+void uvmpi_prefetch_states_evicted(struct uvmp_service *s, handle h, uint32_t gpu, const uvmp_mask *gone)
+{
+	struct history *history = block_history(s, block_at(s, h));
+	struct uvmp_prefetch_departure departure = {.gone = gone, .processor = gpu};
+
+	s->gpu[gpu].evicted_pages += uvmpi_mask_weight(gone);
+	departure.evicted_pages = s->gpu[gpu].evicted_pages;
+	if (history != NULL)
+		tell(s, history, &departure, true);
 }

@@ -13,8 +13,10 @@ void uvmpi_prefetch_states_give(struct uvmp_service *s, struct block *b, uint32_
 void uvmpi_prefetch_states_touch(struct uvmp_service *s, handle h, uint32_t page);
 /* The slot will hold another range. */
 void uvmpi_prefetch_states_clear(struct uvmp_service *s, uint32_t slot);
-/* Pages of a block with this history were evicted from the processor. */
+/* Pages of a block with this history were evicted from the processor, for prefetchers that read touches. */
 void uvmpi_prefetch_states_left(const struct uvmp_service *s, struct history *history, uint32_t processor,
 				const uvmp_mask *gone);
+/* Pages of the block were evicted from the GPU, for prefetchers that know the memory. */
+void uvmpi_prefetch_states_evicted(struct uvmp_service *s, handle h, uint32_t gpu, const uvmp_mask *gone);
 
 #endif

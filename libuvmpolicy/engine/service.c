@@ -53,7 +53,8 @@ enum uvmp_status uvmp_service_access(struct uvmp_service *s, uint32_t processor,
 		return UVMP_OK;
 	page = block_page(s, block_at(s, h), address);
 	uvmpi_remote_use(s, processor, h, page, access >= UVMP_ACCESS_WRITE);
-	uvmpi_memory_touch(s, processor, h, page);
+	if (!s->order->ignores_accesses)
+		uvmpi_memory_touch(s, processor, h, page);
 	if (s->adapt.has_touches)
 		uvmpi_adapt_touch(s, processor, h, page);
 	if (s->prefetch_states.counts_touches && (uvmpi_block_holders(s, block_at(s, h), page) >> processor & 1u) != 0)

@@ -225,6 +225,7 @@ struct prefetch_states {
 	uint32_t kernels; /* that have begun */
 	bool has_bytes;	  /* not all of these are 0 */
 	bool counts_touches;
+	bool has_memory; /* a prefetcher knows the memory and hears of evictions */
 	uint8_t *range;					    /* [range slots][range_bytes] */
 	uint8_t *processor;				    /* [processors][processor_bytes] */
 };
@@ -235,8 +236,11 @@ struct prefetch_states {
 struct frames {
 	uint32_t *of_unit;     /* [units]: frame, NO_INDEX: none */
 	uint32_t *next;	       /* [units]: of a free frame, the next one; NO_INDEX: last */
-	uint32_t first, last;  /* free frames, the first to be reused first */
+	uint32_t first, last;  /* free frames, the first to be reused first; by root: wholly free roots */
 	uint32_t begun, unused; /* frames that were ever used, and the free ones among them */
+	uint32_t partial;      /* by root: the first root with used and free frames */
+	uint32_t most;	       /* by root: frames that the memory has, whole roots */
+	bool by_root;	       /* orders with groups */
 };
 
 struct gpu {
@@ -245,6 +249,7 @@ struct gpu {
 	struct uvmp_evict order;
 	uint32_t unit_pages, block_units; /* pages of an eviction unit; units in a block */
 	uint64_t capacity_pages, used_pages;
+	uint64_t evicted_pages; /* so far; with prefetch_states.has_memory */
 	uint32_t coming_pages; /* backed, and not used yet */
 	bool counts_units;   /* a unit counts with all its pages, see struct uvmp_service_gpu */
 	uint16_t *unit_used; /* [blocks]: pages that count for the block with this number */

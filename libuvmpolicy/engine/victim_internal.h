@@ -43,6 +43,8 @@ void uvmpi_victim_finish_root(struct uvmp_service *s, struct eviction *e);
 /* -- victim_units.c -- */
 
 bool uvmpi_victim_choose_unit(struct uvmp_service *s, struct eviction *e, uint32_t gpu);
+/* Pages that should be free when the next block is serviced; no meaning for root chunks. */
+uint32_t uvmpi_victim_room_ahead(const struct uvmp_service *s, const struct job *job, uint32_t gpu);
 bool uvmpi_victim_next_unit(struct uvmp_service *s, struct eviction *e);
 void uvmpi_victim_keep_unit(struct uvmp_service *s, struct eviction *e);
 void uvmpi_victim_finish_unit(struct uvmp_service *s, struct eviction *e);

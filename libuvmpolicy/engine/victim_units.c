@@ -40,7 +40,8 @@ static bool is_large(const struct eviction *e, const struct gpu *g)
 
 /* May the unit stay although the order names it?
  *
- * A large page does not make room for itself, and a smaller unit does not make room for pages that arrive in it. A job that
+ * A large page does not make room for itself, nor does a block of an order with groups; a smaller unit does not make room for
+ * pages that arrive in it. A job that
  * follows another one does not evict the pages of that one. Ahead, the copies of the arriving pages are decided, so that these
  * pages stay. All such units are of at most two blocks. */
 static bool is_refused(const struct uvmp_service *s, const struct eviction *e, uint32_t gpu, uint32_t unit)
@@ -52,7 +53,8 @@ static bool is_refused(const struct uvmp_service *s, const struct eviction *e, u
 		return true;
 	if (g->block_units == UVMP_MASK_BITS)
 		return e->is_ahead && is_arriving(e, block, gpu, pages_of_unit(g, unit));
-	return is_large(e, g) ? block == uvmpi_victim_serviced(e) : is_arriving(e, block, gpu, pages_of_unit(g, unit));
+	return is_large(e, g) || s->order->has_groups ? block == uvmpi_victim_serviced(e)
+						      : is_arriving(e, block, gpu, pages_of_unit(g, unit));
 }
 
 /* -- TBNe: units evicted with the first victim -- */
@@ -105,13 +107,45 @@ static void add_closure(struct uvmp_service *s, struct eviction *e, uint32_t gpu
 		uvmp_mask_region_set(&e->rest, pages_of_unit(&s->gpu[gpu], lowest_bit(more)));
 }
 
+/* -- orders with groups: units evicted with the first victim -- */
+
+static void add_group(struct uvmp_service *s, struct eviction *e, uint32_t gpu)
+{
+	struct gpu *g = &s->gpu[gpu];
+
+	for (uint32_t more = uvmp_evict_together(&g->order, e->root); more != 0; more &= more - 1u)
+		uvmp_mask_region_set(&e->rest, pages_of_unit(g, lowest_bit(more)));
+}
+
+/* Is all of the block that follows the job on the GPU? */
+static bool has_next(const struct uvmp_service *s, const struct job *job, uint32_t gpu)
+{
+	const struct block *b = block_at(s, job->block);
+	handle next = uvmpi_block_find(s, range_of(s, b)->space, job->next_start);
+	const struct residency *p = next != 0 ? uvmpi_residency_find(s, block_at(s, next), gpu) : NULL;
+
+	return p != NULL && uvmpi_mask_weight(&p->resident) == block_at(s, next)->pages;
+}
+
+/* The next block probably needs as much as the present one. */
+uint32_t uvmpi_victim_room_ahead(const struct uvmp_service *s, const struct job *job, uint32_t gpu)
+{
+	uint32_t pages = s->gpu[gpu].unit_pages;
+
+	if (!s->order->has_groups)
+		return pages;
+	if (job->has_next && has_next(s, job, gpu))
+		return 0;
+	return uvmpi_mask_weight(&job->arrive[gpu]) > pages ? uvmpi_mask_weight(&job->arrive[gpu]) : pages;
+}
+
 /* -- the victim -- */
 
 /* The first unit of the walk that is not refused. Random draws are repeated a few times. */
 static bool find_unit(struct uvmp_service *s, struct eviction *e, uint32_t gpu, enum evict_walk walk)
 {
 	struct gpu *g = &s->gpu[gpu];
-	uint32_t most = s->order->has_reserve ? g->order.count : DRAWS_MOST;
+	uint32_t most = s->order->is_random ? DRAWS_MOST : g->order.count;
 	enum uvmp_status status = uvmpi_evict_first(&g->order, &s->random, walk, &e->root);
 
 	for (uint32_t tried = 1; status == UVMP_OK && is_refused(s, e, gpu, e->root); tried++)
@@ -146,12 +180,15 @@ bool uvmpi_victim_choose_unit(struct uvmp_service *s, struct eviction *e, uint32
 	e->is_whole = uvmpi_runtime_evicts_whole(s);
 	if (!find_victim(s, e, gpu))
 		return false;
+	e->victim = (uint8_t)(UVMP_VICTIM_ORDER + uvmp_evict_chosen(&g->order));
 	uvmp_mask_zero(&e->rest);
 	uvmp_mask_region_set(&e->rest, pages_of_unit(g, e->root));
 	if (e->is_whole)
 		uvmp_mask_region_set(&e->rest, (struct uvmp_region){0, UVMP_MASK_BITS});
 	else if (s->order->has_tree)
 		add_closure(s, e, gpu);
+	else if (s->order->has_groups)
+		add_group(s, e, gpu);
 	return true;
 }
 

@@ -69,7 +69,7 @@ enum uvmp_status uvmp_evict_init(struct uvmp_evict *evict, enum uvmp_evictor evi
 		return UVMP_ERR_RANGE;
 	if (bytes < uvmp_evict_size(evictor, units))
 		return UVMP_ERR_SPACE;
-	*evict = (struct uvmp_evict){.evictor = evictor, .units = units, .state = memory};
+	*evict = (struct uvmp_evict){.evictor = evictor, .units = units, .keeps_old = true, .state = memory};
 	order->init(evict);
 	return UVMP_OK;
 }
@@ -205,4 +205,18 @@ uint32_t uvmp_evict_closure(const struct uvmp_evict *evict, struct uvmp_tree *tr
 	if (!is_made(evict) || uvmpi_orders[evict->evictor]->closure == NULL)
 		return 0;
 	return uvmpi_orders[evict->evictor]->closure(tree, evictable);
+}
+
+enum uvmp_evict_choice uvmp_evict_chosen(const struct uvmp_evict *evict)
+{
+	if (!is_made(evict) || uvmpi_orders[evict->evictor]->chosen == NULL)
+		return UVMP_CHOICE_ORDER;
+	return uvmpi_orders[evict->evictor]->chosen(evict);
+}
+
+uint32_t uvmp_evict_together(const struct uvmp_evict *evict, uint32_t unit)
+{
+	if (!is_made(evict) || uvmpi_orders[evict->evictor]->together == NULL || unit >= evict->units)
+		return 0;
+	return uvmpi_orders[evict->evictor]->together(evict, unit);
 }

@@ -47,6 +47,8 @@ struct eviction_order {
 	void (*batch)(struct uvmp_evict *evict);
 	void (*left)(struct uvmp_evict *evict, uint32_t unit, uint32_t pages, uint32_t untouched);
 	uint32_t (*closure)(struct uvmp_tree *tree, uint32_t evictable); /* NULL: the victim leaves alone */
+	uint32_t (*together)(const struct uvmp_evict *evict, uint32_t unit); /* with the trait has_groups */
+	enum uvmp_evict_choice (*chosen)(const struct uvmp_evict *evict); /* NULL: UVMP_CHOICE_ORDER */
 };
 
 #define EVICT_DECLARE(CONSTANT, name) extern const struct eviction_order uvmpi_order_##name;

@@ -28,6 +28,7 @@ enum use {
 	USE_UNITS,	 /* evict: orders with units of their own */
 	USE_CHUNKS,	 /* evict: the driver's root chunks */
 	USE_TREE,	 /* evict: orders that take further basic blocks along */
+	USE_GROUPS,	 /* evict: orders that take further units of a block along */
 	USE_CYCLIC,	 /* cyclic=on */
 	USE_REMOTE,	 /* remote: any mode but off */
 	USE_PENALTY,	 /* remote=adaptive */

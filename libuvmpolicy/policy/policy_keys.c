@@ -108,6 +108,8 @@ static const struct key table[] = {
 	CHOICE(GRANULARITY, cyclic, "cyclic", 2, 0, uvmpi_switch_name,
 	       "pin blocks that are evicted and fetched in cycles"),
 	OF(CYCLIC, uvmpi_cyclic_parameters[0], cyclic_share),
+	CHOICE(GROUPS, auto_keep, "auto_keep", 2, 1, uvmpi_switch_name,
+	       "evict the newest of the old units where data return in a cycle"),
 	OF(UNITS, uvmpi_remote_parameters[0], remote.remote),
 	OF(REMOTE, uvmpi_remote_parameters[1], remote.threshold),
 	OF(PENALTY, uvmpi_remote_parameters[2], remote.penalty),
@@ -272,6 +274,7 @@ static const struct field decides[USE_COUNT] = {
 	[USE_UNITS] = DECIDES(evict),
 	[USE_CHUNKS] = DECIDES(evict),
 	[USE_TREE] = DECIDES(evict),
+	[USE_GROUPS] = DECIDES(evict),
 	[USE_CYCLIC] = DECIDES(cyclic),
 	[USE_REMOTE] = DECIDES(remote.remote),
 	[USE_PENALTY] = DECIDES(remote.remote),
@@ -335,8 +338,10 @@ static bool is_used_by_order(uint32_t use, const struct uvmp_evict_traits *order
 		return !order->is_chunked;
 	case USE_CHUNKS:
 		return order->is_chunked;
-	default: /* USE_TREE */
+	case USE_TREE:
 		return order->has_tree;
+	default: /* USE_GROUPS */
+		return order->has_groups;
 	}
 }
 

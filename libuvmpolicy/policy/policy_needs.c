@@ -62,7 +62,8 @@ static struct uvmp_needs needs_of(const struct uvmp_policy *policy)
 	for (uint32_t i = 0; i < UVMP_CONTROLLER_COUNT; i++)
 		has_history |= add_controller(&needs, policy, i);
 	/* [driver: order-by-service]: with quirks, root chunks ignore touches */
-	needs.touches |= !order->is_chunked || !policy->quirks || needs.histories;
+	needs.touches |= order->is_chunked ? !policy->quirks : !order->ignores_accesses;
+	needs.touches |= needs.histories;
 	if (needs.accesses)
 		needs.block_bytes += COUNTERS_BYTES;
 	if (needs.histories || has_history)

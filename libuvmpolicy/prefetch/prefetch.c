@@ -207,8 +207,7 @@ static inline uint32_t is_lacking(uint32_t bytes, const void *memory)
 	return bytes != 0 && memory == NULL;
 }
 
-/* Private states that a decision cannot do without. No prefetcher has bytes for each processor yet, so the second test is no
- * branch. */
+/* Private states that a decision cannot do without. */
 static inline bool has_states(const struct uvmp_prefetch_traits *traits, const struct uvmp_prefetch_state *state)
 {
 	return (is_lacking(traits->range_bytes, state->range) | is_lacking(traits->processor_bytes, state->processor)) == 0;
@@ -272,15 +271,15 @@ struct uvmp_region uvmp_prefetch_subtree(const uvmp_mask *subtrees, uint32_t pag
 	return subtree;
 }
 
-enum uvmp_status uvmp_prefetch_left(enum uvmp_prefetcher prefetcher, void *block, uint32_t processor,
-				    const uvmp_mask *gone, const uvmp_mask *touched)
+enum uvmp_status uvmp_prefetch_left(enum uvmp_prefetcher prefetcher, void *block,
+				    const struct uvmp_prefetch_departure *departure)
 {
-	if (!is_known(prefetcher) || gone == NULL)
+	if (!is_known(prefetcher) || departure == NULL || departure->gone == NULL)
 		return UVMP_ERR_ARGUMENT;
-	if (processor >= UVMP_PROCS_MAX)
+	if (departure->processor >= UVMP_PROCS_MAX)
 		return UVMP_ERR_RANGE;
 	if (table[prefetcher]->left != NULL && block != NULL)
-		table[prefetcher]->left(block, processor, gone, touched);
+		table[prefetcher]->left(block, departure);
 	return UVMP_OK;
 }
 

@@ -26,7 +26,7 @@ struct prefetcher {
 	struct uvmp_prefetch_traits traits;
 	uvmpi_prefetch_function *decide;
 	/* uvmp_prefetch_left; NULL: no effect. `block`: the private state of the block. */
-	void (*left)(void *block, uint32_t processor, const uvmp_mask *gone, const uvmp_mask *touched);
+	void (*left)(void *block, const struct uvmp_prefetch_departure *departure);
 	/* uvmp_prefetch_touched; NULL without the trait counts_touches. `block` NULL: the arena is full. */
 	void (*touched)(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_touch *touch,
 			void *range, void *block);
@@ -65,6 +65,7 @@ static inline void uvmpi_prefetch_hint_to(struct uvmp_prefetch_hint *hint, uint3
 {
 	hint->to = to;
 	hint->follow = UVMP_PAGE_NONE;
+	hint->rule = UVMP_RULE_NONE;
 	hint->basic_blocks = 0;
 }
 

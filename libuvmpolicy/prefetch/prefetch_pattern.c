@@ -39,18 +39,18 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 	return UVMP_OK;
 }
 
-static void left(void *state, uint32_t processor, const uvmp_mask *gone, const uvmp_mask *touched)
+static void left(void *state, const struct uvmp_prefetch_departure *departure)
 {
 	struct pattern_block *block = state;
 	uvmp_mask used;
 
-	if (block->processor != processor)
+	if (block->processor != departure->processor)
 		uvmpi_mask_zero(&block->pages);
-	block->processor = processor;
-	uvmpi_mask_andnot(&block->pages, &block->pages, gone);
-	if (touched == NULL)
+	block->processor = departure->processor;
+	uvmpi_mask_andnot(&block->pages, &block->pages, departure->gone);
+	if (departure->touched == NULL)
 		return;
-	uvmpi_mask_and(&used, touched, gone);
+	uvmpi_mask_and(&used, departure->touched, departure->gone);
 	uvmpi_mask_or(&block->pages, &block->pages, &used);
 }
 

@@ -296,7 +296,8 @@ static void evict(struct script *s)
 		if (block->naive_pattern[p])
 			uvmp_mask_set(&touched, p);
 	}
-	(void)uvmp_prefetch_left(UVMP_PREFETCH_PATTERN, block->state.block, 1, &all, &touched);
+	(void)uvmp_prefetch_left(UVMP_PREFETCH_PATTERN, block->state.block,
+				 &(struct uvmp_prefetch_departure){.gone = &all, .touched = &touched, .processor = 1});
 	uvmp_mask_zero(&block->resident);
 	uvmp_mask_zero(&block->thrashing);
 	if (byte(s) % 4 == 0)

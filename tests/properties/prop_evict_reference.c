@@ -14,7 +14,7 @@
  * lfu2m evicts an incomplete tree if no other tree remains; the list then never evicts [uvmsmart:
  * incomplete-tree-stays].
  *
- * lru, clock2m and mhpe are not orders of UVM Smart (test_every_order_is_held).
+ * lru, clock2m, mhpe and auto are not orders of UVM Smart (test_every_order_is_held).
  *
  * Both sides call uvmp_evict_tbn_closure. tbn_evict.vec and the naive model (prop_smart_evict) hold the
  * closure.
@@ -360,6 +360,7 @@ static void test_every_order_is_held(void **state)
 		{UVMP_EVICT_LRU, "the driver's root chunks, held by evict.vec (pmm.h)"},
 		{UVMP_EVICT_CLOCK_2M, "second chance, held by prop_evict"},
 		{UVMP_EVICT_MHPE, "CPPE, held by prop_evict"},
+		{UVMP_EVICT_AUTO, "of this library, held by prop_evict_auto"},
 	};
 	bool is_held[UVMP_EVICT_COUNT] = {false};
 

@@ -29,21 +29,24 @@ static uint32_t below(uint64_t *random, uint32_t bound)
 static bool random_policy(uint64_t *random, char text[256])
 {
 	static const char *const order[] = {"lru",      "lru2m", "lfu2m", "clock2m", "lru4k",
-	                                    "random4k", "sl64k", "tbne",  "mhpe"};
+	                                    "random4k", "sl64k", "tbne",  "mhpe",    "auto"};
 	static const char *const size[] = {"64k", "128k", "256k", "512k", "1m", "2m"};
 	static const char *const plan[] = {"serial", "overlapped", "unobtrusive"};
-	static const char *const prefetch[] = {"none", "density", "tbn", "block"};
-	uint32_t evict = below(random, 9);
+	static const char *const prefetch[] = {"none", "density", "tbn", "block", "auto"};
+	uint32_t evict = below(random, 12);
+
+	if (evict > 9) /* auto three times as often: whole and partial blocks, and two rules */
+		evict = 9;
 
 	snprintf(text, 256, "evict=%s plan=%s prefetch=%s memory_ratio=%u batch=%u", order[evict],
-	         plan[below(random, 3)], prefetch[below(random, 4)], 100 + 25 * below(random, 4),
+	         plan[below(random, 3)], prefetch[below(random, 5)], 100 + 25 * below(random, 4),
 	         1 + below(random, 64));
 	if (evict >= 1 && evict <= 3)
 		snprintf(text + strlen(text), 256 - strlen(text), " granularity=%s cyclic=%s",
 		         size[below(random, 6)], below(random, 2) == 0 ? "on" : "off");
 	if (evict != 0 && below(random, 3) == 0)
 		snprintf(text + strlen(text), 256 - strlen(text), " free_buffer=%u", below(random, 60));
-	if (evict != 0 && evict != 5 && below(random, 3) == 0)
+	if (evict != 0 && evict != 5 && evict != 9 && below(random, 3) == 0)
 		snprintf(text + strlen(text), 256 - strlen(text), " reserve=%u", below(random, 100));
 	return evict <= 3;
 }

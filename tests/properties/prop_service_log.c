@@ -83,7 +83,9 @@ static struct uvmp_action random_action(uint64_t *random)
 	if (a.kind == UVMP_ACTION_CANCEL)
 		a.right = (uint8_t)below(random, 2);
 	if (a.kind == UVMP_ACTION_EVICT)
-		a.victim = (uint8_t)below(random, UVMP_VICTIM_ORDER + 1);
+		a.victim = (uint8_t)below(random, UVMP_VICTIM_COUNT);
+	if (a.kind == UVMP_ACTION_COPY || a.kind == UVMP_ACTION_POPULATE)
+		a.rule = (uint8_t)below(random, UVMP_RULE_COUNT);
 	a.is_update = below(random, 2) != 0;
 	a.batch = (uint32_t)pick(random, UINT32_MAX);
 	a.count = (uint32_t)pick(random, UINT32_MAX);
@@ -150,7 +152,9 @@ static void append_mask(char text[TEXT_MAX], const char *key, const uvmp_mask *p
 static void naive_print(const struct uvmp_action *a, char text[TEXT_MAX])
 {
 	static const char *const right[] = {"", " right=r", " right=rw", " right=rwa"};
-	static const char *const victim[] = {"free", "unused", "discarded", "used", "order"};
+	static const char *const victim[] = {"free",  "unused", "discarded", "used",
+					     "order", "oldest", "newest",    "sample"};
+	static const char *const rule[] = {"fits", "whole", "dense", "sparse", "probe-dense", "probe-sparse", "rest"};
 
 	text[0] = '\0';
 	append(text, "%" PRIu64 " %s t=%" PRIu64, a->id, uvmp_action_name((enum uvmp_action_kind)a->kind),
@@ -172,6 +176,8 @@ static void naive_print(const struct uvmp_action *a, char text[TEXT_MAX])
 		append(text, "%s", right[a->right]);
 	if (a->kind == UVMP_ACTION_EVICT)
 		append(text, " victim=%s", victim[a->victim]);
+	if ((a->kind == UVMP_ACTION_COPY || a->kind == UVMP_ACTION_POPULATE) && a->rule != 0)
+		append(text, " rule=%s", rule[a->rule - 1]);
 	append_address(text, "for", a->for_address);
 	append_number(text, "batch", a->batch);
 	append_number(text, "count", a->count);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "evict/evict_auto_internal.h"
 #include "evict/evict_mhpe_internal.h"
 #include "evict/grouped_internal.h"
 #include "evict/clock2m_internal.h"
@@ -140,6 +141,7 @@ static void table(void **state)
 	assert_string_equal(uvmp_evict_name(UVMP_EVICT_LFU_2M), "lfu2m");
 	assert_string_equal(uvmp_evict_name(UVMP_EVICT_CLOCK_2M), "clock2m");
 	assert_string_equal(uvmp_evict_name(UVMP_EVICT_MHPE), "mhpe");
+	assert_string_equal(uvmp_evict_name(UVMP_EVICT_AUTO), "auto");
 	assert_null(uvmp_evict_name(UVMP_EVICT_COUNT));
 	assert_null(uvmp_evict_traits_of(UVMP_EVICT_COUNT));
 	for (uint32_t i = 0; i < UVMP_EVICT_COUNT; i++) {
@@ -147,7 +149,8 @@ static void table(void **state)
 
 		assert_int_equal(traits->is_chunked, i == UVMP_EVICT_LRU);
 		assert_int_equal(traits->has_tree, i == UVMP_EVICT_TBN);
-		assert_int_equal(traits->has_reserve, i != UVMP_EVICT_LRU && i != UVMP_EVICT_RANDOM_4K);
+		assert_int_equal(traits->has_reserve,
+		                 i != UVMP_EVICT_LRU && i != UVMP_EVICT_RANDOM_4K && i != UVMP_EVICT_AUTO);
 	}
 	assert_null(uvmp_evict_name((enum uvmp_evictor)0x7fffffff));
 	assert_int_equal(uvmp_evict_unit_pages(UVMP_EVICT_LRU), 512);
@@ -157,11 +160,12 @@ static void table(void **state)
 	assert_int_equal(uvmp_evict_unit_pages(UVMP_EVICT_SL_64K), 16);
 	assert_int_equal(uvmp_evict_unit_pages(UVMP_EVICT_TBN), 16);
 	assert_int_equal(uvmp_evict_unit_pages(UVMP_EVICT_LFU_2M), 512);
+	assert_int_equal(uvmp_evict_unit_pages(UVMP_EVICT_AUTO), 16);
 	assert_int_equal(uvmp_evict_unit_pages(UVMP_EVICT_COUNT), 0);
 }
 
 /* Orders whose traits this file states; an order that is added later has a test of its own. */
-enum { KNOWN = UVMP_EVICT_MHPE + 1 };
+enum { KNOWN = UVMP_EVICT_AUTO + 1 };
 
 /* The known orders with a trait, as a set. */
 #define WITH(trait)                                                                                          \
@@ -193,6 +197,12 @@ static void traits(void **state)
 	assert_int_equal(with, ORDER(LFU_2M));
 	WITH(spares_incomplete);
 	assert_int_equal(with, ORDER(SL_64K) | ORDER(TBN) | ORDER(LFU_2M));
+	WITH(is_random);
+	assert_int_equal(with, ORDER(RANDOM_4K));
+	WITH(has_groups);
+	assert_int_equal(with, ORDER(AUTO));
+	WITH(ignores_accesses);
+	assert_int_equal(with, ORDER(AUTO));
 	for (uint32_t i = 0; i < UVMP_EVICT_COUNT; i++)
 		assert_int_equal(uvmp_evict_traits_of((enum uvmp_evictor)i)->unit_pages,
 		                 uvmp_evict_unit_pages((enum uvmp_evictor)i));
@@ -214,6 +224,8 @@ static void size(void **state)
 	assert_int_equal(uvmp_evict_size(UVMP_EVICT_CLOCK_2M, 11) - uvmp_evict_size(UVMP_EVICT_CLOCK_2M, 1),
 	                 130);
 	assert_int_equal(uvmp_evict_size(UVMP_EVICT_MHPE, 10), sizeof(struct mhpe) + 8 + 160);
+	assert_int_equal(uvmp_evict_size(UVMP_EVICT_AUTO, 33),
+	                 sizeof(struct auto_order) + 8 + 33 * 12 + 2 * sizeof(struct auto_group));
 	assert_int_equal(uvmp_evict_size(UVMP_EVICT_LRU_4K, 0), 0);
 	assert_int_equal(uvmp_evict_size(UVMP_EVICT_LRU_4K, UVMP_UNITS_MAX + 1u), 0);
 	assert_int_equal(uvmp_evict_size(UVMP_EVICT_COUNT, 1), 0);

@@ -754,7 +754,10 @@ static void test_victims(void **unused)
 	check_story("1 evict t=0 cause=eviction block=" BLOCK " pages=5 from=1 victim=free\n"
 	            "2 evict t=0 cause=eviction block=" BLOCK " pages=5 from=1 victim=unused\n"
 	            "3 evict t=0 cause=eviction block=" BLOCK " pages=5 from=1 victim=discarded\n"
-	            "4 evict t=0 cause=eviction block=" BLOCK " pages=5 from=1 victim=order for=0x200000\n",
+	            "4 evict t=0 cause=eviction block=" BLOCK " pages=5 from=1 victim=order for=0x200000\n"
+	            "5 evict t=0 cause=eviction block=" BLOCK " pages=5 from=1 victim=oldest\n"
+	            "6 evict t=0 cause=eviction block=" BLOCK " pages=5 from=1 victim=newest\n"
+	            "7 evict t=0 cause=eviction block=" BLOCK " pages=5 from=1 victim=sample\n",
 	            "t=0.000 ms  evicted as a free root that was not yet returned to make room: page 5 of "
 	            "block " BLOCK " from GPU 1\n"
 	            "t=0.000 ms  evicted as the oldest of UNUSED to make room: page 5 of block " BLOCK
@@ -764,7 +767,45 @@ static void test_victims(void **unused)
 	            "t=0.000 ms  evicted as the next of the eviction order to make room for block 0x200000: "
 	            "page 5 "
 	            "of block " BLOCK " from GPU 1\n"
+	            "t=0.000 ms  evicted as the longest without a fault to make room: page 5 of block " BLOCK
+	            " from GPU 1\n"
+	            "t=0.000 ms  evicted as the newest of the old ones, because data return in a cycle, to "
+	            "make room: page 5 of block " BLOCK " from GPU 1\n"
+	            "t=0.000 ms  evicted as the longest without a fault, to compare with the newest of the "
+	            "old ones, to make room: page 5 of block " BLOCK " from GPU 1\n"
 	            "0x7f0000005678: arrived 0 times; evicted 0 times\n");
+}
+
+/* The rules of prefetch=auto. */
+static void test_rules(void **unused)
+{
+	static const struct {
+		const char *word, *text;
+	} rule[] = {{"fits", "nothing has been evicted yet, so that faults bring whole blocks"},
+		    {"whole", "whole blocks are the cheapest for this allocation"},
+		    {"dense", "subtrees in use are the cheapest for this allocation"},
+		    {"sparse", "single big pages are the cheapest for this allocation"},
+		    {"probe-dense", "a probe: what do subtrees in use cost here?"},
+		    {"probe-sparse", "a probe: what do single big pages cost here?"},
+		    {"rest", "parts of the block have cost as much as all of it"}};
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof(rule) / sizeof(rule[0]); i++) {
+		char log[400], story[800];
+
+		snprintf(log, sizeof(log),
+		         "1 copy t=0 cause=demand block=" BLOCK " pages=5 from=0 to=1 rule=%s\n"
+		         "2 copy t=0 cause=prefetch block=" BLOCK " pages=5 from=0 to=1 rule=%s\n",
+		         rule[i].word, rule[i].word);
+		snprintf(story, sizeof(story),
+		         "t=0.000 ms  demand: page 5 of block " BLOCK " was not resident on GPU 1; migrated "
+		         "from the CPU; %s\n"
+		         "t=0.000 ms  prefetch: page 5 of block " BLOCK " migrated to GPU 1 from the CPU, "
+		         "prefetched; %s\n"
+		         "0x7f0000005678: arrived 2 times: 1 demand, 1 prefetch; evicted 0 times\n",
+		         rule[i].text, rule[i].text);
+		check_story(log, story);
+	}
 }
 
 static void test_cancelled(void **unused)
@@ -1093,6 +1134,7 @@ int main(void)
 	        cmocka_unit_test(test_patterns),
 	        cmocka_unit_test(test_other_causes),
 	        cmocka_unit_test(test_victims),
+	        cmocka_unit_test(test_rules),
 	        cmocka_unit_test(test_cancelled),
 	        cmocka_unit_test(test_ranges),
 	        cmocka_unit_test(test_page_size),

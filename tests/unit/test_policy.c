@@ -551,7 +551,7 @@ static void test_errors(void **unused)
 	check_error("preset=on-demand preset=uvmsmart", UVMP_ERR_CONFLICT, "preset=uvmsmart",
 	            "preset: must be the first word, and occur once");
 	check_error("threshold=60 prefetch=tbn", UVMP_ERR_CONFLICT, "threshold=60",
-	            "threshold: used only by prefetch=density|next|pattern|safe|forest");
+	            "threshold: used only by prefetch=density|next|pattern|safe|forest|auto");
 	check_error("replay=block put_ratio=50", UVMP_ERR_CONFLICT, "put_ratio=50",
 	            "put_ratio: used only by replay=batch_flush");
 	check_error("preset=uvmsmart pma_order=6", UVMP_ERR_CONFLICT, "pma_order=6",
@@ -749,6 +749,9 @@ static void test_needs(void **unused)
 	assert_true(needs_of("quirks=0").touches); /* [driver: order-by-service] */
 	assert_true(needs_of("evict=lru2m").touches);
 	assert_false(needs_of("evict=lru2m").histories);
+	assert_false(needs_of("evict=auto quirks=0").touches);
+	assert_true(needs_of("evict=auto prefetch=pattern").touches);
+	assert_int_equal(needs_of("evict=auto").page_bytes, 4096);
 	needs = needs_of("prefetch=pattern");
 	assert_true(needs.touches && needs.histories && needs.block_bytes != 0);
 	assert_true(needs_of("prefetch_full=pattern").histories);

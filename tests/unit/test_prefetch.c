@@ -19,6 +19,8 @@ struct call {
 	struct uvmp_prefetch_hint hint;
 	union prefetch_range range;
 	struct pattern_block pattern;
+	struct auto_block own;
+	uint64_t processor[UVMP_PREFETCH_STATE_MAX / 8u];
 	struct uvmp_tree tree;
 	uint64_t random;
 	uvmp_mask faulted, mask;
@@ -56,12 +58,20 @@ static void prepare(struct call *call, enum uvmp_prefetcher prefetcher)
 	call->group.end = 1;
 	call->state.tree = &call->tree;
 	call->state.range = &call->range;
+	call->state.processor = call->processor;
 	call->state.random = &call->random;
 	call->random = 1;
 	if (prefetcher == UVMP_PREFETCH_PATTERN) {
 		call->pattern.pages = page_text("5,8,77"); /* field by field: the padding is compared, too */
 		call->pattern.processor = 1;
 		call->state.block = &call->pattern;
+	}
+	if (prefetcher == UVMP_PREFETCH_AUTO) { /* memory is full, and the stay is one of mode dense */
+		call->facts.memory = (struct uvmp_prefetch_memory){1000, 2000};
+		call->own.is_known = true;
+		call->own.mode = AUTO_DENSE;
+		call->own.probe = AUTO_PROBES;
+		call->state.block = &call->own;
 	}
 	if (prefetcher == UVMP_PREFETCH_STRIDE) {
 		call->range.stride.streams = 1; /* ..., 1, 3: page 5 continues the stride */
@@ -122,6 +132,12 @@ static void test_traits(void **state)
 	assert_true(traits->is_driver && traits->walks_ranges && traits->has_threshold);
 	traits = uvmp_prefetch_traits_of(UVMP_PREFETCH_FOREST);
 	assert_true(traits->counts_touches && traits->has_kernels && traits->has_neighbour);
+	for (int i = 0; i < UVMP_PREFETCH_COUNT; i++)
+		assert_int_equal(uvmp_prefetch_traits_of((enum uvmp_prefetcher)i)->has_memory, i == UVMP_PREFETCH_AUTO);
+	traits = uvmp_prefetch_traits_of(UVMP_PREFETCH_AUTO);
+	assert_true(traits->is_driver && !traits->may_repeat && !traits->has_threshold);
+	assert_int_equal(traits->block_bytes, 16);
+	assert_int_equal(traits->range_bytes, 64);
 	assert_int_equal(uvmp_prefetch_traits_of(UVMP_PREFETCH_RANDOM)->grouping, UVMP_GROUPING_SINGLE);
 	assert_int_equal(uvmp_prefetch_traits_of(UVMP_PREFETCH_STRIDE)->grouping, UVMP_GROUPING_BY_CAUSE);
 	assert_int_equal(uvmp_prefetch_traits_of(UVMP_PREFETCH_LOCALITY)->grouping,
@@ -153,6 +169,10 @@ static void test_defaults(void **state)
 	assert_int_equal(params.forest_coverage, 60);
 	assert_int_equal(params.forest_intensity, 40);
 	assert_int_equal(params.forest_rounds, 10);
+	assert_int_equal(params.auto_fault, 12);
+	assert_int_equal(params.auto_gap, 64);
+	assert_int_equal(params.auto_price, 8);
+	assert_int_equal(params.auto_threshold, 99);
 	assert_true(params.quirks);
 	assert_true(uvmp_prefetch_params_is_valid(&params));
 	uvmp_prefetch_state_init(NULL);
@@ -210,6 +230,10 @@ static void test_parameters(void **state)
 	check_range(offsetof(struct uvmp_prefetch_params, forest_coverage), 1, 100);
 	check_range(offsetof(struct uvmp_prefetch_params, forest_intensity), 1, 100);
 	check_range(offsetof(struct uvmp_prefetch_params, forest_rounds), 1, 255);
+	check_range(offsetof(struct uvmp_prefetch_params, auto_fault), 1, 256);
+	check_range(offsetof(struct uvmp_prefetch_params, auto_gap), 0, 255);
+	check_range(offsetof(struct uvmp_prefetch_params, auto_price), 1, 16);
+	check_range(offsetof(struct uvmp_prefetch_params, auto_threshold), 1, 100);
 	/* [driver: threshold-zero] */
 	assert_true(is_valid_with(offsetof(struct uvmp_prefetch_params, threshold), 0, true));
 	assert_false(is_valid_with(offsetof(struct uvmp_prefetch_params, threshold), 101, true));
@@ -273,6 +297,12 @@ static void test_missing(void **state)
 	assert_int_equal(decide(&call), UVMP_ERR_ARGUMENT);
 	prepare(&call, UVMP_PREFETCH_SAFE); /* its own parameters, and those of density */
 	call.params.threshold = 101;
+	assert_int_equal(decide(&call), UVMP_ERR_ARGUMENT);
+	prepare(&call, UVMP_PREFETCH_AUTO); /* of its range, and of its processor */
+	call.state.range = NULL;
+	assert_int_equal(decide(&call), UVMP_ERR_ARGUMENT);
+	prepare(&call, UVMP_PREFETCH_AUTO);
+	call.state.processor = NULL;
 	assert_int_equal(decide(&call), UVMP_ERR_ARGUMENT);
 	prepare(&call, UVMP_PREFETCH_NONE); /* none has no parameter */
 	call.params.threshold = 101;
@@ -523,6 +553,8 @@ static void check_alias(enum uvmp_prefetcher prefetcher, size_t which, unsigned 
 	assert_memory_equal(&apart.range, &within.range, sizeof(apart.range));
 	assert_true(apart.random == within.random);
 	assert_memory_equal(&apart.pattern, &within.pattern, sizeof(apart.pattern));
+	assert_memory_equal(&apart.own, &within.own, sizeof(apart.own));
+	assert_memory_equal(&apart.processor, &within.processor, sizeof(apart.processor));
 }
 
 static void test_facts_in_the_hint(void **state)

@@ -8,6 +8,14 @@
 
 #include "support/prefetch_case.h"
 
+static enum uvmp_status left(enum uvmp_prefetcher prefetcher, void *block, uint32_t processor, const uvmp_mask *gone,
+			     const uvmp_mask *touched)
+{
+	struct uvmp_prefetch_departure departure = {.gone = gone, .touched = touched, .processor = processor};
+
+	return uvmp_prefetch_left(prefetcher, block, &departure);
+}
+
 static struct prefetch_case c;
 
 static void prepare(const char *touched)
@@ -96,9 +104,9 @@ static void test_eviction(void **state)
 
 	(void)state;
 	prepare("5,20");
-	assert_int_equal(uvmp_prefetch_left(UVMP_PREFETCH_PATTERN, &c.pattern, 1, &gone, &touched), UVMP_OK);
+	assert_int_equal(left(UVMP_PREFETCH_PATTERN, &c.pattern, 1, &gone, &touched), UVMP_OK);
 	expect_pattern("3,7,20", 1);
-	assert_int_equal(uvmp_prefetch_left(UVMP_PREFETCH_PATTERN, &c.pattern, 1, &other, NULL), UVMP_OK);
+	assert_int_equal(left(UVMP_PREFETCH_PATTERN, &c.pattern, 1, &other, NULL), UVMP_OK);
 	expect_pattern("3,7", 1);
 	decide("7", "3", "3,7");
 	/* what was touched on one processor says nothing of another */
@@ -106,7 +114,7 @@ static void test_eviction(void **state)
 	assert_int_equal(prefetch_case_decide(&c, "7"), UVMP_OK);
 	assert_int_equal(uvmp_mask_weight(&c.hint.pages), 15);
 	expect_pattern("3,7", 1);
-	assert_int_equal(uvmp_prefetch_left(UVMP_PREFETCH_PATTERN, &c.pattern, 2, &other, &touched), UVMP_OK);
+	assert_int_equal(left(UVMP_PREFETCH_PATTERN, &c.pattern, 2, &other, &touched), UVMP_OK);
 	expect_pattern("60", 2);
 }
 
@@ -116,14 +124,14 @@ static void test_bad_evictions(void **state)
 
 	(void)state;
 	prepare("5,20");
-	assert_int_equal(uvmp_prefetch_left(UVMP_PREFETCH_COUNT, &c.pattern, 1, &gone, NULL),
+	assert_int_equal(left(UVMP_PREFETCH_COUNT, &c.pattern, 1, &gone, NULL),
 			 UVMP_ERR_ARGUMENT);
-	assert_int_equal(uvmp_prefetch_left(UVMP_PREFETCH_PATTERN, &c.pattern, 1, NULL, &gone),
+	assert_int_equal(left(UVMP_PREFETCH_PATTERN, &c.pattern, 1, NULL, &gone),
 			 UVMP_ERR_ARGUMENT);
-	assert_int_equal(uvmp_prefetch_left(UVMP_PREFETCH_PATTERN, &c.pattern, UVMP_PROCS_MAX, &gone, NULL),
+	assert_int_equal(left(UVMP_PREFETCH_PATTERN, &c.pattern, UVMP_PROCS_MAX, &gone, NULL),
 			 UVMP_ERR_RANGE);
-	assert_int_equal(uvmp_prefetch_left(UVMP_PREFETCH_PATTERN, NULL, 1, &gone, &gone), UVMP_OK);
-	assert_int_equal(uvmp_prefetch_left(UVMP_PREFETCH_DENSITY, &c.pattern, 1, &gone, NULL), UVMP_OK);
+	assert_int_equal(left(UVMP_PREFETCH_PATTERN, NULL, 1, &gone, &gone), UVMP_OK);
+	assert_int_equal(left(UVMP_PREFETCH_DENSITY, &c.pattern, 1, &gone, NULL), UVMP_OK);
 	expect_pattern("5,20", 1);
 }
 

@@ -294,6 +294,75 @@ static void test_pattern_without_eviction(void **state)
 	stop();
 }
 
+/* -- prefetch=auto -- */
+
+/* The state of prefetch=auto. */
+static const struct auto_block *state_of_auto(uint32_t i)
+{
+	return (const void *)(history(i) + 1);
+}
+
+/* Evictions are counted and told; what the CPU takes back is none. */
+static void test_auto(void **state)
+{
+	(void)state;
+	start("prefetch=auto", 1, 1, 0);
+	range(3);
+	fault(1, 0, 3); /* nothing has been evicted */
+	assert_int_equal(resident(0), 512);
+	fault(1, 1, 0);
+	assert_int_equal(e.service->gpu[1].evicted_pages, 512);
+	assert_int_equal(state_of_auto(0)->gone, 512);
+	assert_int_equal(state_of_auto(0)->left, 512);
+	assert_int_equal(state_of_auto(1)->gone, 0);
+	fault(1, 0, 3); /* a probe */
+	assert_int_equal(resident(0), 16);
+	assert_int_equal(state_of_auto(0)->gone, 0);
+	assert_int_equal(e.service->gpu[1].evicted_pages, 1024);
+	assert_int_equal(uvmp_service_cpu_fault(e.service, SPACE, at(0, 3), UVMP_ACCESS_WRITE, 0, NULL), UVMP_OK);
+	assert_int_equal(engine_run(&e), UVMP_OK);
+	assert_int_equal(resident(0), 0); /* all of it, though the stay is one of mode dense */
+	assert_int_equal(e.service->gpu[1].evicted_pages, 1024);
+	assert_int_equal(state_of_auto(0)->gone, 0);
+	assert_int_equal(state_of_auto(0)->mode, AUTO_DENSE);
+	stop();
+}
+
+/* Evictions count for each GPU, also before auto decides, and of blocks that it has not seen. */
+static void test_auto_full(void **state)
+{
+	(void)state;
+	start("prefetch=none prefetch_full=auto", 2, 1, 0);
+	range(3);
+	fault(1, 0, 0);
+	assert_null(history(0));
+	fault(1, 1, 0);
+	assert_int_equal(e.service->gpu[1].evicted_pages, 1);
+	assert_int_equal(e.service->gpu[2].evicted_pages, 0);
+	assert_int_equal(e.service->tuned.prefetch.auto_fault, 12);
+	fault(1, 1, 40);
+	assert_int_equal(resident(1), 17);
+	assert_int_equal(state_of_auto(1)->mode, AUTO_DENSE);
+	stop();
+}
+
+/* Each hears of evictions what it asks for, also beside a prefetcher that reads touches. */
+static void test_auto_and_pattern(void **state)
+{
+	const struct auto_block *own;
+
+	(void)state;
+	start("prefetch=pattern prefetch_full=auto", 1, 1, 0);
+	range(3);
+	fault(1, 0, 3);
+	fault(1, 1, 0);
+	own = (const void *)((const uint8_t *)pattern(0) + sizeof(struct pattern_block));
+	assert_int_equal(uvmp_mask_weight(&pattern(0)->pages), 1);
+	assert_int_equal(own->gone, 16);
+	assert_int_equal(own->left, 16);
+	stop();
+}
+
 /* -- private states: the public state of adapt.h, then its parameters -- */
 
 static struct uvmp_threshold_state *threshold_state(uint32_t gpu)
@@ -1130,6 +1199,9 @@ int main(void)
 		cmocka_unit_test(test_pattern_of_gpus),
 		cmocka_unit_test(test_pattern_of_afar),
 		cmocka_unit_test(test_pattern_without_eviction),
+		cmocka_unit_test(test_auto),
+		cmocka_unit_test(test_auto_full),
+		cmocka_unit_test(test_auto_and_pattern),
 		cmocka_unit_test(test_pressure),
 		cmocka_unit_test(test_pressure_counts),
 		cmocka_unit_test(test_pressure_off),

@@ -147,7 +147,11 @@ static void test_words(void **unused)
 {
 	static const char *const right[] = {"", " right=r", " right=rw", " right=rwa"};
 	static const char *const mode[] = {"all", "write"};
-	static const char *const victim[] = {"free", "unused", "discarded", "used", "order"};
+	static const char *const victim[] = {"free", "unused", "discarded", "used",
+						"order", "oldest", "newest", "sample"};
+	static const char *const rule[] = {"",	    " rule=fits",   " rule=whole",
+					   " rule=dense",	    " rule=sparse", " rule=probe-dense",
+					   " rule=probe-sparse", " rule=rest"};
 	struct uvmp_action a;
 	char expected[80];
 
@@ -164,7 +168,13 @@ static void test_words(void **unused)
 		snprintf(expected, sizeof(expected), "1 cancel t=0 mode=%s", mode[m]);
 		check(&a, expected);
 	}
-	for (uint8_t v = 0; v < 5; v++) {
+	for (uint8_t r = 0; r < UVMP_RULE_COUNT; r++) {
+		a = action_of(r % 2 == 0 ? UVMP_ACTION_COPY : UVMP_ACTION_POPULATE);
+		a.rule = r;
+		snprintf(expected, sizeof(expected), "1 %s t=0%s", r % 2 == 0 ? "copy" : "populate", rule[r]);
+		check(&a, expected);
+	}
+	for (uint8_t v = 0; v < UVMP_VICTIM_COUNT; v++) {
 		a = action_of(UVMP_ACTION_EVICT);
 		a.victim = v;
 		snprintf(expected, sizeof(expected), "1 evict t=0 victim=%s", victim[v]);
@@ -427,7 +437,10 @@ static void test_refused_actions(void **unused)
 	a.kind = UVMP_ACTION_CANCEL;
 	check_unprintable(&a);
 	a = action_of(UVMP_ACTION_EVICT);
-	a.victim = UVMP_VICTIM_ORDER + 1;
+	a.victim = UVMP_VICTIM_COUNT;
+	check_unprintable(&a);
+	a = action_of(UVMP_ACTION_COPY);
+	a.rule = UVMP_RULE_COUNT;
 	check_unprintable(&a);
 	a.kind = UVMP_ACTION_FREE;
 	a.victim = UVMP_VICTIM_USED;

@@ -1701,6 +1701,114 @@ static void untouched_pages(void **state)
 	cold_at(s, block_at(s, a)->cold)->history = 0;
 }
 
+static uint32_t victim_unit(uint32_t gpu)
+{
+	uint32_t unit = UVMP_UNIT_NONE;
+
+	assert_int_equal(uvmp_evict_victim(&s->gpu[gpu].order, NULL, &unit), UVMP_OK);
+	return unit;
+}
+
+/* evict=auto: blocks of which half or more arrived in one batch leave as one, else units that arrived one after the other. */
+static void groups_leave(void **state)
+{
+	handle a, b, c;
+
+	(void)state;
+	open("evict=auto", 4096, 1, 0);
+	a = block(0), b = block(1), c = block(2);
+	have(a, 1, 0, 256);
+	have(b, 1, 16, 48);
+	have(c, 1, 0, 16);
+	have(b, 1, 64, 80);
+	assert_int_equal(victim_unit(1), 0);
+	assert_int_equal(uvmp_service_touch(s, 1, SPACE, BASE), UVMP_OK);
+	assert_int_equal(victim_unit(1), 0); /* learns from faults only */
+	s->fault.servicing->job.block = block(3);
+	ASSERT_LEAVES(0, 16);
+	assert_int_equal(last[UVMP_ACTION_EVICT].victim, UVMP_VICTIM_OLDEST);
+	ASSERT_LEAVES(1, 2);
+	ASSERT_LEAVES(0, 1);
+	ASSERT_LEAVES(4, 1);
+	assert_int_equal(s->gpu[1].used_pages, 0);
+	have(a, 1, 0, 256);
+	have(a, 1, 480, 512);
+	s->fault.servicing->job.block = a; /* a block makes no room for itself, whichever pages arrive */
+	assert_int_equal(evict_start(1, UVMP_CHUNK_2M, false), UVMP_ERR_NO_MEMORY);
+	have(b, 1, 0, 16);
+	s->fault.servicing->job.block = a;
+	ASSERT_LEAVES(0, 1); /* b */
+	s->fault.servicing->job.block = b;
+	assert_int_equal(evict_start(1, UVMP_CHUNK_2M, false), UVMP_OK);
+	assert_int_equal(evict(), UVMP_OK); /* two runs of pages */
+	assert_int_equal(s->gpu[1].used_pages, 0);
+	assert_true(uvmp_service_check(s));
+}
+
+/* The copy of a whole block fails: all of it stays, and leaves after the others. */
+static void groups_stay(void **state)
+{
+	handle a, b;
+
+	(void)state;
+	open("evict=auto", 4096, 1, 0);
+	a = block(0), b = block(1);
+	have(a, 1, 0, 512);
+	s->fault.servicing->job.block = block(2);
+	fail_kind = UVMP_ACTION_COPY;
+	assert_int_equal(evict_start(1, UVMP_CHUNK_2M, false), UVMP_OK);
+	assert_int_not_equal(evict(), UVMP_OK);
+	assert_int_equal(resident(a, 1), 512);
+	assert_int_equal(s->gpu[1].order.count, 32);
+	forget();
+	ASSERT_LEAVES(0, 32);
+	have(b, 1, 0, 16);
+	have(a, 1, 0, 32);
+	ASSERT_LEAVES(0, 1); /* b */
+	assert_int_equal(resident(a, 1), 32);
+}
+
+/* evict=auto makes room ahead for as much as the present block needs, unless the next block is resident. */
+static void room_ahead(void **state)
+{
+	struct job *job;
+	handle a, tiny;
+
+	(void)state;
+	open("evict=auto", 4096, 1, 0);
+	a = block(0), tiny = at(TINY);
+	have(tiny, 1, 0, 32);
+	have(a, 1, 0, 400);
+	job = &s->fault.servicing->job;
+	job->block = block(2);
+	job->arrive[1] = pages(0, 80);
+	assert_false(evict_ahead(1, BASE)); /* 80 pages are free */
+	job->arrive[1] = pages(0, 81);
+	job->has_next = true;
+	job->next_start = TINY;
+	assert_false(evict_ahead(1, TINY));
+	job->next_start = BASE; /* not all of it is there */
+	assert_true(evict_ahead(1, BASE));
+	assert_int_equal(evict(), UVMP_OK);
+	assert_int_equal(resident(tiny, 1), 0); /* the oldest */
+	assert_int_equal(resident(a, 1), 400);
+	have(tiny, 1, 0, 32);
+	job->next_start = BASE + 3ull * MIB2; /* no block yet */
+	assert_true(evict_ahead(1, BASE + 3ull * MIB2));
+	assert_int_equal(evict(), UVMP_OK);
+	assert_int_equal(resident(a, 1), 0);
+	have(a, 1, 0, 464);
+	(void)block(4);
+	job->next_start = BASE + 4ull * MIB2; /* a block without pages on the GPU */
+	job->arrive[1] = pages(0, 3);
+	assert_false(evict_ahead(1, BASE + 4ull * MIB2)); /* 16 pages are free: a unit */
+	have(a, 1, 464, 465);
+	job->has_next = false;
+	assert_true(evict_ahead(1, BASE));
+	assert_int_equal(evict(), UVMP_OK);
+	job->arrive[1] = pages(0, 0);
+}
+
 /* A host page of 64 KiB is the least that leaves; a block has 32 of them. */
 static void pages_of_64k(void **state)
 {
@@ -1735,9 +1843,84 @@ static void pages_of_64k(void **state)
 	assert_true(uvmp_service_check(s));
 }
 
+/* Where page `first` lies, by the last ALLOCATE. */
+static uint64_t placed(handle h, uint32_t first, uint32_t end)
+{
+	const struct uvmp_action *a = &last[UVMP_ACTION_ALLOCATE];
+
+	have(h, 1, first, end);
+	return a->offset - (uvmp_mask_next_set(&a->pages, 0) - first) * 4096u;
+}
+
+/* All of the block leaves, and its memory. */
+static void give_up(handle h)
+{
+	uvmp_mask all = pages(0, 512);
+
+	uvmpi_depart(s, h, uvmpi_residency_find(s, block_at(s, h), 1), &all, DEPART_MOVED);
+	uvmpi_memory_free(s, 1, h);
+}
+
+/* Orders with groups: whole blocks lie in one root, other units in roots that are partly free. */
+static void frames_by_root(void **state)
+{
+	(void)state;
+	open("evict=auto prefetch=none", 4096, 4, 4);
+	assert_int_equal(placed(block(0), 0, 512), 0);
+	assert_int_equal(placed(block(1), 0, 16), MIB2);
+	assert_int_equal(placed(block(2), 0, 16), MIB2 + 65536);
+	assert_int_equal(placed(block(3), 0, 512), 2 * MIB2);
+	assert_int_equal(placed(block(4), 32, 48), MIB2 + 2 * 65536);
+	give_up(block(2)); /* the lowest free frame comes first */
+	assert_int_equal(placed(block(5), 0, 16), MIB2 + 65536);
+	assert_true(uvmp_service_check(s));
+	give_up(block(1));
+	give_up(block(4));
+	give_up(block(5)); /* wholly free again */
+	assert_int_equal(placed(block(6), 0, 512), MIB2);
+	give_up(block(0));
+	give_up(block(3)); /* two are: the first comes first */
+	assert_int_equal(placed(block(7), 0, 512), 0);
+	assert_int_equal(placed(block(0), 0, 16), 2 * MIB2);
+	assert_int_equal(placed(block(0), 16, 512), 2 * MIB2 + 65536); /* not at once, but in order */
+	assert_true(uvmp_service_check(s));
+	assert_int_equal(placed(at(SMALL), 0, 507), 3 * MIB2); /* no whole block: begins a root all the same */
+	assert_true(uvmp_service_check(s));
+}
+
+/* No root is wholly free: the block is scattered. Roots leave the list of partly free ones at its ends and between. */
+static void frames_without_a_root(void **state)
+{
+	(void)state;
+	open("evict=auto prefetch=none", 4096, 3, 3);
+	assert_int_equal(placed(block(0), 0, 16), 0);
+	assert_int_equal(placed(block(1), 0, 496), 65536); /* fills root 0 */
+	assert_int_equal(placed(block(2), 0, 16), MIB2);
+	assert_int_equal(placed(block(3), 0, 496), MIB2 + 65536);
+	assert_int_equal(placed(block(4), 0, 16), 2 * MIB2);
+	give_up(block(1));
+	give_up(block(3)); /* list: 1, 0, 2 */
+	forget();
+	have(block(5), 1, 0, 512); /* 31 frames of root 1, one of root 0 */
+	assert_string_equal(seen, "AAA");
+	assert_int_equal(last[UVMP_ACTION_ALLOCATE].offset, 65536);
+	assert_true(uvmp_mask_test(&last[UVMP_ACTION_ALLOCATE].pages, 511));
+	assert_true(uvmp_service_check(s));
+	give_up(block(2)); /* list: 1, 0, 2 */
+	give_up(block(0));
+	assert_true(uvmp_service_check(s));
+	give_up(block(4)); /* the last of the list */
+	assert_true(uvmp_service_check(s));
+	give_up(block(5));
+	assert_true(uvmp_service_check(s));
+	assert_int_equal(placed(block(6), 0, 512) % MIB2, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(frames_by_root),
+	        cmocka_unit_test(frames_without_a_root),
 	        cmocka_unit_test(sizes),
 	        cmocka_unit_test(without_memory),
 	        cmocka_unit_test(whole_blocks),
@@ -1787,6 +1970,9 @@ int main(void)
 	        cmocka_unit_test(neighbours),
 	        cmocka_unit_test(compressed),
 	        cmocka_unit_test(untouched_pages),
+	        cmocka_unit_test(groups_leave),
+	        cmocka_unit_test(groups_stay),
+	        cmocka_unit_test(room_ahead),
 	};
 	int failed;
 

@@ -481,7 +481,7 @@ static void test_nothing_takes_time(void **unused)
 			assert_int_equal(uvmp_policy_parse(policies[j], strlen(policies[j]), &policy, NULL),
 					 UVMP_OK);
 			is_done = timed_run(source, &model,
-					    &(struct sim_run){&policy, little, 1, {NULL, false}}, &result,
+					    &(struct sim_run){&policy, little, 1, {NULL, false}, 0}, &result,
 					    &times, error);
 			source->close(source);
 			if (!is_done)

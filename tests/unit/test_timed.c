@@ -31,7 +31,7 @@ static bool run_source(const char *gpu, struct source *source, const char *polic
 		fail_msg("%s", error);
 	assert_true(model_open(gpu, NULL, &model, error));
 	assert_int_equal(uvmp_policy_parse(policy_text, strlen(policy_text), &policy, NULL), UVMP_OK);
-	is_done = timed_run(source, &model, &(struct sim_run){&policy, memory, 1, {NULL, false}}, &result,
+	is_done = timed_run(source, &model, &(struct sim_run){&policy, memory, 1, {NULL, false}, 0}, &result,
 			    &times, error);
 	source->close(source);
 	return is_done;
@@ -191,7 +191,7 @@ static void test_few_roots(void **unused)
 			assert_int_equal(uvmp_policy_parse(preset->name, strlen(preset->name), &policy, NULL),
 					 UVMP_OK);
 			if (!timed_run(source, &model,
-				       &(struct sim_run){&policy, {roots << 21, 100}, 1, {log, false}},
+				       &(struct sim_run){&policy, {roots << 21, 100}, 1, {log, false}, 0},
 				       &result, &times, error))
 				fail_msg("%s, %u roots: %s", preset->name, (unsigned)roots, error);
 			assert_in_range(frames_end(log, &frames), 65536,
@@ -310,7 +310,7 @@ static void test_small_buffer(void **unused)
 	for (model.fault_entries = 32; model.fault_entries <= 512; model.fault_entries *= 16) {
 		struct source *source = workload_open("random:bytes=16m,passes=2", 1, error);
 
-		assert_true(timed_run(source, &model, &(struct sim_run){&policy, memory, 1, {NULL, false}},
+		assert_true(timed_run(source, &model, &(struct sim_run){&policy, memory, 1, {NULL, false}, 0},
 				      &result, &times, error));
 		source->close(source);
 		assert_int_equal(times.batch_faults.most, model.fault_entries == 32 ? 31 : 256);
@@ -362,7 +362,7 @@ static void test_full_stream(void **unused)
 	model.prefetch_defer_ns = 1000000;
 	source = workload_open("tiles:tiles=700,tile=2m,order=move", 1, error);
 	assert_non_null(source);
-	assert_true(timed_run(source, &model, &(struct sim_run){&policy, memory, 1, {NULL, false}}, &result,
+	assert_true(timed_run(source, &model, &(struct sim_run){&policy, memory, 1, {NULL, false}, 0}, &result,
 			      &times, error));
 	source->close(source);
 	assert_int_equal(result.h2d_bytes, 700u << 21);
@@ -451,7 +451,7 @@ static void test_errors(void **unused)
 	source = workload_open("regular:bytes=16m,threads=1024", 1, error);
 	assert_non_null(source);
 	model.warps_per_sm = 16;
-	assert_false(timed_run(source, &model, &(struct sim_run){&policy, memory, 1, {NULL, false}}, &result,
+	assert_false(timed_run(source, &model, &(struct sim_run){&policy, memory, 1, {NULL, false}, 0}, &result,
 			       &times, error));
 	assert_non_null(strstr(error, "a thread block of 32 warps does not fit an SM"));
 	source->close(source);
@@ -604,6 +604,21 @@ static void test_compressed_link(void **unused)
 	assert_int_equal(result.h2d_bytes, 16u << 20);
 }
 
+/* A block that arrived whole is one entry of a TLB, with an order of large units as with groups. Where the same order gets the
+ * block in parts that lie apart, entries hold a big page. */
+static void test_entries_of_blocks(void **unused)
+{
+	uint64_t whole;
+
+	(void)unused;
+	assert_true(run("titan-v", "regular:bytes=16m,passes=2", "evict=lru2m,threshold=1", 50));
+	whole = times.tlb_misses;
+	assert_true(run("titan-v", "regular:bytes=16m,passes=2", "evict=auto,threshold=1", 50));
+	assert_int_equal(times.tlb_misses, whole);
+	assert_true(run("titan-v", "regular:bytes=16m,passes=2", "evict=auto,threshold=100", 50));
+	assert_true(times.tlb_misses > whole);
+}
+
 /* The engine's limits reach the GPU. */
 static void test_limit(void **unused)
 {
@@ -694,6 +709,7 @@ int main(void)
 		cmocka_unit_test(test_link_loses_nothing),
 		cmocka_unit_test(test_remote_beside_copies),
 		cmocka_unit_test(test_compressed_link),
+		cmocka_unit_test(test_entries_of_blocks),
 		cmocka_unit_test(test_limit),
 		cmocka_unit_test(test_mshr),
 	};

@@ -162,6 +162,22 @@ static void tell_reason(FILE *out, const struct uvmp_action *action)
 }
 
 /* The end of a sentence about pages that arrived: the other pages, and why. */
+/* Which rule of prefetch=auto answered. */
+static void tell_rule(FILE *out, const struct uvmp_action *action)
+{
+	static const char *const rule[] = {"",
+					   "nothing has been evicted yet, so that faults bring whole blocks",
+					   "whole blocks are the cheapest for this allocation",
+					   "subtrees in use are the cheapest for this allocation",
+					   "single big pages are the cheapest for this allocation",
+					   "a probe: what do subtrees in use cost here?",
+					   "a probe: what do single big pages cost here?",
+					   "parts of the block have cost as much as all of it"};
+
+	if (action->rule != UVMP_RULE_NONE)
+		fprintf(out, "; %s", rule[action->rule]);
+}
+
 static void tell_arrival(FILE *out, const struct uvmp_action *action, const uvmp_mask *pages,
 			const struct subtree *subtree)
 {
@@ -170,6 +186,7 @@ static void tell_arrival(FILE *out, const struct uvmp_action *action, const uvmp
 		tell_prefetch(out, action, subtree, uvmp_mask_weight(pages));
 	else
 		tell_reason(out, action);
+	tell_rule(out, action);
 }
 
 static void tell_copy(FILE *out, const struct uvmp_action *action, const uvmp_mask *pages,
@@ -183,6 +200,7 @@ static void tell_copy(FILE *out, const struct uvmp_action *action, const uvmp_ma
 		fprintf(out, " %s not resident on %s; migrated from %s", is_one ? "was" : "were", NAME(action->to),
 			NAME(action->from));
 		tell_company(out, action, pages);
+		tell_rule(out, action);
 		return;
 	}
 	if (is_eviction(action))
@@ -206,7 +224,10 @@ static void tell_eviction(FILE *out, const struct uvmp_action *action, const uvm
 {
 	static const char *const victim[] = {"as a free root that was not yet returned",
 					     "as the oldest of UNUSED", "as the oldest of DISCARDED",
-					     "as the oldest of USED", "as the next of the eviction order"};
+					     "as the oldest of USED", "as the next of the eviction order",
+					     "as the longest without a fault",
+					     "as the newest of the old ones, because data return in a cycle,",
+					     "as the longest without a fault, to compare with the newest of the old ones,"};
 
 	fprintf(out, "evicted %s ", victim[action->victim]);
 	tell_room(out, action);

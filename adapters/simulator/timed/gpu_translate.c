@@ -79,6 +79,13 @@ static bool is_big(const struct gpu *gpu, const struct sim_block *block, uint32_
 	       (pages_from(&block->remote, first) & all) == 0;
 }
 
+/* Does the block lie in one piece of the GPU's memory, aligned to its size? Only orders with groups need to be asked. */
+static inline bool is_in_one_piece(const struct gpu *gpu, const struct sim_block *block)
+{
+	return !gpu->model->checks_frames ||
+	       (block->frame_end == block->shape.pages && block->frame_base % ((uint64_t)1 << GPU_BLOCK_SHIFT) == 0);
+}
+
 /* What a TLB's entry translates: the block, if all of it is mapped alike, or the 64 KiB, or the page. The key
  * is where that begins, what of the three it is, and a version that changes when such entries are dropped:
  * those that are still there will not be found again, and leave when they are the oldest. *pages: how many pages
@@ -90,7 +97,7 @@ static inline uint64_t key_of(const struct gpu *gpu, const struct sim_block *blo
 	uint64_t version;
 
 	if (block->mapped == block->shape.pages && !block->is_split &&
-	    gpu->model->tlb_entry_bytes >= 1u << GPU_BLOCK_SHIFT) {
+	    gpu->model->tlb_entry_bytes >= 1u << GPU_BLOCK_SHIFT && is_in_one_piece(gpu, block)) {
 		*pages = block->shape.pages - index;
 		return (block->shape.start >> gpu->page_shift << 2 | 1u) ^ (uint64_t)block->version
 										   << VERSION_SHIFT;

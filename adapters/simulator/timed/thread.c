@@ -176,13 +176,29 @@ static void back_frame(struct thread *t, const struct uvmp_action *a)
 		take_root(t);
 }
 
-static void allocate(struct thread *t, const struct uvmp_action *a)
+/* The block lies in one piece as long as each part follows the one before it, in memory as in the block. */
+static void place(struct sim_block *block, const struct uvmp_action *a)
+{
+	struct uvmp_region run = uvmp_mask_next_run(&a->pages, 0);
+	uint64_t base = a->offset - (uint64_t)run.first * a->page_bytes;
+
+	if (run.first == 0) {
+		block->frame_base = base;
+		block->frame_end = run.end;
+	} else {
+		block->frame_end = run.first == block->frame_end && base == block->frame_base ? run.end : 0;
+	}
+}
+
+static void allocate(struct thread *t, const struct uvmp_action *a, struct sim_block *block)
 {
 	struct system *system = t->system;
 	uint64_t root = a->offset / ROOT_BYTES;
 
 	if (is_frame(t, a)) {
 		back_frame(t, a);
+		if (block != NULL)
+			place(block, a);
 		return;
 	}
 	t->memory_ns = later(t->memory_ns, system->root_ns[root]);
@@ -358,7 +374,7 @@ void thread_perform(struct thread *t, const struct uvmp_action *a, const struct 
 		begin(t, a);
 		return;
 	case UVMP_ACTION_ALLOCATE:
-		allocate(t, a);
+		allocate(t, a, target->block);
 		return;
 	case UVMP_ACTION_EVICT:
 		evict(t, a);

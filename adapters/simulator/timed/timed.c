@@ -701,14 +701,17 @@ static bool open_program(struct timed *m, struct source *source)
 	return true;
 }
 
-/* Frames of a page-wise order are scattered: no entry of a TLB holds more than one of them. */
+/* Frames of a page-wise order are scattered: no entry of a TLB holds more than one of them. An order with groups puts a block
+ * that arrives whole into one piece, so that each block tells. */
 static void limit_entries(struct timed *m)
 {
-	uint32_t unit_bytes = uvmp_policy_unit_pages(m->system.host.params.run.policy) * PAGE_BYTES;
+	const struct uvmp_policy *policy = m->system.host.params.run.policy;
+	uint32_t unit_bytes = uvmp_policy_unit_pages(policy) * PAGE_BYTES;
 
 	if (m->model.counts_units == 0 || host_has_roots(&m->system.host))
 		return;
-	if (m->model.tlb_entry_bytes > unit_bytes)
+	m->model.checks_frames = uvmp_evict_traits_of(policy->evict)->has_groups;
+	if (m->model.tlb_entry_bytes > unit_bytes && !m->model.checks_frames)
 		m->model.tlb_entry_bytes = unit_bytes;
 }
 

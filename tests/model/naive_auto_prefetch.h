@@ -1,0 +1,57 @@
+/* The prefetcher auto, rule by rule from the comment at the top of prefetch_auto.c: numbers do not wrap, a cost is a sum over
+ * pages, and the answer is naive_density's. */
+#ifndef NAIVE_AUTO_PREFETCH_H
+#define NAIVE_AUTO_PREFETCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "model/naive_density.h"
+
+enum naive_auto_mode { NAIVE_WHOLE, NAIVE_DENSE, NAIVE_SPARSE };
+
+struct naive_auto_cost {
+	int64_t pages, fixed;
+};
+
+struct naive_auto_probe {
+	enum naive_auto_mode mode; /* NAIVE_WHOLE: no probe */
+	int64_t begun;
+	struct naive_auto_cost cost;
+};
+
+struct naive_auto_block {
+	bool is_known;
+	enum naive_auto_mode mode;
+	int64_t begun, spent, gone, left;
+	int probe; /* -1: none */
+};
+
+struct naive_auto_range {
+	int64_t own, begun; /* pages that came; pages of the blocks whose stays began */
+	enum naive_auto_mode mode;
+	bool has_changed, is_filling;
+	int64_t full_at, hold_until, patience, largest, gap, since, stays;
+	struct naive_auto_cost sum, mean[3];
+	int64_t seen[3];
+	struct naive_auto_probe probe[3];
+};
+
+struct naive_auto_processor {
+	int64_t time, evicted, departed, worth;
+};
+
+struct naive_auto {
+	struct naive_auto_block *block; /* NULL: without a state */
+	struct naive_auto_range *range;
+	struct naive_auto_processor *processor;
+};
+
+/* Decides: the pages, and what density remembers, are in *out; returns the rule. `state`: last_proc and faults. */
+enum uvmp_prefetch_rule
+naive_auto_decide(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts,
+                       const struct uvmp_prefetch_state *state, const struct naive_auto *own, struct naive_density *out);
+/* So many pages of the block left; `evicted`: from the memory so far, these among them. */
+void naive_auto_departed(struct naive_auto_block *block, int64_t pages, int64_t evicted);
+
+#endif

@@ -1,0 +1,676 @@
+/* Prefetch by cost: the rules at the top of prefetch_auto.c, one by one, worked by hand. Without a price of room, a stay of a
+ * whole block costs 12 + 512 copies; the first fault of mode dense brings a big page, for 12 + 16 / 4 and 16 copies. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "support/prefetch_case.h"
+
+#define BLOCKS 80
+#define TURN   1000u /* pages of the memory */
+#define WHOLE  524u  /* cost of a stay */
+
+static struct prefetch_case c;
+static struct auto_block block[BLOCKS];
+static uvmp_mask resident[BLOCKS];
+static struct auto_range *range;
+static struct auto_processor *processor;
+
+/* Memory is full, and room has no price. */
+static void prepare(void)
+{
+	prefetch_case_init(&c, UVMP_PREFETCH_AUTO, 512);
+	memset(block, 0, sizeof(block));
+	memset(resident, 0, sizeof(resident));
+	range = (struct auto_range *)c.range.word;
+	processor = (struct auto_processor *)c.processor;
+	c.params.auto_price = 1;
+	c.facts.memory = (struct uvmp_prefetch_memory){TURN, 5000};
+	range->largest = 255;
+}
+
+/* Pages of the block fault, and arrive with those that are prefetched: so many in all. */
+static uint32_t fault(uint32_t b, const char *pages)
+{
+	uint32_t came;
+
+	c.state.block = &block[b];
+	c.resident = resident[b];
+	assert_int_equal(prefetch_case_decide(&c, pages), UVMP_OK);
+	if (c.hint.to != UVMP_PROC_NONE)
+		prefetch_case_arrive(&c);
+	uvmp_mask_or(&c.resident, &c.resident, &c.faulted);
+	came = uvmp_mask_weight(&c.resident) - uvmp_mask_weight(&resident[b]);
+	resident[b] = c.resident;
+	return came;
+}
+
+static void leave(uint32_t b, const char *pages)
+{
+	uvmp_mask gone = page_text(pages);
+	struct uvmp_prefetch_departure departure = {.gone = &gone, .processor = 1};
+
+	uvmp_mask_andnot(&resident[b], &resident[b], &gone);
+	c.facts.memory.evicted_pages += uvmp_mask_weight(&gone);
+	departure.evicted_pages = c.facts.memory.evicted_pages;
+	assert_int_equal(uvmp_prefetch_left(UVMP_PREFETCH_AUTO, &block[b], &departure), UVMP_OK);
+}
+
+/* A memory full of pages comes elsewhere. */
+static void pass_turn(void)
+{
+	processor->time += TURN;
+}
+
+/* -- what no mode decides -- */
+
+static void test_before_the_first_eviction(void **state)
+{
+	(void)state;
+	prepare();
+	c.facts.memory.evicted_pages = 0;
+	for (uint32_t b = 0; b < 20; b++)
+		assert_int_equal(fault(b, "5"), 512);
+	assert_int_equal(processor->time, 20 * 512);
+	assert_int_equal(range->gap, 0);
+	assert_true(block[0].is_known);
+	c.facts.memory.evicted_pages = 1; /* the stay goes on */
+	resident[0] = page_text("0-99");
+	assert_int_equal(fault(0, "100"), 412);
+	assert_int_equal(range->gap, 0);
+	assert_int_equal(fault(20, "5"), 16); /* another one begins: a probe */
+}
+
+static void test_cpu(void **state)
+{
+	struct auto_range none = {.largest = 255};
+
+	(void)state;
+	prepare();
+	c.facts.to = UVMP_CPU;
+	assert_int_equal(fault(0, "5"), 512);
+	assert_memory_equal(range, &none, sizeof(none));
+	assert_false(block[0].is_known);
+}
+
+/* Density with `threshold`. */
+static void test_without_states(void **state)
+{
+	(void)state;
+	prepare();
+	c.facts.memory.pages = 0;
+	assert_int_equal(fault(0, "5"), 16);
+	assert_false(block[0].is_known);
+	prepare();
+	c.state.block = NULL;
+	assert_int_equal(prefetch_case_decide(&c, "5"), UVMP_OK);
+	assert_int_equal(uvmp_mask_weight(&c.hint.pages), 15);
+	assert_int_equal(processor->time, 0);
+	c.params.threshold = 1;
+	assert_int_equal(prefetch_case_decide(&c, "5"), UVMP_OK);
+	assert_int_equal(uvmp_mask_weight(&c.hint.pages), 511);
+}
+
+/* -- probes -- */
+
+/* The first stay, and then every fourth. */
+static void test_probes(void **state)
+{
+	(void)state;
+	prepare();
+	c.facts.memory.pages = 100000;
+	for (uint32_t b = 0; b < 9; b++)
+		assert_int_equal(fault(b, "5"), b % 4 == 0 ? 16 : 512);
+	for (uint32_t i = 0; i < AUTO_PROBES; i++) {
+		assert_int_equal(range->probing[i], AUTO_DENSE);
+		assert_int_equal(block[4 * i].probe, i);
+		assert_int_equal(range->probe[i].begun, 4 * i * 512); /* a block for each stay */
+		assert_int_equal(range->probe[i].cost.pages, 16);
+		assert_int_equal(range->probe[i].cost.fixed, 16);
+	}
+	assert_int_equal(block[1].probe, AUTO_PROBES);
+}
+
+/* A stay, and a probe, end when a memory full of pages has come since. */
+static void test_end_of_stays(void **state)
+{
+	(void)state;
+	prepare();
+	(void)fault(0, "5");
+	processor->time += TURN - 513; /* and one page less than 512 of its own */
+	(void)fault(0, "6");
+	assert_int_equal(range->seen[0], 0);
+	processor->time++;
+	assert_int_equal(range->probing[0], AUTO_DENSE);
+	(void)fault(0, "100");
+	assert_int_equal(range->seen[0], 1);
+	assert_int_equal(range->gap, 8);
+	assert_int_equal(block[0].begun, TURN);
+	assert_int_equal(block[0].mode, AUTO_WHOLE);
+	leave(0, "0-511"); /* in mode whole also when nothing of it is left */
+	processor->time += 9;
+	(void)fault(0, "5");
+	assert_int_equal(block[0].begun, TURN + 512 + 9);
+	leave(0, "0-510");
+	processor->time += 9;
+	(void)fault(0, "5");
+	assert_int_equal(block[0].begun, TURN + 512 + 9);
+}
+
+static void test_gap_of_no_probes(void **state)
+{
+	(void)state;
+	prepare();
+	c.params.auto_gap = 0;
+	for (uint32_t b = 0; b < 9; b++)
+		assert_int_equal(fault(b, "5"), 512);
+	prepare();
+	c.params.auto_gap = 1; /* and of nothing but probes: three at a time */
+	for (uint32_t b = 0; b < 3; b++)
+		assert_int_equal(fault(b, "5"), 16);
+}
+
+/* A range without change probes less and less. */
+static void test_gaps_double(void **state)
+{
+	static const uint8_t gap[] = {8, 16, 20, 20};
+
+	(void)state;
+	prepare();
+	c.params.auto_gap = 20;
+	for (uint32_t i = 0; i < 4; i++) {
+		range->since = range->gap; /* due */
+		assert_int_equal(fault(i, "5"), 16);
+		assert_int_equal(fault(i, "16-511"), 496); /* complete: it costs what the whole block costs, and more */
+		assert_int_equal(range->gap, gap[i]);
+		assert_int_equal(range->mode, AUTO_WHOLE);
+		pass_turn();
+	}
+}
+
+/* Three at a time; the next one waits for the next stay after one of them has ended, also with the longest gap. */
+static void test_no_place(void **state)
+{
+	(void)state;
+	prepare();
+	c.facts.memory.pages = 100000;
+	range->gap = 255;
+	c.params.auto_gap = 255;
+	for (uint32_t b = 0; b < 3; b++) {
+		range->since = 254;
+		assert_int_equal(fault(b, "5"), 16);
+	}
+	range->since = 254;
+	assert_int_equal(fault(3, "5"), 512);
+	assert_int_equal(fault(4, "5"), 512);
+	range->probing[1] = AUTO_WHOLE;
+	assert_int_equal(fault(5, "5"), 16);
+	assert_int_equal(block[5].probe, 1);
+	assert_int_equal(fault(1, "16"), 16); /* was a probe, and costs the new one nothing */
+	assert_int_equal(range->probe[1].cost.pages, 16);
+}
+
+/* First dense, twice; then by turns, the one that was seen less. */
+static void test_mode_of_probes(void **state)
+{
+	static const struct {
+		uint8_t mode, seen[2];
+		uint16_t dense_pages, dense_fixed;
+		enum auto_mode probed;
+	} row[] = {
+	        {AUTO_WHOLE, {1, 0}, 900, 900, AUTO_DENSE},  {AUTO_WHOLE, {2, 0}, 900, 900, AUTO_SPARSE},
+	        {AUTO_WHOLE, {2, 2}, 900, 900, AUTO_DENSE},  {AUTO_WHOLE, {3, 2}, 900, 900, AUTO_SPARSE},
+	        {AUTO_DENSE, {9, 0}, 100, 100, AUTO_SPARSE}, {AUTO_SPARSE, {0, 9}, 100, 100, AUTO_DENSE},
+	        /* accesses from begin to end: nearly all of the block, in a few steps */
+	        {AUTO_WHOLE, {3, 2}, 480, 287, AUTO_DENSE},  {AUTO_WHOLE, {3, 2}, 480, 288, AUTO_SPARSE},
+	        {AUTO_WHOLE, {3, 2}, 479, 100, AUTO_SPARSE},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		prepare();
+		range->mode = row[i].mode;
+		memcpy(range->seen, row[i].seen, sizeof(range->seen));
+		range->mean[0] = (struct auto_cost){row[i].dense_pages, row[i].dense_fixed};
+		(void)fault(0, "5");
+		assert_int_equal(block[0].mode, row[i].probed);
+		assert_int_equal(range->probing[0], row[i].probed);
+	}
+}
+
+/* A quarter of the mean is new. */
+static void test_mean_of_probes(void **state)
+{
+	(void)state;
+	prepare();
+	range->mean[0] = (struct auto_cost){400, 200};
+	range->seen[0] = 1;
+	assert_int_equal(fault(0, "5"), 16);
+	pass_turn();
+	pass_turn();
+	(void)fault(1, "5");
+	assert_int_equal(range->mean[0].pages, (3 * 400 + 16) / 4);
+	assert_int_equal(range->mean[0].fixed, (3 * 200 + 16) / 4);
+	assert_int_equal(range->seen[0], 2);
+}
+
+/* After 255 of them both counts are halved, and a mode that was not seen stays unseen. */
+static void test_many_probes(void **state)
+{
+	static const uint8_t row[][2] = {{0, 0}, {3, 3}, {4, 2}, {200, 100}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		prepare();
+		range->seen[0] = 255;
+		range->seen[1] = row[i][0];
+		range->mean[0] = range->mean[1] = (struct auto_cost){500, 500};
+		c.params.auto_gap = 1;
+		range->gap = 1;
+		range->probing[0] = AUTO_DENSE;
+		processor->time = 5000;
+		(void)fault(0, "5");
+		assert_int_equal(range->seen[0], 128);
+		assert_int_equal(range->seen[1], row[i][1]);
+		assert_int_equal(range->mode, AUTO_WHOLE);
+	}
+}
+
+/* -- inside a stay -- */
+
+/* Each fault behind the first costs 12 / 3 more; what has cost 524 gets the rest. */
+static void test_ski_rental(void **state)
+{
+	char text[8];
+
+	(void)state;
+	prepare();
+	range->mode = AUTO_SPARSE;
+	range->hold_until = 0x70000000;
+	range->gap = 64;
+	for (uint32_t i = 0; i < 15; i++) {
+		assert_true(block[0].mode == AUTO_SPARSE || i == 0);
+		assert_int_equal(block[0].spent, i == 0 ? 0 : 32 + (i - 1) * 36);
+		(void)snprintf(text, sizeof(text), "%u", 16 * i);
+		assert_int_equal(fault(0, text), 16);
+	}
+	assert_int_equal(range->pages, 512); /* of the mode: the rest, too */
+	assert_int_equal(range->fixed, 16 + 14 * 20);
+	assert_int_equal(block[0].spent, 32 + 14 * 36);
+	assert_in_range(block[0].spent, WHOLE, 2 * WHOLE);
+	assert_int_equal(block[0].mode, AUTO_WHOLE);
+	assert_int_equal(fault(0, "300"), 512 - 15 * 16);
+	assert_int_equal(block[0].spent, 32 + 14 * 36);
+}
+
+/* A probe that has spent as much has used all of the block; so has one that has brought all of it. */
+static void test_probes_that_end(void **state)
+{
+	char text[8];
+
+	(void)state;
+	prepare();
+	for (uint32_t i = 0; i < 16; i++) { /* every second big page: no larger node is dense */
+		(void)snprintf(text, sizeof(text), "%u", 32 * i);
+		c.params.threshold = 99;
+		(void)fault(0, text);
+		assert_int_equal(range->seen[0], i >= 14);
+	}
+	assert_int_equal(range->mean[0].pages, 512);
+	assert_int_equal(range->mean[0].fixed, 16 + 14 * 20);
+	prepare();
+	(void)fault(0, "0-511");
+	assert_int_equal(range->seen[0], 1);
+	assert_int_equal(range->mean[0].pages, 512);
+	assert_int_equal(range->mean[0].fixed, 12 + 512 / 4);
+}
+
+/* -- the mode of a range -- */
+
+/* Two probes that cost less than four fifths of 524. */
+static void test_finer(void **state)
+{
+	static const struct {
+		uint8_t seen;
+		uint16_t pages, fixed;
+		enum auto_mode mode;
+	} row[] = {{1, 10, 10, AUTO_WHOLE}, {2, 400, 15, AUTO_DENSE}, {2, 400, 16, AUTO_WHOLE}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		prepare();
+		range->seen[0] = (uint8_t)(row[i].seen - 1);
+		range->mean[0] = (struct auto_cost){row[i].pages, row[i].fixed};
+		range->probe[0].cost = range->mean[0];
+		range->probing[0] = AUTO_DENSE;
+		range->gap = 64;
+		processor->time = 7000;
+		(void)fault(0, "5");
+		assert_int_equal(range->seen[0], row[i].seen);
+		assert_int_equal(range->mode, row[i].mode);
+		if (range->mode == AUTO_WHOLE)
+			continue;
+		assert_true(range->is_filling);
+		assert_int_equal(range->full_at, 7000 + TURN);
+		assert_int_equal(range->hold_until, 7000 + 2 * TURN);
+		assert_int_equal(range->gap, 4); /* and the stay that begins is a probe of the other mode */
+		assert_int_equal(block[0].mode, AUTO_SPARSE);
+	}
+}
+
+/* Range in a mode, which may change and has filled memory; the next stays are no probes. */
+static void go_on(enum auto_mode mode)
+{
+	prepare();
+	range->mode = (uint8_t)mode;
+	range->seen[mode - 1] = 2;
+	range->gap = 255;
+	c.params.auto_gap = 255;
+}
+
+/* The first turn does not count; then the mean of eight stays does, and of 64 at most. */
+static void test_own_mean(void **state)
+{
+	(void)state;
+	go_on(AUTO_SPARSE);
+	range->is_filling = true;
+	range->full_at = range->hold_until = 600;
+	c.facts.memory.pages = 1000000;
+	(void)fault(0, "5");
+	assert_int_equal(range->stays, 1);
+	assert_int_equal(range->pages, 16);
+	processor->time = 600;
+	for (uint32_t b = 1; b < 10; b++)
+		(void)fault(b, "5,100");
+	assert_int_equal(range->stays, 8);
+	assert_int_equal(range->seen[1], 8);
+	assert_int_equal(range->mean[1].pages, 32);
+	assert_int_equal(range->mean[1].fixed, 12 + 8);
+	assert_int_equal(range->mode, AUTO_SPARSE);
+	for (uint32_t b = 10; b < 65; b++)
+		(void)fault(b, "5,100");
+	assert_int_equal(range->stays, 63);
+	(void)fault(65, "5,100");
+	assert_int_equal(range->stays, 32);
+	assert_int_equal(range->pages, 32 * 32);
+	assert_int_equal(range->fixed, 32 * 20);
+	block[66] = (struct auto_block){.mode = AUTO_DENSE, .probe = AUTO_PROBES, .is_known = true, .begun = processor->time};
+	range->ahead = 0;
+	(void)fault(66, "5"); /* of another mode: no cost of this one */
+	assert_int_equal(range->pages, 32 * 32);
+}
+
+/* What costs more than whole blocks ends, and is tried again after 1, 2, 4, ... 32 turns. */
+static void test_return_to_whole(void **state)
+{
+	static const uint8_t patience[] = {1, 2, 4, 8, 16, 32, 32};
+
+	(void)state;
+	go_on(AUTO_DENSE);
+	for (size_t i = 0; i < sizeof(patience); i++) {
+		uint32_t now = 10000 * (uint32_t)(i + 1);
+
+		processor->time = now;
+		range->ahead = 0;
+		range->mode = AUTO_DENSE;
+		range->gap = 255;
+		range->since = 0;
+		range->hold_until = now + 1;
+		range->stays = 8;
+		range->pages = 8 * 900;
+		memset(block, 0, sizeof(block));
+		memset(resident, 0, sizeof(resident));
+		(void)fault(0, "5");
+		assert_int_equal(range->mode, AUTO_WHOLE);
+		assert_int_equal(range->patience, patience[i]);
+		assert_int_equal(range->hold_until, processor->time + patience[i] * TURN);
+		assert_int_equal(range->seen[0] + range->seen[1], 0);
+		assert_false(range->is_filling);
+	}
+}
+
+/* Until the time has come the mode stays, at any cost; where times wrap, too. */
+static void test_hold(void **state)
+{
+	static const uint32_t times[] = {1000, 0x80000000u, 0xfffffff0u};
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		go_on(AUTO_DENSE);
+		processor->time = times[i];
+		range->hold_until = times[i] + 17;
+		range->stays = 20;
+		range->pages = 20 * 900;
+		(void)fault(0, "5");
+		assert_int_equal(range->mode, AUTO_DENSE);
+		(void)fault(1, "5");
+		assert_int_equal(range->mode, AUTO_WHOLE);
+	}
+	/* so does mode whole, once it has been returned to */
+	prepare();
+	range->patience = 1;
+	range->gap = 64;
+	range->hold_until = 5000;
+	range->seen[0] = 9;
+	range->probing[0] = AUTO_DENSE;
+	processor->time = 4000;
+	(void)fault(0, "5");
+	assert_int_equal(range->probing[0], AUTO_WHOLE);
+	assert_int_equal(range->mode, AUTO_WHOLE);
+	/* a new range holds nothing, and a time that is past stays past */
+	prepare();
+	processor->time = 0x80000000u;
+	range->seen[0] = 1;
+	range->probing[0] = AUTO_DENSE;
+	(void)fault(0, "5");
+	assert_int_equal(range->mode, AUTO_DENSE);
+	go_on(AUTO_DENSE);
+	range->stays = 20;
+	range->pages = 20 * 100;
+	range->hold_until = 1;
+	processor->time = 0x70000000u;
+	(void)fault(0, "5");
+	assert_int_equal(range->mode, AUTO_DENSE);
+	assert_int_equal(range->hold_until, 0x70000010u);
+}
+
+/* -- blocks of different size -- */
+
+static void test_parts(void **state)
+{
+	(void)state;
+	prepare();
+	range->largest = 0;
+	assert_int_equal(uvmp_block_from_shape(40, 0, 16, &c.facts.block), UVMP_OK);
+	(void)fault(0, "5"); /* the largest so far: a probe */
+	assert_int_equal(range->largest, 19);
+	assert_int_equal(range->probing[0], AUTO_DENSE);
+	range->seen[0] = range->seen[1] = 7;
+	assert_int_equal(uvmp_block_from_shape(512, 0, 16, &c.facts.block), UVMP_OK);
+	(void)fault(1, "5");
+	assert_int_equal(range->largest, 255);
+	assert_int_equal(range->seen[0] + range->seen[1] + range->probing[0], 0);
+	/* smaller ones follow: no probe, no stay that counts, no end of others' probes, no mode */
+	range->mode = AUTO_SPARSE;
+	range->probing[1] = AUTO_DENSE;
+	range->seen[1] = 2;
+	range->mean[1] = (struct auto_cost){300, 0};
+	range->since = 64;
+	range->stays = 20;
+	pass_turn();
+	assert_int_equal(uvmp_block_from_shape(40, 0, 16, &c.facts.block), UVMP_OK);
+	assert_int_equal(fault(2, "5"), 16);
+	assert_int_equal(block[2].mode, AUTO_SPARSE);
+	assert_int_equal(block[2].spent, 32);
+	assert_int_equal(range->stays, 20);
+	assert_int_equal(range->pages, 0);
+	assert_int_equal(range->mode, AUTO_SPARSE);
+	assert_int_equal(range->probing[1], AUTO_DENSE);
+	(void)fault(2, "20"); /* but the stay has its own bound: 12 + 40 */
+	assert_int_equal(block[2].mode, AUTO_WHOLE);
+}
+
+/* -- the price of a page -- */
+
+/* A page that returns after half a turn is worth two copies, at most auto_price. */
+static void test_price(void **state)
+{
+	(void)state;
+	prepare();
+	c.params.auto_price = 4;
+	processor->evicted = 5000;
+	processor->departed = 999;
+	(void)fault(0, "5");
+	leave(0, "0-9");
+	assert_int_equal(block[0].gone, 10);
+	leave(0, "10-15");
+	assert_int_equal(block[0].gone, 16);
+	assert_int_equal(block[0].left, 5016);
+	c.facts.memory.evicted_pages += 500; /* half a turn later: worth two copies each */
+	(void)fault(0, "5");
+	assert_int_equal(processor->worth, 16 * 2 * 16);
+	assert_int_equal(processor->departed, 999 + 516);
+	assert_int_equal(block[0].gone, 0);
+	leave(0, "0");
+	c.facts.memory.evicted_pages += 250;
+	(void)fault(0, "0");
+	assert_int_equal(processor->worth, 512 + 4 * 16); /* the most */
+	block[0].gone = 0xfffe; /* the sums end there */
+	leave(0, "-");
+	assert_int_equal(block[0].gone, 0xfffe);
+	leave(0, "0-1");
+	assert_int_equal(block[0].gone, 0xffff);
+	block[0].gone = 0;
+	c.facts.memory.evicted_pages -= 2;
+	leave(0, "0");
+	(void)fault(0, "0"); /* at once */
+	assert_int_equal(processor->worth, 512 + 2 * 4 * 16);
+	c.facts.memory.evicted_pages += 233;
+	(void)fault(1, "0");
+	assert_int_equal(processor->departed, 2000);
+	c.facts.memory.evicted_pages++;
+	(void)fault(2, "0"); /* after two turns all of it counts half */
+	assert_int_equal(processor->departed, 1000);
+	assert_int_equal(processor->worth, 320);
+}
+
+/* What a page costs: a copy, and the mean worth of the room. */
+static void test_cost_of_room(void **state)
+{
+	static const struct {
+		uint32_t most, worth, spent;
+	} row[] = {{4, 0, 32}, {4, 1000, 16 + 16 * 17 / 16}, {4, 999, 32}, {4, 64000, 16 + 16 * 5}, {4, 90000, 16 + 16 * 5},
+	           {1, 64000, 32}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		prepare();
+		c.params.auto_price = row[i].most;
+		processor->evicted = 5000;
+		processor->departed = 999;
+		processor->worth = row[i].worth;
+		(void)fault(0, "5");
+		assert_int_equal(block[0].spent, row[i].spent);
+	}
+}
+
+/* Half a memory of pages without returns counts before the first. */
+static void test_price_begins(void **state)
+{
+	(void)state;
+	prepare();
+	c.facts.memory.evicted_pages = 0;
+	(void)fault(0, "5");
+	assert_int_equal(processor->departed, TURN / 2);
+	c.facts.memory.evicted_pages = 30;
+	(void)fault(1, "5");
+	assert_int_equal(processor->departed, TURN / 2 + 30);
+	assert_int_equal(processor->evicted, 30);
+}
+
+/* Memory of any size: times wrap at 2^32, so that a turn has 2^25 pages at most. */
+static void test_sizes_of_memory(void **state)
+{
+	(void)state;
+	prepare();
+	c.facts.memory.pages = ~(uint64_t)0;
+	c.params.auto_price = 2;
+	c.facts.memory.evicted_pages = 0;
+	(void)fault(0, "5");
+	assert_int_equal(processor->departed, 1u << 24);
+	prepare();
+	c.facts.memory.pages = 1; /* less than an eviction */
+	c.params.auto_price = 2;
+	(void)fault(0, "5");
+	leave(0, "5");
+	(void)fault(0, "5");
+	assert_int_equal(processor->worth, 16); /* 32, half after two turns */
+}
+
+/* The hint says which rule answered; other prefetchers have none. */
+static void test_rules(void **state)
+{
+	static const struct {
+		struct auto_block block;
+		enum uvmp_prefetch_rule rule;
+	} row[] = {
+	        {{.mode = AUTO_WHOLE, .probe = AUTO_PROBES}, UVMP_RULE_WHOLE},
+	        {{.mode = AUTO_WHOLE, .probe = 1, .spent = 600}, UVMP_RULE_REST},
+	        {{.mode = AUTO_DENSE, .probe = AUTO_PROBES}, UVMP_RULE_DENSE},
+	        {{.mode = AUTO_DENSE, .probe = 2}, UVMP_RULE_PROBE_DENSE},
+	        {{.mode = AUTO_SPARSE, .probe = AUTO_PROBES}, UVMP_RULE_SPARSE},
+	        {{.mode = AUTO_SPARSE, .probe = 0}, UVMP_RULE_PROBE_SPARSE},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		prepare();
+		block[0] = row[i].block;
+		block[0].is_known = true;
+		resident[0] = page_text("77");
+		(void)fault(0, "5");
+		assert_int_equal(c.hint.rule, row[i].rule);
+	}
+	c.facts.memory.evicted_pages = 0;
+	(void)fault(0, "6");
+	assert_int_equal(c.hint.rule, UVMP_RULE_FITS);
+	c.params.prefetcher = UVMP_PREFETCH_DENSITY;
+	(void)fault(0, "7");
+	assert_int_equal(c.hint.rule, UVMP_RULE_NONE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(test_before_the_first_eviction),
+	        cmocka_unit_test(test_cpu),
+	        cmocka_unit_test(test_without_states),
+	        cmocka_unit_test(test_probes),
+	        cmocka_unit_test(test_end_of_stays),
+	        cmocka_unit_test(test_gap_of_no_probes),
+	        cmocka_unit_test(test_gaps_double),
+	        cmocka_unit_test(test_no_place),
+	        cmocka_unit_test(test_mode_of_probes),
+	        cmocka_unit_test(test_mean_of_probes),
+	        cmocka_unit_test(test_many_probes),
+	        cmocka_unit_test(test_ski_rental),
+	        cmocka_unit_test(test_probes_that_end),
+	        cmocka_unit_test(test_finer),
+	        cmocka_unit_test(test_own_mean),
+	        cmocka_unit_test(test_return_to_whole),
+	        cmocka_unit_test(test_hold),
+	        cmocka_unit_test(test_parts),
+	        cmocka_unit_test(test_price),
+	        cmocka_unit_test(test_cost_of_room),
+	        cmocka_unit_test(test_price_begins),
+	        cmocka_unit_test(test_sizes_of_memory),
+	        cmocka_unit_test(test_rules),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
