@@ -1,0 +1,54 @@
+#!/bin/sh
+# What each part of preset=auto contributes: geometric means over workloads and over-subscriptions.
+#
+# usage: ablation.sh [UVMSIM]
+#
+# ABLATION_OVER: over-subscriptions in percent (110 150 200). ABLATION_WORKLOADS: a file with a workload a line
+# (ablation.txt beside this script). ABLATION_GPU: titan-v. ABLATION_JOBS: runs at a time (1).
+# Prints a table; every row is preset=auto with the change named, relative to preset=nvidia-595.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+uvmsim=${1:-$here/../../build/uvmsim}
+gpu=${ABLATION_GPU:-titan-v}
+
+variants() {
+	cat <<-'END'
+	nothing|preset=auto
+	only whole blocks: no probes|preset=auto auto_gap=0
+	no sparse mode|preset=auto auto_threshold=51
+	room costs nothing|preset=auto auto_price=1
+	the oldest always leaves|preset=auto auto_keep=off
+	evictions before copies|preset=auto plan=serial
+	the driver's victims|preset=auto evict=lru
+	the driver's prefetcher|preset=auto prefetch=density
+	all of it: threshold 1|preset=nvidia-aggressive
+	END
+}
+
+policies() {
+	printf '%s\n' 'preset=nvidia-595'
+	variants | cut -d'|' -f2
+}
+
+run() { # WORKLOAD OVER
+	set -- --workload "$1" --oversub "$2"
+	while read -r policy; do
+		set -- "$@" --policy "$policy"
+	done <<-END
+	$(policies)
+	END
+	"$uvmsim" compare --gpu "$gpu" --jobs "${ABLATION_JOBS:-1}" --format csv "$@"
+}
+
+results=$(mktemp)
+trap 'rm -f "$results"' EXIT
+while read -r workload; do
+	case $workload in '' | '#'*) continue ;; esac
+	for over in ${ABLATION_OVER:-110 150 200}; do
+		[ ! -t 2 ] || printf '\r%-78.78s' "$workload at $over %" >&2
+		run "$workload" "$over" | awk -v what="$workload at $over %" -f "$here/ablation_times.awk"
+	done
+done <"${ABLATION_WORKLOADS:-$here/ablation.txt}" >"$results"
+[ ! -t 2 ] || printf '\r%-78s\r' '' >&2
+variants | awk -F'|' -v results="$results" -f "$here/ablation.awk"

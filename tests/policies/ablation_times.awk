@@ -1,0 +1,38 @@
+# From the CSV of `uvmsim compare`: a line for each policy but the first, `case|index|time of the first / time|bytes / bytes of
+# the first`. Fields with commas are quoted; the columns that are read follow none of these.
+function split_line(line, field,   n, i, c, quoted)
+{
+	n = 1
+	field[1] = ""
+	for (i = 1; i <= length(line); i++) {
+		c = substr(line, i, 1)
+		if (c == "\"")
+			quoted = !quoted
+		else if (c == "," && !quoted)
+			field[++n] = ""
+		else
+			field[n] = field[n] c
+	}
+	return n
+}
+NR == 1 {
+	n = split_line($0, name)
+	for (i = 1; i <= n; i++)
+		at[name[i]] = i
+	next
+}
+{
+	split_line($0, value)
+	time = value[at["time_ns"]]
+	bytes = value[at["h2d_bytes"]] + value[at["d2h_bytes"]]
+	if (NR == 2) {
+		first_time = time
+		first_bytes = bytes
+		next
+	}
+	if (time + 0 == 0) {
+		print "ablation: " what ": no time" >"/dev/stderr"
+		exit 1
+	}
+	printf "%s|%d|%.6f|%.6f\n", what, NR - 2, first_time / time, (first_bytes != 0 ? bytes / first_bytes : 1)
+}
