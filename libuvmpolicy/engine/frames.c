@@ -4,9 +4,10 @@
  * frames are reused in the order in which they were given up, before frames that were never used. If only
  * resident pages count against the memory, incomplete units may need frames beyond it.
  *
- * Orders with groups get their frames by root, of 2 MiB: a block that arrives whole gets a root that is wholly free, if there is
- * one, so that it lies in one piece as in the driver's memory. Other units get frames of roots that are partly free, and
- * only then part of a root that is wholly free.
+ * Orders with groups get their frames by root, 32 frames of 2 MiB together. If all units of a block arrive at once, and a
+ * root is wholly free, the block gets this root: unit i gets frame i. Of the wholly free roots the block gets the one that has been
+ * free for the longest time. Other units get the lowest free frame of the root that became partly free last, so that few roots are
+ * partly free. They get a frame of a wholly free root only if no root is partly free.
  *
  * Units that are neighbours in their block, and got neighbouring frames for the same cause, share an action. */
 #include "../base/bits_internal.h"
@@ -39,81 +40,105 @@ void uvmpi_frames_begin(struct frames *frames, uint32_t unit, uint32_t units)
 #define ROOT_FRAMES 32u
 #define ROOT_FREE   0xffffffffu
 
-/* What is known of a root, in the memory of the links of its frames. */
+/* The state of a root, in the links of its frames. Every root with a free frame is in one of two lists. */
 struct root {
-	uint32_t free; /* set of frames */
-	uint32_t prev, next; /* in the list of partly free roots; of wholly free roots next only */
+	uint32_t free;	     /* set of frames that were used before, or that may be used now */
+	uint32_t prev, next; /* in the list of partly free roots; wholly free roots have `next` only */
 };
 
-static struct root *root_of(const struct frames *frames, uint32_t root)
+static struct root *root_at(const struct frames *frames, uint32_t root)
 {
 	return (struct root *)(void *)(frames->next + root * ROOT_FRAMES);
 }
 
 static void list_partial(struct frames *frames, uint32_t root)
 {
-	struct root *r = root_of(frames, root);
+	struct root *r = root_at(frames, root);
 
 	r->prev = NO_INDEX;
 	r->next = frames->partial;
 	if (r->next != NO_INDEX)
-		root_of(frames, r->next)->prev = root;
+		root_at(frames, r->next)->prev = root;
 	frames->partial = root;
 }
 
-static void unlist_partial(struct frames *frames, uint32_t root)
+static void unlist_partial(struct frames *frames, const struct root *r)
 {
-	const struct root *r = root_of(frames, root);
-
 	if (r->next != NO_INDEX)
-		root_of(frames, r->next)->prev = r->prev;
+		root_at(frames, r->next)->prev = r->prev;
 	if (r->prev != NO_INDEX)
-		root_of(frames, r->prev)->next = r->next;
+		root_at(frames, r->prev)->next = r->next;
 	else
 		frames->partial = r->next;
 }
 
 static void list_whole(struct frames *frames, uint32_t root)
 {
-	root_of(frames, root)->next = NO_INDEX;
+	root_at(frames, root)->next = NO_INDEX;
 	if (frames->first == NO_INDEX)
 		frames->first = root;
 	else
-		root_of(frames, frames->last)->next = root;
+		root_at(frames, frames->last)->next = root;
 	frames->last = root;
 }
 
-/* A wholly free root, the one that has been so for the longest time, or one that was never used, of the first `most` frames.
- * NO_INDEX: none. */
-static uint32_t take_root(struct frames *frames, uint32_t most)
+/* The frames that lie within the memory, and have links. */
+static uint64_t frames_in(const struct gpu *g)
 {
+	uint64_t memory = g->capacity_pages / g->unit_pages, links = (uint64_t)g->numbers * g->block_units;
+
+	return memory < links ? memory : links;
+}
+
+/* Begins frames that were never used: those of one root. If the memory ends inside the root, the frames behind its end
+ * begin later, when all others are used. */
+static uint32_t begin_root(struct gpu *g)
+{
+	struct frames *frames = &g->frames;
+	uint32_t root = frames->begun / ROOT_FRAMES, first = frames->begun % ROOT_FRAMES;
+	uint32_t count = ROOT_FRAMES - first;
+	uint64_t most = frames_in(g);
+
+	if (frames->begun < most && most - frames->begun < count)
+		count = (uint32_t)(most - frames->begun);
+	root_at(frames, root)->free = ROOT_FREE >> (ROOT_FRAMES - count) << first;
+	frames->begun += count;
+	frames->unused += count;
+	return root;
+}
+
+/* A wholly free root: one that was used before, or a root of the memory that was never used. NO_INDEX: there is no such root. */
+static uint32_t take_root(struct gpu *g)
+{
+	struct frames *frames = &g->frames;
 	uint32_t root = frames->first;
 
 	if (root != NO_INDEX) {
-		frames->first = root_of(frames, root)->next;
+		frames->first = root_at(frames, root)->next;
 		return root;
 	}
-	if (most < ROOT_FRAMES || frames->begun > most - ROOT_FRAMES)
-		return NO_INDEX;
-	frames->begun += ROOT_FRAMES;
-	frames->unused += ROOT_FRAMES;
-	return frames->begun / ROOT_FRAMES - 1u;
+	return frames->begun + (uint64_t)ROOT_FRAMES <= frames_in(g) ? begin_root(g) : NO_INDEX;
 }
 
-/* If no root has a free frame, all frames so far are used, and there are more for the unit. */
-static uint32_t take_part(struct frames *frames)
+/* A frame for one unit. If it begins frames behind the end of the memory, every frame so far is used, so that the unit is one
+ * more than the frames, and the frame has a link. */
+static uint32_t take_part(struct gpu *g)
 {
+	struct frames *frames = &g->frames;
 	uint32_t root = frames->partial, bit;
+	struct root *r;
 
 	if (root == NO_INDEX) {
-		root = take_root(frames, UINT32_MAX);
-		root_of(frames, root)->free = ROOT_FREE;
+		root = take_root(g);
+		if (root == NO_INDEX)
+			root = begin_root(g);
 		list_partial(frames, root);
 	}
-	bit = lowest_bit(root_of(frames, root)->free);
-	root_of(frames, root)->free &= ~((uint32_t)1 << bit);
-	if (root_of(frames, root)->free == 0)
-		unlist_partial(frames, root);
+	r = root_at(frames, root);
+	bit = lowest_bit(r->free);
+	r->free &= r->free - 1u;
+	if (r->free == 0)
+		unlist_partial(frames, r);
 	frames->unused--;
 	return root * ROOT_FRAMES + bit;
 }
@@ -121,34 +146,99 @@ static uint32_t take_part(struct frames *frames)
 static void release_part(struct frames *frames, uint32_t frame)
 {
 	uint32_t root = frame / ROOT_FRAMES;
-	struct root *r = root_of(frames, root);
+	struct root *r = root_at(frames, root);
 
 	if (r->free == 0)
 		list_partial(frames, root);
 	r->free |= (uint32_t)1 << frame % ROOT_FRAMES;
 	if (r->free == ROOT_FREE) {
-		unlist_partial(frames, root);
+		unlist_partial(frames, r);
 		list_whole(frames, root);
 	}
 	frames->unused++;
 }
 
-/* The first frame of a root for a block that arrives whole. NO_INDEX: only a part arrives, or no root is wholly free. */
-static uint32_t take_whole(struct gpu *g, const struct block *b, uint32_t first_unit, const uvmp_mask *pages)
+/* Do all units of the block arrive, and has none a frame? */
+static bool arrives_whole(const struct gpu *g, uint32_t first_unit, const uvmp_mask *pages)
+{
+	for (uint32_t i = 0; i < ROOT_FRAMES; i++) {
+		struct uvmp_region unit = {i * g->unit_pages, (i + 1u) * g->unit_pages};
+
+		if (g->frames.of_unit[first_unit + i] != NO_INDEX || !uvmpi_mask_region_any(pages, unit))
+			return false;
+	}
+	return true;
+}
+
+/* The first frame of a root for a block that arrives whole. NO_INDEX: each unit gets a frame of its own. */
+static uint32_t take_whole(struct gpu *g, uint32_t first_unit, const uvmp_mask *pages)
 {
 	uint32_t root;
 
-	if (!g->frames.by_root || b->pages != g->block_units * g->unit_pages || uvmpi_mask_weight(pages) != b->pages)
+	if (!g->frames.by_root || !arrives_whole(g, first_unit, pages))
 		return NO_INDEX;
-	for (uint32_t i = 0; i < g->block_units; i++)
-		if (g->frames.of_unit[first_unit + i] != NO_INDEX)
-			return NO_INDEX;
-	root = take_root(&g->frames, g->frames.most);
+	root = take_root(g);
 	if (root == NO_INDEX)
 		return NO_INDEX;
-	root_of(&g->frames, root)->free = 0;
+	root_at(&g->frames, root)->free = 0;
 	g->frames.unused -= ROOT_FRAMES;
 	return root * ROOT_FRAMES;
+}
+
+/* -- by root: consistency -- */
+
+enum root_kind { ROOT_USED, ROOT_PARTIAL, ROOT_WHOLE, ROOT_KINDS };
+
+static enum root_kind kind_of(const struct root *r)
+{
+	if (r->free == 0)
+		return ROOT_USED;
+	return r->free == ROOT_FREE ? ROOT_WHOLE : ROOT_PARTIAL;
+}
+
+static uint32_t roots_begun(const struct frames *frames)
+{
+	return (frames->begun + ROOT_FRAMES - 1u) / ROOT_FRAMES;
+}
+
+/* Does the list that begins with `root` have `count` roots, all of this kind? */
+static bool check_list(const struct frames *frames, uint32_t root, enum root_kind kind, uint32_t count)
+{
+	uint32_t prev = NO_INDEX;
+
+	for (; count != 0; count--) {
+		const struct root *r;
+
+		if (root >= roots_begun(frames))
+			return false;
+		r = root_at(frames, root);
+		if (kind_of(r) != kind || (kind == ROOT_PARTIAL && r->prev != prev))
+			return false;
+		prev = root;
+		root = r->next;
+	}
+	return root == NO_INDEX;
+}
+
+bool uvmpi_frames_check(const struct frames *frames)
+{
+	uint32_t count[ROOT_KINDS] = {0}, unused = 0;
+
+	if (!frames->by_root)
+		return true;
+	for (uint32_t root = 0; root < roots_begun(frames); root++) {
+		count[kind_of(root_at(frames, root))]++;
+		unused += popcount(root_at(frames, root)->free);
+	}
+	return unused == frames->unused && check_list(frames, frames->first, ROOT_WHOLE, count[ROOT_WHOLE]) &&
+	       check_list(frames, frames->partial, ROOT_PARTIAL, count[ROOT_PARTIAL]);
+}
+
+bool uvmpi_frames_is_free(const struct frames *frames, uint32_t frame)
+{
+	uint32_t bit = (uint32_t)1 << frame % ROOT_FRAMES;
+
+	return frames->by_root && (root_at(frames, frame / ROOT_FRAMES)->free & bit) != 0;
 }
 
 /* -- one by one -- */
@@ -171,12 +261,13 @@ void uvmpi_frames_release(struct frames *frames, uint32_t unit)
 	frames->unused++;
 }
 
-static uint32_t take(struct frames *frames)
+static uint32_t take(struct gpu *g)
 {
+	struct frames *frames = &g->frames;
 	uint32_t frame = frames->first;
 
 	if (frames->by_root)
-		return take_part(frames);
+		return take_part(g);
 	if (frame == NO_INDEX)
 		return frames->begun++;
 	frames->first = frames->next[frame];
@@ -242,7 +333,7 @@ void uvmpi_frames_take(struct uvmp_service *s, uint32_t gpu, handle block, uint3
 		       const struct arriving *arriving)
 {
 	struct gpu *g = &s->gpu[gpu];
-	uint32_t index, whole = take_whole(g, block_at(s, block), first_unit, arriving->pages);
+	uint32_t index, whole = take_whole(g, first_unit, arriving->pages);
 	struct run run = {.units = 0}, unit;
 
 	for (uint32_t page = uvmpi_mask_next_set(arriving->pages, 0); page < UVMP_MASK_BITS;
@@ -251,7 +342,7 @@ void uvmpi_frames_take(struct uvmp_service *s, uint32_t gpu, handle block, uint3
 		unit = unit_at(g, block_at(s, block), page, g->frames.of_unit[index]);
 		if (unit.frame != NO_INDEX)
 			continue;
-		unit.frame = whole != NO_INDEX ? whole + (index - first_unit) : take(&g->frames);
+		unit.frame = whole != NO_INDEX ? whole + (index - first_unit) : take(g);
 		g->frames.of_unit[index] = unit.frame;
 		unit.cause = uvmpi_mask_region_any(arriving->faulted, unit.pages)
 				     ? (enum uvmp_cause)arriving->cause

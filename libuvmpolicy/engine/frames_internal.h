@@ -10,6 +10,10 @@ size_t uvmpi_frames_size(uint64_t units);
 void uvmpi_frames_init(struct frames *frames, uint64_t units, void *memory);
 /* These units are used for the first time. */
 void uvmpi_frames_begin(struct frames *frames, uint32_t unit, uint32_t units);
+/* For uvmp_service_check. Orders with groups: every root with a free frame is in its list, and the free frames are counted. */
+bool uvmpi_frames_check(const struct frames *frames);
+/* Is the frame, which was begun, in the set of free frames of its root? Other orders have no such sets: false. */
+bool uvmpi_frames_is_free(const struct frames *frames, uint32_t frame);
 /* The frame of the unit, which has one, may be reused. O(1). */
 void uvmpi_frames_release(struct frames *frames, uint32_t unit);
 /* Frames for the units of these pages that have none; queues ALLOCATE. `first_unit`: that of the block's page 0. O(units

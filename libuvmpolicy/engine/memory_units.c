@@ -47,11 +47,6 @@ size_t uvmpi_units_size(const struct uvmp_service_params *params)
 	return (size_t)bytes * (size_t)((size_t)bytes == bytes);
 }
 
-static uint32_t frames_of(uint64_t memory, uint64_t units)
-{
-	return (uint32_t)(memory < units ? memory : units);
-}
-
 enum uvmp_status uvmpi_units_init(struct uvmp_service *s, const struct uvmp_service_params *params,
 				  uint32_t gpu, uint8_t *memory)
 {
@@ -70,7 +65,6 @@ enum uvmp_status uvmpi_units_init(struct uvmp_service *s, const struct uvmp_serv
 	memory += uvmpi_cyclic_size(params);
 	uvmpi_frames_init(&g->frames, uvmpi_units_count(params), memory);
 	g->frames.by_root = s->order->has_groups;
-	g->frames.most = frames_of(g->capacity_pages / g->unit_pages, uvmpi_units_count(params));
 	memory += uvmpi_frames_size(uvmpi_units_count(params));
 	g->numbers = params->blocks;
 	status = uvmp_evict_init(&g->order, params->policy->evict, (uint32_t)uvmpi_units_count(params), memory,
@@ -469,9 +463,9 @@ bool uvmpi_units_check_gpu(const struct gpu *g)
 	for (uint32_t unit = 0; unit < g->used_numbers * g->block_units; unit++) {
 		if (g->frames.of_unit[unit] == NO_INDEX)
 			continue;
-		if (g->frames.of_unit[unit] >= g->frames.begun)
+		if (g->frames.of_unit[unit] >= g->frames.begun || uvmpi_frames_is_free(&g->frames, g->frames.of_unit[unit]))
 			return false;
 		used++;
 	}
-	return used + g->frames.unused == g->frames.begun;
+	return used + g->frames.unused == g->frames.begun && uvmpi_frames_check(&g->frames);
 }

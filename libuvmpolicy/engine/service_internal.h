@@ -238,8 +238,7 @@ struct frames {
 	uint32_t *next;	       /* [units]: of a free frame, the next one; NO_INDEX: last */
 	uint32_t first, last;  /* free frames, the first to be reused first; by root: wholly free roots */
 	uint32_t begun, unused; /* frames that were ever used, and the free ones among them */
-	uint32_t partial;      /* by root: the first root with used and free frames */
-	uint32_t most;	       /* by root: frames that the memory has, whole roots */
+	uint32_t partial;      /* by root: the first partly free root */
 	bool by_root;	       /* orders with groups */
 };
 
