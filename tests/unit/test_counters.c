@@ -78,7 +78,7 @@ static void run(const char *gpu, const char *policy_text)
 	model.wakeup_ns = WAKEUP_NS;
 	model.alloc_ns = 0; /* a short trace would be over before memory is there */
 	assert_int_equal(uvmp_policy_parse(policy_text, strlen(policy_text), &policy, NULL), UVMP_OK);
-	is_done = timed_run(source, &model, &(struct sim_run){&policy, memory, 1, {log, false}}, &result,
+	is_done = timed_run(source, &model, &(struct sim_run){&policy, memory, 1, {log, false}, 0}, &result,
 			    &times, error);
 	fclose(log);
 	source->close(source);

@@ -52,7 +52,7 @@ static bool try_file(FILE *file, const char *policy_text)
 	source = trace_open_stream(file, "t", error);
 	assert_non_null(source);
 	is_done =
-		timed_run(source, &model, &(struct sim_run){&policy, memory, 1, {decisions, has_completions}},
+		timed_run(source, &model, &(struct sim_run){&policy, memory, 1, {decisions, has_completions}, 0},
 			  &result, &times, error);
 	source->close(source);
 	return is_done;
