@@ -124,6 +124,7 @@ static void test_bad_evictions(void **state)
 
 	(void)state;
 	prepare("5,20");
+	assert_int_equal(uvmp_prefetch_left(UVMP_PREFETCH_PATTERN, &c.pattern, NULL), UVMP_ERR_ARGUMENT);
 	assert_int_equal(left(UVMP_PREFETCH_COUNT, &c.pattern, 1, &gone, NULL),
 			 UVMP_ERR_ARGUMENT);
 	assert_int_equal(left(UVMP_PREFETCH_PATTERN, &c.pattern, 1, NULL, &gone),
