@@ -131,6 +131,14 @@ static void move(struct forest_range *range, const struct uvmp_prefetch_touch *t
 	range->xy += x * (time - old);
 }
 
+/* Another window begins. */
+static void forget_times(struct forest_block *block, uint32_t window)
+{
+	block->window = window;
+	for (uint32_t page = 0; page < UVMP_MASK_BITS; page++)
+		block->time[page] = 0;
+}
+
 static void touched(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_touch *touch, void *range_state,
 		    void *block_state)
 {
@@ -150,7 +158,7 @@ static void touched(const struct uvmp_prefetch_params *params, const struct uvmp
 	range->time++;
 	if (block != NULL) {
 		if (block->window != range->window)
-			*block = (struct forest_block){.window = range->window, .class = block->class};
+			forget_times(block, range->window);
 		move(range, touch, block->time[touch->page], range->time);
 		block->time[touch->page] = (uint16_t)range->time;
 	}
