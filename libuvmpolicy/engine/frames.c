@@ -5,7 +5,7 @@
  * resident pages count against the memory, incomplete units may need frames beyond it.
  *
  * Orders with groups get their frames by root, 32 frames of 2 MiB together. If all units of a block arrive at once, and a
- * root is wholly free, the block gets this root: unit i gets frame i. Of the wholly free roots the block gets the one that has been
+ * root is wholly free, the block gets this root: unit i gets frame i. Of the wholly free roots the block gets that which has been
  * free for the longest time. Other units get the lowest free frame of the root that became partly free last, so that few roots are
  * partly free. They get a frame of a wholly free root only if no root is partly free.
  *

@@ -12,7 +12,7 @@
  *    in a cycle, faults on everything under the first rule; under this one, what stays is used again.
  *
  * The order begins with the oldest. It changes to keep when blocks return in the order in which they left, which only a
- * cycle does for three quarters of a turn of memory. Under keep each fourth victim is the oldest all the same. In a cycle that
+ * cycle does for three quarters of a turn of memory. Under keep each fourth victim is still the oldest. In a cycle that
  * costs nothing, as all data are equal; and it shows the regret of both rules: pages that return, weighted by how soon (1 at
  * once, 0 after as many evictions as units fit). As soon as the regret of keep for each evicted unit exceeds that of the oldest,
  * the order returns to the oldest: for one turn of memory, the next time for two, and so on up to 64.
@@ -156,7 +156,7 @@ static void enter(struct auto_order *order, enum auto_rule rule, uint32_t count)
 		order->gap *= 2u;
 }
 
-/* A block returns in order if it left after the one that returned last, or hardly before, and less than half a turn later. */
+/* A block returns in order if it left after the block that returned last, or hardly before, and less than half a turn later. */
 static void judge_order(struct auto_order *order, uint32_t left, uint32_t count)
 {
 	uint32_t slack = count / 32u + 32u, ahead = left - order->judged + slack;

@@ -198,7 +198,7 @@ void naive_auto_left(struct naive_auto *n, uint32_t unit, uint32_t pages)
 	b->rule = n->chosen;
 }
 
-/* A batch without moves is none. */
+/* A batch without moves does not count. */
 void naive_auto_batch(struct naive_auto *n)
 {
 	if (n->begin[n->batches - 1] == n->moves || n->batches == NAIVE_AUTO_BATCHES)

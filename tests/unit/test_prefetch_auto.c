@@ -215,7 +215,7 @@ static void test_no_place(void **state)
 	assert_int_equal(range->probe[1].cost.pages, 16);
 }
 
-/* First dense, twice; then by turns, the one that was seen less. */
+/* First dense, twice; then by turns, the mode that was seen less. */
 static void test_mode_of_probes(void **state)
 {
 	static const struct {

@@ -302,7 +302,7 @@ static const struct auto_block *state_of_auto(uint32_t i)
 	return (const void *)(history(i) + 1);
 }
 
-/* Evictions are counted and told; what the CPU takes back is none. */
+/* Evictions are counted and told; pages that the CPU takes back do not count. */
 static void test_auto(void **state)
 {
 	(void)state;

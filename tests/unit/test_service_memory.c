@@ -1884,7 +1884,7 @@ static void frames_by_root(void **state)
 	assert_int_equal(placed(block(0), 0, 16), 2 * MIB2);
 	assert_int_equal(placed(block(0), 16, 512), 2 * MIB2 + 65536); /* not at once, but in order */
 	assert_true(uvmp_service_check(s));
-	assert_int_equal(placed(at(SMALL), 0, 507), 3 * MIB2); /* no whole block: begins a root all the same */
+	assert_int_equal(placed(at(SMALL), 0, 507), 3 * MIB2); /* no whole block, and begins a root */
 	assert_true(uvmp_service_check(s));
 }
 
