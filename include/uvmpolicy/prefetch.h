@@ -176,7 +176,7 @@ struct uvmp_prefetch_facts {
 			       * none; faulted_region is ignored */
 
 	/* forest: the block of the same range that shares the aligned window of two VABlocks */
-	uint32_t neighbour_pages;   /* of that block; 0: there is none */
+	uint32_t neighbour_pages;   /* of that block; 0: the range has no such block */
 	uint32_t neighbour_present; /* of these, resident on `to` */
 
 	struct uvmp_prefetch_memory memory; /* auto: of `to`; zeros if it is not known, or the CPU's */

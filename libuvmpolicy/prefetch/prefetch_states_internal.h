@@ -90,7 +90,7 @@ struct auto_range {
 	struct auto_probe probe[AUTO_PROBES];
 	struct auto_cost mean[AUTO_FINER]; /* of a stay */
 	uint8_t seen[AUTO_FINER];	   /* stays in the mean */
-	uint8_t probing[AUTO_PROBES];	   /* mode of the probe; AUTO_WHOLE: there is none */
+	uint8_t probing[AUTO_PROBES];	   /* mode of the probe; AUTO_WHOLE: the place is free */
 	uint8_t stays;			   /* that began in the present mode, which is not whole */
 	uint8_t mode;			   /* enum auto_mode */
 	uint8_t gap, since;		   /* stays from one probe to the next; since the last one */
