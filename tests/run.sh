@@ -87,7 +87,7 @@ awk -F, '
 
 set -- --workload stencil:n=1408,tile=32,iterations=4 --memory 12M
 "$uvmsim" run "$@" --format csv --log "$work/log" >"$work/stencil"
-"$uvmsim" compare "$@" --policy preset=nvidia-595 --format csv >"$work/bound"
+"$uvmsim" compare "$@" --policy preset=nvidia-595 --policy preset=auto --format csv >"$work/bound" 2>"$work/note"
 awk -F, '
 	FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
 	{
@@ -100,8 +100,14 @@ awk -F, '
 	FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
 	{
 		gsub(/"[^"]*"/, "")
+		faults[NR] = $column["far_faults"]
+	}
+	NR == 2 {
 		printf "   LRU evicts the blocks that the next sweep needs first. It moves %.0f MiB to the\n", $column["h2d_bytes"] / 1048576
 		printf "   GPU; an eviction order with perfect foresight would move %.0f MiB.\n", $column["bound_h2d_bytes"] / 1048576
+	}
+	END {
+		printf "   preset=auto decides by itself: %d faults instead of %d (docs/auto.md).\n", faults[3], faults[2]
 	}' "$work/bound"
 
 cat <<T
