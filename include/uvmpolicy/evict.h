@@ -65,8 +65,8 @@ struct uvmp_evict_traits {
 	/* Draws victims at random. */
 	bool is_random;
 	/* Takes UVMP_EVICT_GROUP_UNITS units for the parts of one block, and evicts further ones with a
-	 * victim (uvmp_evict_together). A block makes no room for itself. If all units of a
-	 * block arrive at once, they get neighbouring frames at a multiple of 2 MiB, if such frames are free. */
+	 * victim (uvmp_evict_together). A block makes no room for itself. If all units of a block
+	 * arrive at once, they get neighbouring frames at a multiple of 2 MiB, if such frames are free. */
 	bool has_groups;
 	/* Learns from faults only: accesses to resident pages are not reported to it (uvmp_evict_touch). */
 	bool ignores_accesses;
