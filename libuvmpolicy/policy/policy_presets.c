@@ -9,7 +9,7 @@ static const struct uvmp_policy_preset presets[] = {
 	{"nvidia-aggressive", "the same with threshold 1, measured by Allen and Ge: a fault fetches its whole block",
 	 "threshold=1"},
 	{"auto", "sizes of prefetches and victims by what they have cost so far",
-	 "prefetch=auto evict=auto plan=overlapped"},
+	 "prefetch=auto evict=auto batch=64 plan=overlapped"},
 	{"on-demand", "the NVIDIA driver with uvm_perf_prefetch_enable=0: only faulted pages move",
 	 "prefetch=none"},
 	{"adaptive",
