@@ -95,6 +95,7 @@ static bool begin_again(struct uvmp_pager *p)
 	p->stats = (struct uvmp_pager_stats){.budget_bytes = p->stats.budget_bytes,
 					     .resident_bytes = p->stats.resident_bytes,
 					     .peak_managed_bytes = p->areas.bytes};
+	p->thrash = (struct thrash){.begin_ns = 0};
 	p->pendings = p->moves = 0;
 	stalled_clear(&p->stalled);
 	if (p->store->fork && p->store->fork(p->store, UVMP_STORE_CHILD) != 0)

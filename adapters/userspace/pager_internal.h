@@ -8,6 +8,7 @@
  *   uffd.c          userfaultfd: features of this kernel, and its calls
  *   safe_read.c     reads of managed memory that may be unmapped meanwhile
  *   copy.c          threads that perform one copy together
+ *   thrash.c        does the process thrash?
  *   statistics.c    statistics and decision log
  *   sample.c        contents of the resident pages that are sampled
  *   messages.c      messages of the kernel: faults, and memory that the program unmapped or moved
@@ -34,6 +35,7 @@
 #include "store.h"
 #include "stalled.h"
 #include "trace_file.h"
+#include "thrash.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -271,6 +273,7 @@ struct uvmp_pager {
 	uint8_t *bounce; /* a block */
 	struct copiers copiers;
 
+	struct thrash thrash;
 	struct sample sample;
 	FILE *log;
 	bool logs_completions;

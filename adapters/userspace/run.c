@@ -39,6 +39,7 @@ struct run {
 	struct run_options options;
 	struct run_report report;
 	struct run_shared *shared;
+	struct run_thrash thrash[RUN_PROCESSES];
 	FILE *out; /* path of the report; NULL: standard error */
 	char policy[UVMP_POLICY_TEXT_MAX], features[FEATURES_BYTES], program[PATH_MAX];
 	int exec_error;		    /* of the child, which shares this structure */
@@ -325,10 +326,18 @@ static bool is_watched(void)
 	return isatty(STDERR_FILENO) && tcgetpgrp(STDERR_FILENO) == getpgrp();
 }
 
+/* Returns whether the terminal shows the live line now. */
+static bool tell(struct run *run, uint64_t start_ns, bool is_live, bool is_shown)
+{
+	run_report_thrash(run->shared, run->thrash, is_shown);
+	return is_shown |
+	       (is_live && is_watched() && run_report_live(run->shared, (double)(now_ns() - start_ns) / 1e9));
+}
+
 static int wait_for(struct run *run, pid_t pid, const sigset_t *set, uint64_t start_ns)
 {
 	const struct timespec pause = {0, LIVE_MS * 1000000L};
-	bool is_live = !run->report.is_quiet && isatty(STDERR_FILENO), is_shown = false;
+	bool is_told = !run->report.is_quiet, is_live = is_told && isatty(STDERR_FILENO), is_shown = false;
 	int status;
 	pid_t got;
 
@@ -339,10 +348,10 @@ static int wait_for(struct run *run, pid_t pid, const sigset_t *set, uint64_t st
 			stop_too(WSTOPSIG(status));
 		if (got < 0 && errno != EINTR)
 			return 0;
-		if (sigtimedwait(set, &info, is_live ? &pause : NULL) >= 0)
+		if (sigtimedwait(set, &info, is_told ? &pause : NULL) >= 0)
 			hand_on(pid, &info);
-		else if (is_live && errno == EAGAIN && is_watched())
-			is_shown |= run_report_live(run->shared, (double)(now_ns() - start_ns) / 1e9);
+		else if (is_told && errno == EAGAIN)
+			is_shown = tell(run, start_ns, is_live, is_shown);
 	}
 	if (is_shown)
 		fputs("\r\033[K", stderr);

@@ -62,7 +62,7 @@ static const struct run_option table[] = {
 	 "the report has the policy and the features of this kernel"},
 	{"--user-mode", NULL, SWITCH, RUN_USER_MODE, NULL, 0, 0,
 	 "do not handle faults of the kernel, as for users who may not"},
-	{"--quiet", NULL, SWITCH, NULL, NULL, 0, 0, "no report on standard error, no line while it runs"},
+	{"--quiet", NULL, SWITCH, NULL, NULL, 0, 0, "no report on standard error, no lines while it runs"},
 };
 
 #define ROWS (sizeof(table) / sizeof(table[0]))

@@ -46,6 +46,10 @@ static const struct column columns[] = {
 	COLUMN(store_bytes),
 	COLUMN(stall_ns),
 	COLUMN(service_ns),
+	COLUMN(waited_ns),
+	COLUMN(thrash_ns),
+	COLUMN(thrash_waited_ns),
+	COLUMN(thrash_bytes),
 	{"peak_resident_bytes", offsetof(struct uvmp_pager_stats, peak_resident_bytes), true},
 	{"peak_store_bytes", offsetof(struct uvmp_pager_stats, peak_store_bytes), true},
 };
@@ -274,6 +278,12 @@ static void write_table(FILE *out, const struct run_report *report)
 		"resident", bytes_of(sum.peak_resident_bytes).text, bytes_of(report->peak_rss_bytes).text);
 	fprintf(out, "  %-10s %.2f s, over all threads; the pager worked %.2f s\n", "stalled",
 		(double)sum.stall_ns / 1e9, (double)sum.service_ns / 1e9);
+	if (sum.thrash_ns != 0)
+		fprintf(out,
+			"  %-10s %.2f s: threads waited in %" PRIu64
+			" %% of that time, and %s came again after eviction\n",
+			"thrashing", (double)sum.thrash_ns / 1e9, sum.thrash_waited_ns * 100u / sum.thrash_ns,
+			bytes_of(sum.thrash_bytes).text);
 	write_unmanaged(out, report->shared);
 	if (report->is_verbose)
 		write_verbose(out, report);
@@ -419,18 +429,21 @@ static void say_nothing_managed(const struct run_report *report)
 			bytes_of(sum.peak_managed_bytes).text);
 		write_unmanaged(stderr, report->shared);
 	} else if (report->shared->loaded != 0 && has_unmanaged(report->shared)) {
-		fprintf(stderr, "uvmp-run: no memory was managed, although allocations reached the threshold of %s\n",
+		fprintf(stderr,
+			"uvmp-run: no memory was managed, although allocations reached the threshold of %s\n",
 			threshold.text);
 		write_unmanaged(stderr, report->shared);
 	} else if (report->shared->loaded != 0)
-		fprintf(stderr, "uvmp-run: no memory was managed: no allocation reached the threshold of %s\n",
+		fprintf(stderr,
+			"uvmp-run: no memory was managed: no allocation reached the threshold of %s\n",
 			threshold.text);
 	else if (report->objection)
 		fprintf(stderr, "uvmp-run: no memory was managed: %s %s\n", report->program[0],
 			report->objection);
 	else
 		fprintf(stderr,
-			"uvmp-run: no memory was managed: %s did not load libuvmp-preload.so (is it statically "
+			"uvmp-run: no memory was managed: %s did not load libuvmp-preload.so (is it "
+			"statically "
 			"linked, or setuid?)\n",
 			report->program[0]);
 }
@@ -489,6 +502,33 @@ bool run_report_trouble(const struct run_report *report)
 }
 
 /* -- while it runs -- */
+
+/* What has come since the last line, if that is as long as all before: a process that thrashes on gets ever fewer lines. Figures that
+ * change are being written: they count if they are the same half a second later. */
+static void say_thrash(const struct run_slot *slot, struct run_thrash *said, bool is_line)
+{
+	const struct uvmp_pager_stats *s = &slot->stats;
+	uint64_t seen_ns = said->seen_ns, ns = s->thrash_ns - said->ns;
+
+	said->seen_ns = s->thrash_ns;
+	if (ns == 0 || ns < said->ns || s->thrash_ns != seen_ns)
+		return;
+	fprintf(stderr,
+		"%suvmp-run: %s (process %" PRId32
+		") thrashes: in %.1f s, threads waited for pages in %" PRIu64
+		" %% of the time, and %s came again after eviction; --budget %" PRIu64
+		"M would hold all that is managed\n",
+		is_line ? "\r\033[K" : "", slot->name, slot->pid, (double)ns / 1e9,
+		(s->thrash_waited_ns - said->waited_ns) * 100u / ns,
+		bytes_of(s->thrash_bytes - said->bytes).text, s->managed_bytes >> 20);
+	*said = (struct run_thrash){s->thrash_ns, s->thrash_ns, s->thrash_waited_ns, s->thrash_bytes};
+}
+
+void run_report_thrash(const struct run_shared *shared, struct run_thrash said[RUN_PROCESSES], bool is_line)
+{
+	for (uint32_t i = 0; i < slots(shared); i++)
+		say_thrash(&shared->slot[i], &said[i], is_line);
+}
 
 bool run_report_live(const struct run_shared *shared, double seconds)
 {

@@ -33,7 +33,7 @@ static void *serve(void *context)
 	if (p->thread_began)
 		p->thread_began();
 	for (;;) {
-		uint64_t start_ns;
+		uint64_t start_ns, end_ns;
 
 		if (poll(fds, 2, p->sample.pages != 0 ? SAMPLE_MS : is_row_waiting ? (int)FLUSH_MS : -1) < 0)
 			continue;
@@ -50,7 +50,9 @@ static void *serve(void *context)
 			flushed_ns = start_ns;
 		}
 		is_row_waiting = trace_file_waits(p->trace);
-		p->stats.service_ns += pager_now_ns() - start_ns;
+		end_ns = pager_now_ns();
+		p->stats.service_ns += end_ns - start_ns;
+		thrash_judge(&p->thrash, &p->stats, end_ns);
 		is_failing = p->cancels >= CANCELS_MOST;
 		pager_release(p);
 		if (is_failing) /* a thread that cannot be killed retries at once, without end */

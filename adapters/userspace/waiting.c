@@ -35,6 +35,8 @@ void waiting_add(struct uvmp_pager *p, const struct stalled *fault)
 		uffd_wake(&p->uffd, fault->address, p->page_bytes);
 		return;
 	}
+	if (!p->thrash.is_waiting)
+		thrash_wait(&p->thrash, &p->stats, true, fault->since_ns);
 	stalled_add(queue, fault, report, p);
 }
 
@@ -101,6 +103,7 @@ void waiting_replay(struct uvmp_pager *p)
 	p->stats.wakeups += p->stalled.count;
 	statistics_publish(p); /* a woken thread may end the process */
 	stalled_replay(&p->stalled, GPU, resume, &waking);
+	thrash_wait(&p->thrash, &p->stats, p->stalled.count != 0, waking.now_ns);
 	wake_now(&waking);
 	stalled_report_again(&p->stalled, report, p);
 }
@@ -110,6 +113,7 @@ static void let_all_go(struct uvmp_pager *p)
 	for (uint32_t i = 0; i < p->stalled.count; i++)
 		uffd_wake(&p->uffd, p->stalled.fault[i].address, p->page_bytes);
 	stalled_clear(&p->stalled);
+	thrash_wait(&p->thrash, &p->stats, false, pager_now_ns());
 }
 
 void waiting_bottom_half_ended(struct uvmp_pager *p)

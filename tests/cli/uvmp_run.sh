@@ -202,6 +202,44 @@ expect 0 'a program that goes round' "$run" --budget 8M --policy 'prefetch=densi
 prints 'program: all words right'
 times=$(sed -n 's/^  moved \([0-9]*\) times what it managed: another --policy or --budget may suit it better$/\1/p' "$work/err")
 [ "${times:-0}" -gt 20 ] && [ "$times" -le 33 ] && ok "$name: moved $times times" || fail "$name: moved 21 to 33 times" "$(cat "$work/err")"
+# thrashes BUDGET MIB OPTION...: in the background, a program that reads its memory until it is told to end; its $pid
+thrashes() {
+	budget=$1 mib=$2
+	shift 2
+	rm -f "$work/end"
+	timeout -s KILL 300 "$run" --budget "$budget" --format json --report "$work/report" "$@" "$program" until "$mib" "$work/end" \
+		>"$work/out" 2>"$work/err" </dev/null &
+	pid=$!
+}
+waits_for() { # TEXT: on standard error, at most five minutes
+	tried=0
+	until grep -q "$1" "$work/err" || [ $tried = 3000 ] || ! kill -0 $pid; do
+		sleep 0.1
+		tried=$((tried + 1))
+	done
+}
+name='a program that thrashes says so while it runs'
+thrashes 8M 16 --policy 'prefetch=density evict=lru'
+waits_for thrashes
+line='^uvmp-run: uvmp_run_[a-z]* (process [0-9]*) thrashes: in [0-9.]* s, threads waited for pages in \([0-9]*\) % of the time, and [0-9.]* [MG]iB came again after eviction; --budget 16M would hold all that is managed$'
+percent=$(sed -n "s/$line/\1/p" "$work/err" | head -n 1)
+touch "$work/end"
+wait $pid || fail "$name: exit status"
+[ "${percent:-0}" -ge 25 ] && [ "$percent" -le 100 ] && ok "$name" || fail "$name" "$(cat "$work/err")"
+[ "$(value thrash_ns)" -ge 1000000000 ] && [ "$(value thrash_waited_ns)" -ge $(($(value thrash_ns) / 4)) ] &&
+	[ "$(value thrash_waited_ns)" -le "$(value waited_ns)" ] && [ "$(value waited_ns)" -le "$(value time_ns)" ] &&
+	[ "$(value thrash_bytes)" -ge 8388608 ] && [ "$(value thrash_bytes)" -le "$(value bytes_in)" ] &&
+	ok "$name: the report has it" || fail "$name: the report has it" "$(cat "$work/report")"
+name='a program that thrashes, --quiet'
+thrashes 8M 16 --policy 'prefetch=density evict=lru' --quiet
+sleep 4
+touch "$work/end"
+wait $pid && [ ! -s "$work/err" ] && [ "$(value thrash_ns)" -gt 0 ] && ok "$name" || fail "$name" "$(cat "$work/err" "$work/report")"
+name='a program that fits does not thrash'
+thrashes 16M 16
+sleep 4
+touch "$work/end"
+wait $pid && [ ! -s "$work/err" ] && [ "$(value thrash_ns)" = 0 ] && ok "$name" || fail "$name" "$(cat "$work/err" "$work/report")"
 for store in mem zstd "file:$work" "file:$work/store"; do
 	expect 0 "store $store" "$run" --budget 8M --store "$store" "$program" simple 32
 	prints 'program: all words right'

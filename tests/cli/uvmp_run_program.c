@@ -67,6 +67,18 @@ static int circle(unsigned rounds)
 	return sum == 0 ? 1 : verify("program", 0, words, 1);
 }
 
+/* Reads all of it round after round until the file exists. */
+static int until_file(const char *path)
+{
+	uint64_t sum = 0;
+
+	fill(0, words, 1);
+	while (access(path, F_OK) != 0)
+		for (size_t i = 0; i < words; i += PAGE_WORDS)
+			sum += ((volatile uint64_t *)word)[i];
+	return sum == 0 ? 1 : verify("program", 0, words, 1);
+}
+
 static void take_signal(int number)
 {
 	got = number;
@@ -265,6 +277,8 @@ int main(int arguments, char **argument)
 		return simple();
 	if (strcmp(mode, "circle") == 0 && arguments > 3)
 		return circle((unsigned)strtoul(argument[3], NULL, 10));
+	if (strcmp(mode, "until") == 0 && arguments > 3)
+		return until_file(argument[3]);
 	if (strcmp(mode, "signal") == 0)
 		return until_signal();
 	if (strcmp(mode, "fork") == 0)
