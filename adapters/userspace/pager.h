@@ -195,10 +195,11 @@ struct uvmp_pager_stats {
 	uint64_t stall_ns;   /* sum over faults, from the message until the thread was woken */
 	uint64_t service_ns; /* of the servicing thread */
 	uint64_t waited_ns;  /* time in which one thread or more waited, from the message until woken */
-	uint64_t thrash_ns;  /* of periods in which the process thrashed (docs/pager.md): grows while it does */
+	uint64_t
+		thrash_ns; /* of periods in which the process thrashed (docs/pager.md): grows while it does */
 	uint64_t thrash_waited_ns; /* of these periods: time in which threads waited */
 	uint64_t thrash_bytes;	   /* of these periods: brought again after eviction */
-	uint64_t store_bytes; /* memory or file space of the store */
+	uint64_t store_bytes;	   /* memory or file space of the store */
 	uint64_t peak_managed_bytes;
 	uint64_t managed_most_bytes;			/* that may be managed at a time */
 	uint64_t peak_resident_bytes, peak_store_bytes; /* as of the end of a round of faults, with
