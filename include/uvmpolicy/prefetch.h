@@ -114,7 +114,8 @@ struct uvmp_prefetch_params {
 	uint32_t auto_fault;	   /* auto: cost of a fault, pages of 4 KiB, 1..256; default 12 */
 	uint32_t auto_gap;	   /* auto: residencies from probe to probe, at most, 0..255; default 64 */
 	uint32_t auto_price;	   /* auto: most that room for a page costs, copies, 1..16; default 8 */
-	uint32_t auto_threshold;   /* auto: `threshold` of sparse ranges, 1..100; default 99 */
+	uint32_t auto_threshold;   /* auto: `threshold` of sparse ranges, 1..100; default 0: 99, or 100
+				    * where memory has frames of single pages */
 	bool quirks;		   /* density; next, pattern and safe, which use it and both its numbers */
 };
 
@@ -129,6 +130,7 @@ UVMP_API bool uvmp_prefetch_params_is_valid(const struct uvmp_prefetch_params *p
 struct uvmp_prefetch_memory {
 	uint64_t pages;		/* that it holds; 0: not known */
 	uint64_t evicted_pages; /* from it so far */
+	uint32_t frame_pages;	/* of a frame, which takes room whole; 0: not known */
 };
 
 /* What is known at the time of the decision. Masks are in pages of the block; NULL masks read as empty

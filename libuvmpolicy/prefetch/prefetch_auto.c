@@ -6,7 +6,11 @@
  *
  *   whole    1: a fault brings the whole block
  *   dense    `threshold`: a fault brings as much as its neighbourhood is in use
- *   sparse   `auto_threshold`: a fault brings the big pages that fault
+ *   sparse   99: a fault brings the big pages that fault; 100, only the pages that fault, where memory has frames of single
+ *            pages; or `auto_threshold`
+ *
+ * Small ranges, below SMALL_PAGES, have one state together: programs that allocate much in small ranges do the same in most of
+ * them, and each is too small to learn from.
  *
  * A stay of a block begins with a fault, and ends when a memory full of pages has been brought since: in mode whole, the block
  * would have left by then. The time of a range counts the pages that others bring, and a whole block for each stay of its own, so
@@ -44,6 +48,7 @@
 #define SEEN_LEAST    2u		  /* stays before a mean counts */
 #define SEEN_MOST     255u
 #define STAYS_LEAST   8u  /* of the present mode before their mean counts */
+#define SMALL_PAGES   (4u * UVMP_MASK_BITS) /* a range of fewer pages is small */
 #define STAYS_MOST    64u /* before they count half */
 
 _Static_assert(sizeof(struct auto_block) == 16 && sizeof(struct auto_range) == 64, "bounded memory");
@@ -408,6 +413,20 @@ static void charge(struct decision *d, const struct uvmp_prefetch_hint *hint)
 		b->mode = AUTO_WHOLE;
 }
 
+/* One block or a few are used too seldom to show what they cost. */
+static bool is_small(const struct uvmp_prefetch_facts *facts)
+{
+	return facts->range_pages != 0 && facts->range_pages < SMALL_PAGES;
+}
+
+/* A fault brings what takes room anyway: a big page, or the page alone where frames are pages. */
+static uint32_t sparse_threshold(const struct decision *d)
+{
+	if (d->params->auto_threshold != 0)
+		return d->params->auto_threshold;
+	return d->facts->memory.frame_pages == 1u ? 100u : 99u;
+}
+
 static enum uvmp_status decide(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts,
 			       struct uvmp_prefetch_state *state, struct uvmp_prefetch_hint *hint)
 {
@@ -426,9 +445,11 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params, const 
 		return uvmpi_prefetch_density_decide(&density, facts, state, hint);
 	d.faulted = *facts->faulted;
 	d.resident = *uvmpi_mask_or_none(facts->resident);
+	if (is_small(facts))
+		d.range = &d.processor->small;
 	look(&d);
 	if (d.block->mode != AUTO_DENSE)
-		density.threshold = d.block->mode == AUTO_WHOLE ? 1u : params->auto_threshold;
+		density.threshold = d.block->mode == AUTO_WHOLE ? 1u : sparse_threshold(&d);
 	status = uvmpi_prefetch_density_decide(&density, facts, state, hint);
 	hint->rule = d.rule;
 	charge(&d, hint);
@@ -449,7 +470,8 @@ static const struct parameter parameters[] = {
 			   "residencies from one probe of another mode to the next, at most; 0: whole blocks only"),
 	PREFETCH_PARAMETER(auto_price, "auto_price", 1, 16, 8,
 			   "most that the room for a page may cost, in copies; 1: nothing"),
-	PREFETCH_PARAMETER(auto_threshold, "auto_threshold", 1, 100, 99, "threshold of the sparse mode"),
+	PREFETCH_PARAMETER(auto_threshold, "auto_threshold", 0, 100, 0,
+			   "threshold of the sparse mode; 0: 99, or 100 where memory has frames of pages"),
 };
 
 /* Before the first eviction density with threshold 1; then with 1, `threshold` or `auto_threshold`, by what each costs in the

@@ -104,6 +104,7 @@ struct auto_processor {
 	uint64_t evicted;  /* pages that have left, as told last */
 	uint64_t departed; /* those of them that count */
 	uint64_t worth;	   /* what room for them would have saved, in 1/16 of a copy */
+	struct auto_range small; /* of all small ranges */
 };
 
 struct pattern_block {

@@ -25,6 +25,7 @@ struct range {
 	struct naive_auto_range naive;
 	struct block block[BLOCKS];
 	uint32_t blocks;
+	uint64_t pages; /* that the host tells */
 };
 
 struct script {
@@ -33,6 +34,7 @@ struct script {
 	struct uvmp_prefetch_params params;
 	struct range range[RANGES];
 	uint32_t ranges, batches, preferred, to;
+	uint32_t frame;	 /* pages of a frame */
 	bool has_pieces; /* units of 64 KiB leave, not blocks */
 	bool is_dense;	 /* the program uses whole blocks now */
 	struct auto_processor own;
@@ -80,7 +82,10 @@ static void open_block(struct script *s, struct block *block, uint32_t pages, ui
 
 static void open_range(struct script *s, struct range *range, uint32_t block_pages, uint32_t big_pages)
 {
+	static const uint64_t told[] = {0, 2048, 5000, 1, 512, 2047, 2048, 100000};
+
 	range->blocks = one_of(s, 1, BLOCKS);
+	range->pages = told[byte(s) % 8];
 	for (uint32_t b = 0; b < range->blocks; b++) {
 		uint32_t pages = block_pages, offset = 0;
 
@@ -105,7 +110,7 @@ static void open_params(struct script *s, bool is_large)
 	if (byte(s) % 2 == 0)
 		return;
 	s->params.threshold = one_of(s, 1, 100);
-	s->params.auto_threshold = one_of(s, 1, 100);
+	s->params.auto_threshold = one_of(s, 0, 100);
 	s->params.auto_fault = in(s, 1, 256);
 	s->params.auto_price = one_of(s, 1, 16);
 	s->params.min_faults = 1 + one_of(s, 0, 15) % 5;
@@ -121,6 +126,7 @@ static void open(struct script *s)
 	uint64_t time = times[flags / 4 % 4];
 
 	open_params(s, flags % 4 == 0);
+	s->frame = flags / 8 % 3; /* 0, 1 or more */
 	s->has_pieces = flags / 16 % 2 != 0;
 	s->memory = memories[flags / 32 % 8 + (byte(s) % 4 == 0 ? 8 : 0)];
 	if (block_pages == 32)
@@ -160,10 +166,16 @@ static bool same_block(const struct auto_block *own, const struct naive_auto_blo
 	       (!own->is_known || own->probe == (naive->probe < 0 ? 3 : naive->probe));
 }
 
+/* The states that decide in the range. */
+static const struct auto_range *own_state(const struct script *s, const struct range *range)
+{
+	return range->pages - 1 < 2047 ? &s->own.small : &range->own;
+}
+
 static bool same(const struct script *s, const struct range *range, const struct block *block)
 {
 	return block->state.last_proc == block->naive_state.last_proc && block->state.faults == block->naive_state.faults &&
-	       same_range(&range->own, &range->naive) && same_block(&block->own, &block->naive) &&
+	       same_range(&range->own, &range->naive) && same_range(&s->own.small, &s->naive.small) && same_block(&block->own, &block->naive) &&
 	       s->own.time == (uint32_t)s->naive.time && s->own.departed == (uint64_t)s->naive.departed &&
 	       s->own.worth == (uint64_t)s->naive.worth;
 }
@@ -171,18 +183,21 @@ static bool same(const struct script *s, const struct range *range, const struct
 static void note(struct script *s, const struct range *range, const struct block *block)
 {
 	struct auto_script_stats *stats = s->stats;
-	const uint8_t *state = (const uint8_t *)&range->own;
+	const struct auto_range *own = own_state(s, range);
+	const uint8_t *state = (const uint8_t *)own;
+
+	stats->small += own != &range->own;
 
 	stats->density += block->state.block == NULL || s->to == UVMP_CPU || s->memory == 0;
 	stats->decisions[block->own.mode]++;
-	stats->modes[range->own.mode]++;
-	stats->parts += range->own.largest > (block->shape.pages - 1) / 2;
-	stats->patience += range->own.patience > 1;
+	stats->modes[own->mode]++;
+	stats->parts += own->largest > (block->shape.pages - 1) / 2;
+	stats->patience += own->patience > 1;
 	stats->wraps += s->naive.time >> 32 != 0;
 	stats->prices += s->own.worth > s->own.departed;
 	for (int i = 0; i < 3; i++)
-		stats->probes += range->own.probing[i] != 0;
-	for (size_t i = 0; i < sizeof(range->own); i++)
+		stats->probes += own->probing[i] != 0;
+	for (size_t i = 0; i < sizeof(*own); i++)
 		stats->digest = stats->digest * 31 + state[i];
 	for (int i = 0; i < 8; i++)
 		stats->digest = stats->digest * 31 + block->resident.word[i];
@@ -200,7 +215,8 @@ static bool decide(struct script *s, struct range *range, struct block *block)
 	        .to = s->to,
 	        .has_preferred = s->preferred != UVMP_PROC_NONE,
 	        .preferred = s->preferred,
-	        .memory = {s->to == UVMP_CPU ? 0 : s->memory, s->to == UVMP_CPU ? 0 : s->evicted}};
+	        .range_pages = range->pages,
+	        .memory = {s->to == UVMP_CPU ? 0 : s->memory, s->to == UVMP_CPU ? 0 : s->evicted, s->frame}};
 	struct naive_auto naive = {block->state.block != NULL ? &block->naive : NULL, &range->naive, &s->naive};
 	struct naive_density out;
 	struct uvmp_prefetch_hint hint;

@@ -325,6 +325,14 @@ static void ask_density(const struct decision *d, uint32_t threshold, const stru
 	naive_density(&params, d->facts, state, out);
 }
 
+/* What is not given depends on the frames: of one page, or larger. */
+static uint32_t sparse(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts)
+{
+	if (params->auto_threshold > 0)
+		return params->auto_threshold;
+	return facts->memory.frame_pages == 1 ? 100 : 99;
+}
+
 static enum uvmp_prefetch_rule rule(const struct decision *d)
 {
 	static const enum uvmp_prefetch_rule rules[3][2] = {
@@ -349,6 +357,8 @@ naive_auto_decide(const struct uvmp_prefetch_params *params, const struct uvmp_p
 		ask_density(&d, facts->to == UVMP_CPU ? 1 : params->threshold, state, out);
 		return UVMP_RULE_NONE;
 	}
+	if (facts->range_pages >= 1 && facts->range_pages <= 4 * 512 - 1)
+		d.r = &own->processor->small;
 	d.turn = facts->memory.pages < LARGEST_TURN ? (int64_t)facts->memory.pages : LARGEST_TURN;
 	find_price(&d, (int64_t)facts->memory.evicted_pages);
 	if (facts->memory.evicted_pages == 0)
@@ -358,7 +368,7 @@ naive_auto_decide(const struct uvmp_prefetch_params *params, const struct uvmp_p
 	chosen = rule(&d);
 	ask_density(&d, d.b->mode == NAIVE_WHOLE    ? 1
 	                : d.b->mode == NAIVE_DENSE ? params->threshold
-	                                           : params->auto_threshold,
+	                                           : sparse(params, facts),
 	            state, out);
 	after(&d, out);
 	return chosen;

@@ -39,6 +39,7 @@ struct naive_auto_range {
 
 struct naive_auto_processor {
 	int64_t time, evicted, departed, worth;
+	struct naive_auto_range small; /* what all ranges below four blocks share */
 };
 
 struct naive_auto {

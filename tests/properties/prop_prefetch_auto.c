@@ -40,7 +40,7 @@ static void test_equality_with_the_naive_model(void **state)
 	for (int i = 0; i < 3; i++)
 		assert_true(stats.decisions[i] > 0 && stats.modes[i] > 0);
 	assert_true(stats.probes > 0 && stats.parts > 0 && stats.wraps > 0 && stats.patience > 0);
-	assert_true(stats.prices > 0 && stats.density > 0);
+	assert_true(stats.prices > 0 && stats.density > 0 && stats.small > 0);
 }
 
 static void test_determinism_and_bounds(void **state)
@@ -57,6 +57,7 @@ static void test_determinism_and_bounds(void **state)
 	assert_true(digest == stats.digest && digest != 0);
 	assert_in_range(traits->block_bytes, 1, 16);
 	assert_in_range(traits->range_bytes, 1, 64);
+	assert_in_range(traits->processor_bytes, 1, 96);
 }
 
 /* -- a program, and what its accesses cost --
@@ -126,7 +127,7 @@ static void touch(struct machine *m, uint32_t b, uint32_t page)
 	        .faulted_region = {page, page + 1},
 	        .resident = &m->resident[b],
 	        .to = 1,
-	        .memory = {ROOM * 512, m->evicted},
+	        .memory = {.pages = ROOM * 512, .evicted_pages = m->evicted},
 	};
 	struct uvmp_prefetch_hint hint;
 	uint32_t before = uvmp_mask_weight(&m->resident[b]), after;

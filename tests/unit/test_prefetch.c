@@ -67,7 +67,7 @@ static void prepare(struct call *call, enum uvmp_prefetcher prefetcher)
 		call->state.block = &call->pattern;
 	}
 	if (prefetcher == UVMP_PREFETCH_AUTO) { /* memory is full, and the stay is one of mode dense */
-		call->facts.memory = (struct uvmp_prefetch_memory){1000, 2000};
+		call->facts.memory = (struct uvmp_prefetch_memory){.pages = 1000, .evicted_pages = 2000};
 		call->own.is_known = true;
 		call->own.mode = AUTO_DENSE;
 		call->own.probe = AUTO_PROBES;
@@ -172,7 +172,7 @@ static void test_defaults(void **state)
 	assert_int_equal(params.auto_fault, 12);
 	assert_int_equal(params.auto_gap, 64);
 	assert_int_equal(params.auto_price, 8);
-	assert_int_equal(params.auto_threshold, 99);
+	assert_int_equal(params.auto_threshold, 0);
 	assert_true(params.quirks);
 	assert_true(uvmp_prefetch_params_is_valid(&params));
 	uvmp_prefetch_state_init(NULL);
@@ -233,7 +233,7 @@ static void test_parameters(void **state)
 	check_range(offsetof(struct uvmp_prefetch_params, auto_fault), 1, 256);
 	check_range(offsetof(struct uvmp_prefetch_params, auto_gap), 0, 255);
 	check_range(offsetof(struct uvmp_prefetch_params, auto_price), 1, 16);
-	check_range(offsetof(struct uvmp_prefetch_params, auto_threshold), 1, 100);
+	check_range(offsetof(struct uvmp_prefetch_params, auto_threshold), 0, 100);
 	/* [driver: threshold-zero] */
 	assert_true(is_valid_with(offsetof(struct uvmp_prefetch_params, threshold), 0, true));
 	assert_false(is_valid_with(offsetof(struct uvmp_prefetch_params, threshold), 101, true));

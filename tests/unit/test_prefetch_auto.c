@@ -30,7 +30,8 @@ static void prepare(void)
 	range = (struct auto_range *)c.range.word;
 	processor = (struct auto_processor *)c.processor;
 	c.params.auto_price = 1;
-	c.facts.memory = (struct uvmp_prefetch_memory){TURN, 5000};
+	c.facts.memory = (struct uvmp_prefetch_memory){.pages = TURN, .evicted_pages = 5000};
+	c.facts.range_pages = 1u << 20;
 	range->largest = 255;
 }
 
@@ -644,6 +645,52 @@ static void test_rules(void **state)
 	assert_int_equal(c.hint.rule, UVMP_RULE_NONE);
 }
 
+/* -- small ranges, and frames -- */
+
+/* Below four blocks: they learn together. */
+static void test_small_ranges(void **state)
+{
+	struct auto_range none = {.largest = 255};
+
+	(void)state;
+	prepare();
+	c.facts.memory.pages = 100000;
+	processor->small.largest = 255;
+	c.facts.range_pages = 2047;
+	assert_int_equal(fault(0, "5"), 16);
+	for (uint32_t b = 1; b < 4; b++)
+		assert_int_equal(fault(b, "5"), 512);
+	c.facts.range_pages = 1; /* another one */
+	assert_int_equal(fault(4, "5"), 16);
+	assert_int_equal(processor->small.probing[1], AUTO_DENSE);
+	assert_memory_equal(range, &none, sizeof(none));
+	c.facts.range_pages = 2048;
+	assert_int_equal(fault(5, "5"), 16);
+	c.facts.range_pages = 0; /* not known */
+	assert_int_equal(fault(6, "5"), 512);
+	assert_int_equal(range->since, 1);
+	assert_int_equal(processor->small.since, 0);
+}
+
+/* Mode sparse brings frames: big pages, or pages. */
+static void test_frames(void **state)
+{
+	(void)state;
+	for (uint32_t frame = 0; frame < 3; frame++) {
+		prepare();
+		range->mode = AUTO_SPARSE;
+		range->hold_until = processor->time + TURN;
+		c.params.auto_gap = 0;
+		c.facts.memory.frame_pages = frame;
+		assert_int_equal(fault(0, "5"), frame == 1 ? 1 : 16);
+		c.params.auto_threshold = 100;
+		assert_int_equal(fault(1, "5"), 1);
+		c.params.auto_threshold = 99;
+		assert_int_equal(fault(2, "5"), 16);
+		assert_int_equal(c.hint.rule, UVMP_RULE_SPARSE);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -670,6 +717,8 @@ int main(void)
 	        cmocka_unit_test(test_price_begins),
 	        cmocka_unit_test(test_sizes_of_memory),
 	        cmocka_unit_test(test_rules),
+	        cmocka_unit_test(test_small_ranges),
+	        cmocka_unit_test(test_frames),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
