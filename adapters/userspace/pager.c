@@ -61,7 +61,7 @@ static int take_policy(struct uvmp_pager *p, const struct uvmp_pager_config *c, 
 	struct uvmp_policy_error what;
 
 	if (!text)
-		text = UVMP_PAGER_POLICY;
+		text = c->page_bytes == KERNEL_PAGE ? UVMP_PAGER_POLICY : UVMP_PAGER_POLICY_64K;
 	uvmp_policy_init(&p->policy);
 	if (uvmp_policy_parse(text, strlen(text), &p->policy, &what) != UVMP_OK)
 		return text_refuse(error, -EINVAL, "policy: %s", what.text);

@@ -83,10 +83,11 @@ extern "C" {
  * would evict a page of the previous one, without end. */
 #define UVMP_PAGER_BUDGET_LEAST (4u * UVMP_PAGER_BLOCK_BYTES)
 
-/* The default policy: the driver's, but with evictions of 64 KiB instead of whole VABlocks. A
- * budget is often a few VABlocks, and a program uses more places than that: if whole VABlocks were
- * evicted, each access would evict what the next one needs. The driver's own policy is "". */
-#define UVMP_PAGER_POLICY "evict=lru2m granularity=64k"
+/* The default policy decides by what the program does: docs/auto.md. The driver's own policy is "". */
+#define UVMP_PAGER_POLICY "preset=auto"
+/* The default with pages of 64 KiB, which evict=auto does not have: the driver's prefetcher, with evictions of
+ * 64 KiB. */
+#define UVMP_PAGER_POLICY_64K "evict=lru2m granularity=64k"
 
 struct uvmp_pager;
 struct uvmp_pager_store; /* store.h: for a store of your own */
@@ -95,7 +96,8 @@ struct uvmp_pager_config {
 	uint64_t budget_bytes; /* resident at most, UVMP_PAGER_BUDGET_LEAST..64 TiB, rounded down
 				* to whole VABlocks */
 	const char *policy;    /* policy string (policy.h); NULL: the environment variable
-				* UVMP_POLICY, or UVMP_PAGER_POLICY */
+				* UVMP_POLICY, or UVMP_PAGER_POLICY, or with pages of 64 KiB
+				* UVMP_PAGER_POLICY_64K */
 	const char *store;     /* "mem": other memory of this process; "file:PATH": an unnamed file
 				* in that directory, a new or empty file, or an empty block device;
 				* "zstd", "zstd:LEVEL": compressed memory, -50..19; "map": see

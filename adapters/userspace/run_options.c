@@ -37,8 +37,7 @@ static const struct run_option table[] = {
 	 "allocations from this size on are managed; default 1M"},
 	{"--policy", "STRING", POLICY, RUN_POLICY, NULL, 0, 0,
 	 "policy string (uvmsim list policies); default: that of\nUVMP_POLICY, or " UVMP_PAGER_POLICY
-	 ":\nthe driver's prefetcher with evictions of 64 KiB, as budgets\nare small; the driver's own: "
-	 "preset=nvidia-595"},
+	 ", which decides by what the\nprogram does; the driver's own: preset=nvidia-595"},
 	{"--store", "WHERE", STORE, RUN_STORE, NULL, 0, 0,
 	 "store of pages that are not resident: mem (default), zstd,\n"
 	 "file:PATH (a new or empty file, a directory, a block device);\n"

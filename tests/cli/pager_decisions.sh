@@ -35,7 +35,7 @@ equal() {
 		echo "FAIL $name: $(cmp "$work/a" "$work/b" 2>&1), $(wc -l <"$work/a") and $(wc -l <"$work/b") actions"
 	fi
 }
-for policy in prefetch=density 'prefetch=none evict=lru4k' preset=uvmsmart-tbn preset=beyond-block 'replay=block batch=1' \
+for policy in preset=auto prefetch=density 'prefetch=none evict=lru4k' preset=uvmsmart-tbn preset=beyond-block 'replay=block batch=1' \
 	'preset=nvidia-once batch=4' preset=access-lfu preset=cppe 'prefetch=random evict=random4k'; do
 	equal 1 "$policy" 10000
 	equal 4 "$policy" 10000

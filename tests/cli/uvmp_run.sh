@@ -195,7 +195,7 @@ expect 0 'CSV' "$run" --budget 8M --format csv "$program" simple 32
 [ "$(wc -l <"$work/err")" = 2 ] && head -n 1 "$work/err" | grep -q '^pid,name,.*peak_managed_bytes' && ok 'CSV: a row' ||
 	fail 'CSV: a row' "$(cat "$work/err")"
 expect 0 'verbose' "$run" --budget 8M --verbose "$program" simple 32
-says 'policy     prefetch=density' 'System calls' 'evictions' 'stalled' 'budget 8.0 MiB'
+says 'policy     prefetch=auto' 'System calls' 'evictions' 'stalled' 'budget 8.0 MiB'
 grep -q 'times what it managed' "$work/err" && fail 'verbose: no word of moving in circles' "$(cat "$work/err")" ||
 	ok 'verbose: no word of moving in circles'
 expect 0 'a program that goes round' "$run" --budget 8M --policy 'prefetch=density evict=lru' "$program" circle 16 30
@@ -275,7 +275,7 @@ says "note: the budget of ${memory}G is more than the memory of this machine"
 expect 0 'a budget of which 64 times is more than can be managed' "$run" --budget 512G true
 expect 0 'a budget of 1 TiB starts' "$run" --budget 1T "$program" simple 32
 refuses 'a budget for which an order has no numbers' 'at most with evict=lru4k' "$run" --budget 16T --policy evict=lru4k true
-for policy in 'evict=lru2m granularity=64k' 'prefetch=none evict=lru4k' 'evict=random4k' 'prefetch=tbn evict=tbne'; do
+for policy in preset=auto 'evict=lru2m granularity=64k' 'prefetch=none evict=lru4k' 'evict=random4k' 'prefetch=tbn evict=tbne'; do
 	expect 0 "bookkeeping of 64 GiB, $policy" "$run" --budget 64G --policy "$policy" --format json --report "$work/report" "$program" simple 1
 	[ "$(value peak_rss_bytes)" -le 25165824 ] && ok "$name: as much as is used" || fail "$name: as much as is used" "$(value peak_rss_bytes)"
 done
