@@ -46,6 +46,8 @@ static inline bool setup_counts_accesses(const struct uvmp_policy *policy, uint3
 	int32_t parameter =
 		policy->counters == UVMP_COUNTERS_DRIVER ? -1 : policy->counters == UVMP_COUNTERS_ON;
 
+	if (policy->remote.remote == UVMP_REMOTE_AUTO)
+		return true;
 	return uvmp_counter_is_enabled(parameter, false) &&
 	       (policy->counters == UVMP_COUNTERS_ON || uvmp_counter_is_serviced(page_bytes, policy->quirks));
 }

@@ -2,15 +2,19 @@
 
 #define SUB_BYTES 65536u
 
-bool counters_use(struct host *host, struct sim_block *block, uint32_t page)
+static uint32_t minimum32(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+bool counters_use(struct host *host, struct sim_block *block, uint32_t page, uint32_t requests)
 {
 	struct sim_counter *counter = &block->counter;
 	uint64_t address = block->shape.start + (uint64_t)page * host->space.page_bytes;
 	struct uvmp_note note = {.aperture = UVMP_APERTURE_VID, .tag = block->number};
 
 	counter->sub |= (uint32_t)1 << address % ROOT_BYTES / SUB_BYTES;
-	if (counter->uses < UINT32_MAX)
-		counter->uses++;
+	counter->uses += minimum32(host->needs.requests ? requests : 1u, UINT32_MAX - counter->uses);
 	if (counter->has_notified ||
 	    counter->uses < uvmp_counter_threshold(host->params.run.policy->counter_threshold))
 		return false;

@@ -52,7 +52,7 @@ __attribute__((noinline)) static void observe_access(struct untimed *d, struct s
 		return;
 	d->host.result->remote_accesses++;
 	if (d->has_counters)
-		(void)counters_use(&d->host, block, page);
+		(void)counters_use(&d->host, block, page, 1);
 }
 
 static void access_page(struct untimed *d, struct sim_block *block, uint32_t page, enum uvmp_access access)

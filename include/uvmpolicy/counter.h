@@ -233,10 +233,11 @@ enum uvmp_remote {
 			       * round trips of the block */
 	UVMP_REMOTE_ALWAYS,   /* migrate after `threshold` accesses */
 	UVMP_REMOTE_OVERSUB,  /* ALWAYS, but only once memory is over-subscribed */
+	UVMP_REMOTE_AUTO,     /* decides by notifications instead, see uvmp_remote_pays */
 	UVMP_REMOTE_COUNT
 };
 
-/* "off", "adaptive", "always", "oversub"; NULL for a value outside the enumeration. */
+/* "off", "adaptive", "always", "oversub", "auto"; NULL for a value outside the enumeration. */
 UVMP_API const char *uvmp_remote_name(enum uvmp_remote remote);
 
 struct uvmp_remote_params {
@@ -262,11 +263,42 @@ struct uvmp_remote_verdict {
 };
 
 /* Decides a page-walk miss that no request in flight will resolve. A store always migrates. O(1).
- * UVMP_ERR_ARGUMENT: NULL. UVMP_ERR_RANGE: no such mode, rounds, or pressure not valid (checked in every
- * mode). */
+ * UVMP_ERR_ARGUMENT: NULL. UVMP_ERR_RANGE: no such mode, AUTO, rounds, or pressure not valid (checked in
+ * every mode). */
 UVMP_API enum uvmp_status uvmp_remote_decide(const struct uvmp_remote_params *params,
 					     const struct uvmp_remote_facts *facts,
 					     struct uvmp_remote_verdict *verdict);
+
+/* -- auto: when do evicted pages return? ---------------------------------------------------------
+ *
+ * A GPU is mapped to the pages that it lost by eviction, and uses them across the link. Its access counters
+ * notify. The pages migrate when their accesses have cost half of what moving them costs; after the first
+ * migration of the block, when they have cost as much (ski rental). So
+ *
+ *   remote accesses + move <= 2 * move + one notification        for each return of a block
+ *
+ * compared with moving the pages at once. Pages that are used less stay, and cost their accesses only. */
+
+#define UVMP_REMOTE_PARTS	16u  /* of 2 MiB: 128 KiB each */
+#define UVMP_REMOTE_ACCESSES	128u /* a unit of `spent`: accesses of 128 bytes, as long as 4 pages */
+#define UVMP_REMOTE_FAULT_PAGES 12u  /* a block service costs as much as copying so many pages of 4 KiB */
+#define UVMP_REMOTE_ROUNDS_MAX	1u   /* the limit doubles so many times */
+
+/* The accesses of one GPU to the pages of a VABlock on other processors. All zero: none so far. */
+struct uvmp_remote_use {
+	uint16_t parts; /* bit b: the b-th 128 KiB of the block was used since its pages migrated last */
+	uint8_t spent;	/* accesses since then, in UVMP_REMOTE_ACCESSES; 255: so many or more */
+	uint8_t rounds; /* migrations, 0..UVMP_REMOTE_ROUNDS_MAX */
+};
+
+/* Adds notifications: `accesses`, a part of UVMP_REMOTE_ACCESSES counts as a whole one, to the parts in the
+ * set `parts`. No effect for NULL. O(1). */
+UVMP_API void uvmp_remote_add(struct uvmp_remote_use *use, uint32_t parts, uint64_t accesses);
+/* Do pages of so many bytes, at most 2 MiB, migrate now? False for NULL and for 0 bytes. O(1). */
+UVMP_API bool uvmp_remote_pays(const struct uvmp_remote_use *use, uint32_t bytes);
+/* They have migrated: counts from zero, with a limit twice as high, up to the cost of moving. No effect for
+ * NULL. O(1). */
+UVMP_API void uvmp_remote_moved(struct uvmp_remote_use *use);
 
 #ifdef __cplusplus
 }

@@ -140,6 +140,7 @@ struct uvmp_needs {
 	uint32_t sms;
 	uint32_t block_bytes; /* arena that the engine may take per resident block beside uvmp_service_size,
 			      * bytes */
+	bool requests;	      /* the access counters count each request of up to 128 bytes, as GPUs do */
 };
 
 /* Answers from the traits of everything that the policy names, prefetch_full included. UVMP_ERR_ARGUMENT:

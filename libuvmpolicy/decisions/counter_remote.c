@@ -10,7 +10,7 @@
 
 const char *uvmp_remote_name(enum uvmp_remote remote)
 {
-	static const char *const name[] = {"off", "adaptive", "always", "oversub"};
+	static const char *const name[] = {"off", "adaptive", "always", "oversub", "auto"};
 
 	return (uint32_t)remote < UVMP_REMOTE_COUNT ? name[remote] : NULL;
 }
@@ -67,7 +67,7 @@ enum uvmp_status uvmp_remote_decide(const struct uvmp_remote_params *params,
 {
 	if (params == NULL || facts == NULL || verdict == NULL)
 		return UVMP_ERR_ARGUMENT;
-	if (params->remote >= UVMP_REMOTE_COUNT || facts->rounds > UVMP_COUNTER_ROUNDS_MAX ||
+	if (params->remote >= UVMP_REMOTE_AUTO || facts->rounds > UVMP_COUNTER_ROUNDS_MAX ||
 	    !uvmp_pressure_is_valid(&facts->pressure))
 		return UVMP_ERR_RANGE;
 	verdict->threshold = least_count(params, facts);

@@ -14,6 +14,7 @@
 #include "memory_internal.h"
 #include "operations_internal.h"
 #include "queue_internal.h"
+#include "remote_internal.h"
 #include "servicing_internal.h"
 #include "space_internal.h"
 
@@ -139,7 +140,8 @@ void uvmpi_counter_start(struct uvmp_service *s, uint32_t gpu)
 	 * migrations too */
 	if (!s->has_counters ||
 	    !uvmp_counter_is_serviced(s->page_bytes,
-				      s->policy.quirks && s->policy.counters != UVMP_COUNTERS_ON))
+				      s->policy.quirks && s->policy.counters != UVMP_COUNTERS_ON &&
+					      !remote_is_auto(s)))
 		return;
 	translate(s, run->count);
 	sort(s, run->count);
@@ -208,30 +210,15 @@ static void name_pages(struct uvmp_service *s, const struct block *b, uvmp_mask 
 	uvmp_counter_filter(pages, pages, &block);
 }
 
-/* uvmpi_job_add_fault leaves throttled pages out, and ignores the read-duplicate verdict
- * [driver: counter-ignores-duplication]. */
-static void start_job(struct uvmp_service *s)
+/* remote=auto: do the pages stay where they are? */
+static bool stays(struct uvmp_service *s, const struct block *b, uvmp_mask *pages)
 {
-	struct counter_run *run = &s->counter;
-	struct job *job = &run->servicing->job;
-	const struct block *b = block_at(s, run->block);
-	struct uvmp_region bounds;
-	uvmp_mask pages;
+	const struct counter_run *run = &s->counter;
+	uint64_t accesses = (uint64_t)run->group * uvmp_counter_threshold(s->policy.counter_threshold);
 
-	name_pages(s, b, &pages);
-	uvmpi_job_clear(job, run->block, run->gpu);
-	job->operation = UVMP_OPERATION_ACCESS_COUNTER;
-	job->cause = UVMP_CAUSE_COUNTER;
-	job->migrate = UVMP_MIGRATE_ACCESS_COUNTER;
-	job->is_prefetching = true;
-	job->is_retry = run->retries != 0;
-	for (uint32_t page = uvmp_mask_next_set(&pages, 0); page < b->pages;
-	     page = uvmp_mask_next_set(&pages, page + 1u))
-		(void)uvmpi_job_add_fault(s, job, page, UVMP_ACCESS_PREFETCH, 1u << UVMP_ACCESS_PREFETCH);
-	uvmpi_job_name_more(s, job);
-	uvmp_counter_settle(job->arrive, s->holders, s->processors.count, &job->destinations, &bounds);
-	run->phase = COUNTER_JOB;
-	uvmpi_servicing_start(s, run->servicing);
+	return remote_is_auto(s) &&
+	       (uvmpi_mask_is_empty(pages) ||
+		!uvmpi_remote_auto_migrates(s, b, uvmpi_residency_find(s, b, run->gpu), accesses, pages));
 }
 
 /* -- the walk [driver: counter-service, counter-clear] -- */
@@ -266,6 +253,36 @@ static void clear_group(struct uvmp_service *s, enum uvmp_counter_place place)
 	}
 	run->next += run->group;
 	run->phase = run->next < run->count ? COUNTER_WALK : COUNTER_IDLE;
+}
+
+/* uvmpi_job_add_fault leaves throttled pages out, and ignores the read-duplicate verdict
+ * [driver: counter-ignores-duplication]. */
+static void start_job(struct uvmp_service *s)
+{
+	struct counter_run *run = &s->counter;
+	struct job *job = &run->servicing->job;
+	const struct block *b = block_at(s, run->block);
+	struct uvmp_region bounds;
+	uvmp_mask pages;
+
+	name_pages(s, b, &pages);
+	if (stays(s, b, &pages)) {
+		clear_group(s, UVMP_COUNTER_BLOCK);
+		return;
+	}
+	uvmpi_job_clear(job, run->block, run->gpu);
+	job->operation = UVMP_OPERATION_ACCESS_COUNTER;
+	job->cause = UVMP_CAUSE_COUNTER;
+	job->migrate = UVMP_MIGRATE_ACCESS_COUNTER;
+	job->is_prefetching = true;
+	job->is_retry = run->retries != 0;
+	for (uint32_t page = uvmp_mask_next_set(&pages, 0); page < b->pages;
+	     page = uvmp_mask_next_set(&pages, page + 1u))
+		(void)uvmpi_job_add_fault(s, job, page, UVMP_ACCESS_PREFETCH, 1u << UVMP_ACCESS_PREFETCH);
+	uvmpi_job_name_more(s, job);
+	uvmp_counter_settle(job->arrive, s->holders, s->processors.count, &job->destinations, &bounds);
+	run->phase = COUNTER_JOB;
+	uvmpi_servicing_start(s, run->servicing);
 }
 
 static void walk(struct uvmp_service *s)
@@ -314,6 +331,8 @@ void uvmpi_counter_advance(struct uvmp_service *s)
 		return;
 	}
 	uvmpi_memory_settle(s);
+	if (status == UVMP_OK && remote_is_auto(s))
+		uvmp_remote_moved(&uvmpi_residency_find(s, block_at(s, run->block), run->gpu)->use);
 	if (status == UVMP_OK)
 		clear_group(s, UVMP_COUNTER_BLOCK);
 	else

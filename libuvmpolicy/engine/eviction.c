@@ -230,6 +230,13 @@ static void leave(struct uvmp_service *s, const struct eviction *e, const uvmp_m
 	leave_tree(s, b, &gone, uvmpi_victim_is_large(s, e) && uvmpi_mask_is_empty(failed));
 }
 
+/* Is the GPU mapped to what it has lost? Its accesses are then counted. remote=auto needs a GPU that notifies, or no page
+ * returned. */
+static bool stays_mapped(const struct uvmp_service *s, uint32_t gpu)
+{
+	return s->maps_evicted && !remote_has_counts(s) && (!remote_is_auto(s) || s->gpu[gpu].note_capacity != 0);
+}
+
 /* Accessed-by processors, and the GPU itself where its accesses are counted, keep reaching the pages
  * [driver: victim-choice, remote-on-eviction]. */
 static void map_again(struct uvmp_service *s, const struct eviction *e)
@@ -238,7 +245,7 @@ static void map_again(struct uvmp_service *s, const struct eviction *e)
 	uint64_t processors = range_of(s, b)->accessed_by;
 	uvmp_mask pages;
 
-	if (s->maps_evicted && s->tuned.remote.remote == UVMP_REMOTE_OFF)
+	if (stays_mapped(s, e->gpu))
 		processors |= BIT(e->gpu);
 	if (processors == 0 && b->cold == 0) /* no processor, and no counters */
 		return;

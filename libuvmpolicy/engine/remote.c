@@ -106,7 +106,7 @@ static bool is_free(const struct uvmp_service *s, const struct block *b, uint32_
 {
 	const struct range *range = range_of(s, b);
 
-	return s->tuned.remote.remote != UVMP_REMOTE_OFF && range->preferred == UVMP_PROC_NONE &&
+	return remote_has_counts(s) && range->preferred == UVMP_PROC_NONE &&
 	       range->duplication != UVMP_DUPLICATION_ENABLED && (range->accessed_by & BIT(gpu)) == 0 &&
 	       (s->processors.can_access[gpu] & BIT(UVMP_CPU)) != 0;
 }

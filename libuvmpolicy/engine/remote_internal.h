@@ -4,11 +4,25 @@
 
 #include "service_internal.h"
 
+/* Do notifications decide about pages on the CPU (remote_auto.c)? */
+static inline bool remote_is_auto(const struct uvmp_service *s)
+{
+	return s->tuned.remote.remote == UVMP_REMOTE_AUTO;
+}
+/* Do accesses decide about them (remote.c)? */
+static inline bool remote_has_counts(const struct uvmp_service *s)
+{
+	return s->tuned.remote.remote != UVMP_REMOTE_OFF && !remote_is_auto(s);
+}
 /* Are accesses counted? */
 static inline bool remote_is_counting(const struct uvmp_service *s)
 {
-	return s->tuned.remote.remote != UVMP_REMOTE_OFF || s->policy.runtime;
+	return remote_has_counts(s) || s->policy.runtime;
 }
+/* Notifications of so many accesses name `pages` of the block, which the residency's GPU maps. Adds the pages of other
+ * processors beside them that were used before. True: they migrate. */
+bool uvmpi_remote_auto_migrates(const struct uvmp_service *s, const struct block *b, struct residency *residency,
+				uint64_t accesses, uvmp_mask *pages);
 /* Counts an access of the GPU to a page that it holds or maps. A page on the CPU may become hot. */
 void uvmpi_remote_use(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page, bool is_write);
 /* Counts a serviced fault of the GPU. True: the page stays on the CPU. Accesses are counted. */

@@ -13,6 +13,7 @@
  *   frames.c           frames of the units of page-wise orders
  *   memory.c           memory of the GPUs; back ends: memory_chunks.c (root chunks), memory_units.c (page-wise orders)
  *   controllers.c      controllers: what a run does to the parameters of the next decisions
+ *   remote_auto.c      remote=auto: which pages on the CPU return
  *   remote.c           counted accesses: what stays on the CPU, and what has become hot
  *   departing.c        pages leave a processor
  *   job.c              a job of the block service: which pages are to arrive where
@@ -102,7 +103,8 @@ struct residency {
 	uint8_t proc;
 	bool has_memory;   /* `memory` means something */
 	bool is_mapped;	   /* `low` or `high` may hold pages */
-	uint8_t unused[5];
+	uint8_t unused;
+	struct uvmp_remote_use use; /* remote=auto: of pages on other processors */
 };
 
 /* Cold state: what few blocks have. */

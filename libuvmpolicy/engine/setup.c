@@ -5,6 +5,7 @@
 #include "controllers_internal.h"
 #include "memory_internal.h"
 #include "prefetch_states_internal.h"
+#include "remote_internal.h"
 
 #define ALIGNMENT  16u
 #define OPERATIONS 4u /* that own a servicing */
@@ -250,7 +251,8 @@ static void init_parts(struct uvmp_service *s, const struct uvmp_service_params 
 	uvmpi_prefetch_scale(s);
 	uvmp_geometry_init(&s->geometry, params->page_bytes, 65536, UVMP_ROOT_CHUNK_BYTES);
 	s->has_counters = params->policy->counters == UVMP_COUNTERS_ON ||
-			  (params->policy->counters == UVMP_COUNTERS_DRIVER && params->has_ats);
+			  (params->policy->counters == UVMP_COUNTERS_DRIVER && params->has_ats) ||
+			  remote_is_auto(s);
 	s->maps_evicted = uvmp_counter_maps_evicted(params->policy->map_on_eviction, s->has_counters);
 	s->bucket = p->bucket;
 	s->buckets = p->buckets;

@@ -545,7 +545,7 @@ static void move_pages(uvmp_mask *lower, uvmp_mask *upper, uint32_t cut)
 	uvmpi_mask_region_clear(lower, above);
 }
 
-/* The upper block takes over its pages. Fault counts, access counters, trees and histories start again in both blocks.
+/* The upper block takes over its pages. Fault counts, access counters, remote uses, trees and histories start again in both blocks.
  */
 static void split_block(struct uvmp_service *s, struct block *b, struct block *upper)
 {
@@ -559,6 +559,7 @@ static void split_block(struct uvmp_service *s, struct block *b, struct block *u
 		move_pages(&from->low, &to->low, cut);
 		move_pages(&from->high, &to->high, cut);
 		to->is_mapped = from->is_mapped;
+		from->use = (struct uvmp_remote_use){0};
 	}
 	if (b->cold != 0) {
 		struct cold *from = cold_at(s, b->cold), *to = cold_at(s, upper->cold);

@@ -358,7 +358,7 @@ static bool is_used_with(const struct key *key, uint32_t value)
 	case USE_PENALTY:
 		return value == UVMP_REMOTE_ADAPTIVE;
 	case USE_REMOTE:
-		return value != UVMP_REMOTE_OFF;
+		return value != UVMP_REMOTE_OFF && value != UVMP_REMOTE_AUTO;
 	case USE_FLUSH:
 		return value == UVMP_REPLAY_BATCH_FLUSH;
 	case USE_COUNTERS:

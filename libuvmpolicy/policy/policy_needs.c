@@ -45,14 +45,22 @@ static bool add_controller(struct uvmp_needs *needs, const struct uvmp_policy *p
 	return controller->counts_refaults || controller->block_bytes != 0;
 }
 
+static bool counts_accesses(const struct uvmp_policy *policy)
+{
+	return policy->runtime ||
+	       (policy->remote.remote != UVMP_REMOTE_OFF && policy->remote.remote != UVMP_REMOTE_AUTO);
+}
+
 static struct uvmp_needs needs_of(const struct uvmp_policy *policy)
 {
+	bool is_auto = policy->remote.remote == UVMP_REMOTE_AUTO;
 	const struct uvmp_evict_traits *order = uvmp_evict_traits_of(policy->evict);
 	struct uvmp_needs needs = {.page_bytes = page_bytes_of(policy->evict),
-				   .accesses = policy->remote.remote != UVMP_REMOTE_OFF || policy->runtime,
-				   .notifications = policy->counters == UVMP_COUNTERS_ON,
+				   .accesses = counts_accesses(policy),
+				   .notifications = policy->counters == UVMP_COUNTERS_ON || is_auto,
 				   .kernels = policy->runtime,
-				   .histories = order->has_touches};
+				   .histories = order->has_touches,
+				   .requests = is_auto};
 	bool has_tree, has_history;
 
 	has_tree = add_prefetcher(&needs, policy->prefetch.prefetcher);

@@ -150,7 +150,7 @@ static uint64_t threshold(const struct uvmp_remote_params *params, const struct 
 static void check_remote(void)
 {
 	for (int i = 0; i < 5000; i++) {
-		struct uvmp_remote_params params = {below(UVMP_REMOTE_COUNT), below(2000), below(2000)};
+		struct uvmp_remote_params params = {below(UVMP_REMOTE_AUTO), below(2000), below(2000)};
 		struct uvmp_remote_facts facts = {.count = below(134217728),
 		                                  .rounds = below(31),
 		                                  .is_oversubscribed = below(2) == 0,

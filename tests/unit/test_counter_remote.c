@@ -115,6 +115,7 @@ static void test_names(void **state)
 	assert_string_equal(uvmp_remote_name(UVMP_REMOTE_ADAPTIVE), "adaptive");
 	assert_string_equal(uvmp_remote_name(UVMP_REMOTE_ALWAYS), "always");
 	assert_string_equal(uvmp_remote_name(UVMP_REMOTE_OVERSUB), "oversub");
+	assert_string_equal(uvmp_remote_name(UVMP_REMOTE_AUTO), "auto");
 	assert_null(uvmp_remote_name(UVMP_REMOTE_COUNT));
 	uvmp_remote_params_init(NULL);
 	uvmp_remote_params_init(&params);
@@ -132,7 +133,7 @@ static void test_errors(void **state)
 	assert_int_equal(uvmp_remote_decide(NULL, &facts, &verdict), UVMP_ERR_ARGUMENT);
 	assert_int_equal(uvmp_remote_decide(&params, NULL, &verdict), UVMP_ERR_ARGUMENT);
 	assert_int_equal(uvmp_remote_decide(&params, &facts, NULL), UVMP_ERR_ARGUMENT);
-	params.remote = UVMP_REMOTE_COUNT;
+	params.remote = UVMP_REMOTE_AUTO;
 	assert_int_equal(uvmp_remote_decide(&params, &facts, &verdict), UVMP_ERR_RANGE);
 	params.remote = UVMP_REMOTE_OFF;
 	facts.rounds = 32;

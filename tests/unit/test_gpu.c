@@ -25,13 +25,15 @@ static char error[SOURCE_ERROR_MAX];
 static uint64_t offset; /* of ranges from a multiple of 2 MiB */
 
 static struct {
-	uint64_t calls, writes, last_ns;
+	uint64_t calls, writes, requests, last_ns;
 } heard;
 
-static void on_remote(void *context, struct sim_block *block, uint32_t page, bool is_write, uint64_t now_ns)
+static void on_remote(void *context, struct sim_block *block, uint32_t page, bool is_write, uint32_t requests,
+                      uint64_t now_ns)
 {
 	assert_ptr_equal(context, &heard);
 	assert_true(page < block->shape.pages);
+	heard.requests += requests;
 	heard.calls++;
 	heard.writes += is_write;
 	heard.last_ns = now_ns;
@@ -748,6 +750,7 @@ static uint64_t remote_load(uint64_t from, uint32_t lanes, uint64_t stride, uint
 	type.span = touch_span;
 	workload->type = &type;
 	map_all(RIGHT, true);
+	heard.requests = 0;
 	gpu_advance(gpu, 1);
 	launch();
 	gpu_wait(gpu, UINT64_MAX);
@@ -793,6 +796,7 @@ static void test_remote_load(void **unused)
 		assert_int_equal(
 			remote_load(row[i].from, row[i].lanes, row[i].stride, row[i].bytes, &alone_ns),
 			row[i].moved);
+		assert_int_equal(heard.requests, 32u * row[i].requests);
 		assert_int_equal(alone_ns, 32u * row[i].requests * 100000u * 1000u /
 						   model_link_mb_s(&model.link, MODEL_TO_GPU));
 	}

@@ -763,6 +763,10 @@ static void test_needs(void **unused)
 	assert_false(needs_of("evict=lru2m remote=always").kernels);
 	assert_true(needs_of("counters=on").notifications);
 	assert_false(needs_of("counters=off").notifications);
+	needs = needs_of("evict=auto remote=auto");
+	assert_true(needs.notifications && needs.requests && !needs.accesses);
+	assert_false(needs_of("evict=auto counters=on").requests);
+	assert_true(needs_of("evict=tbne prefetch=tbn runtime=on remote=auto").accesses);
 	assert_true(needs_of("prefetch=safe").utlbs);
 	assert_true(needs_of("prefetch_full=safe").utlbs);
 	assert_true(needs_of("prefetch=stride").one_gpu);

@@ -38,7 +38,7 @@ struct gpu_listener {
 	/* A page is used. */
 	void (*touch)(void *context, struct sim_block *block, uint32_t page, bool is_write);
 	/* A page is used across the link. */
-	void (*remote)(void *context, struct sim_block *block, uint32_t page, bool is_write, uint64_t now_ns);
+	void (*remote)(void *context, struct sim_block *block, uint32_t page, bool is_write, uint32_t requests, uint64_t now_ns);
 	void *context;
 };
 

@@ -265,7 +265,7 @@ static uint64_t cross_link(const struct step *s, struct run run, uint64_t now_ns
 	gpu->counts.remote_accesses++;
 	gpu->counts.remote_bytes[direction] += load.bytes;
 	if (gpu->listener.remote)
-		gpu->listener.remote(gpu->listener.context, run.block, run.index, is_write, now_ns);
+		gpu->listener.remote(gpu->listener.context, run.block, run.index, is_write, (uint32_t)load.requests, now_ns);
 	return link_remote(gpu->link, direction, gpu->now_ns, now_ns, load) + gpu->model->remote_latency_ns;
 }
 

@@ -89,7 +89,7 @@ static void touch(void *context, struct sim_block *block, uint32_t page, bool is
 }
 
 /* A notification interrupts like a fault, and so does a page that has become hot. */
-static void use_remote(void *context, struct sim_block *block, uint32_t page, bool is_write, uint64_t now_ns)
+static void use_remote(void *context, struct sim_block *block, uint32_t page, bool is_write, uint32_t requests, uint64_t now_ns)
 {
 	struct timed *m = context;
 	bool had_notes = uvmp_service_has_notes(m->system.host.service);
@@ -97,7 +97,7 @@ static void use_remote(void *context, struct sim_block *block, uint32_t page, bo
 	if (m->counts_accesses)
 		tell_access(m, block, page, is_write);
 	if (m->has_counters)
-		(void)counters_use(&m->system.host, block, page);
+		(void)counters_use(&m->system.host, block, page, requests);
 	if (!had_notes && uvmp_service_has_notes(m->system.host.service))
 		m->note_ns = now_ns;
 }

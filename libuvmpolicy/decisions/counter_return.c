@@ -1,0 +1,38 @@
+/* auto: when do evicted pages return to the GPU that uses them across the link?
+ *
+ * An access of 128 bytes takes the link as long as 1/32 of a copy of 4 KiB. Moving n pages of 4 KiB costs their copies and a
+ * block service, which is as long as 12 copies. The pages return when their accesses have cost half of that. The limit is the
+ * whole cost once pages of the block have returned before: then they were evicted again, so moving them paid less. It
+ * does not rise further. A program that goes back and forth between two sets of data would need higher limits each time, though
+ * moving is right: from outside, its evictions look like those of a cycle. */
+#include "uvmpolicy/counter.h"
+
+#include "../base/bits_internal.h"
+
+#define SPENT_MAX  255u
+#define SMALL_PAGE 4096u
+#define UNIT_PAGES 4u /* UVMP_REMOTE_ACCESSES take as long as so many copies of 4 KiB */
+
+void uvmp_remote_add(struct uvmp_remote_use *use, uint32_t parts, uint64_t accesses)
+{
+	uint64_t more = accesses / UVMP_REMOTE_ACCESSES + (accesses % UVMP_REMOTE_ACCESSES != 0);
+
+	if (use == NULL)
+		return;
+	use->parts |= (uint16_t)parts;
+	use->spent = (uint8_t)(more < SPENT_MAX - use->spent ? use->spent + more : SPENT_MAX);
+}
+
+bool uvmp_remote_pays(const struct uvmp_remote_use *use, uint32_t bytes)
+{
+	uint32_t cost = bytes / SMALL_PAGE + UVMP_REMOTE_FAULT_PAGES;
+
+	return use != NULL && bytes != 0 && 2u * UNIT_PAGES * use->spent >= cost << use->rounds;
+}
+
+void uvmp_remote_moved(struct uvmp_remote_use *use)
+{
+	if (use != NULL)
+		*use = (struct uvmp_remote_use){
+			.rounds = (uint8_t)minimum(use->rounds + 1u, UVMP_REMOTE_ROUNDS_MAX)};
+}

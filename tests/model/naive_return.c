@@ -1,0 +1,68 @@
+#include "naive_return.h"
+
+#include <string.h>
+
+uint64_t naive_return_cost(uint64_t bytes)
+{
+	return bytes + 12 * 4096;
+}
+
+void naive_return_add(struct naive_return *m, uint32_t parts, uint64_t accesses)
+{
+	for (unsigned i = 0; i < UVMP_REMOTE_PARTS; i++)
+		m->is_used[i] = m->is_used[i] || (parts >> i & 1) != 0;
+	while (accesses % 128 != 0)
+		accesses++;
+	m->remote_bytes += accesses * 128;
+}
+
+bool naive_return_pays(const struct naive_return *m, uint64_t bytes)
+{
+	uint64_t limit = naive_return_cost(bytes);
+
+	if (bytes == 0)
+		return false;
+	return m->moves == 0 ? m->remote_bytes * 2 >= limit : m->remote_bytes >= limit;
+}
+
+void naive_return_moved(struct naive_return *m)
+{
+	uint64_t moves = m->moves + 1;
+
+	memset(m, 0, sizeof(*m));
+	m->moves = moves;
+}
+
+static bool is_equal(const struct naive_return *m, const struct uvmp_remote_use *use)
+{
+	for (unsigned i = 0; i < UVMP_REMOTE_PARTS; i++)
+		if (m->is_used[i] != ((use->parts >> i & 1) != 0))
+			return false;
+	for (uint32_t bytes = 0; bytes <= 2u << 20; bytes += 4096)
+		if (uvmp_remote_pays(use, bytes) != naive_return_pays(m, bytes))
+			return false;
+	return true;
+}
+
+bool naive_return_compare(uint32_t (*draw)(void *source, uint32_t bound), bool (*is_over)(void *source), void *source)
+{
+	struct naive_return m = {{false}, 0, 0};
+	struct uvmp_remote_use use = {0};
+
+	while (!is_over(source)) {
+		if (draw(source, 8) == 0) {
+			naive_return_moved(&m);
+			uvmp_remote_moved(&use);
+		} else {
+			uint32_t parts = draw(source, 1u << UVMP_REMOTE_PARTS), accesses = draw(source, 65536);
+
+			if (draw(source, 2) == 0)
+				accesses %= 600;
+			naive_return_add(&m, parts, accesses);
+			uvmp_remote_add(&use, parts, accesses);
+		}
+		if (!is_equal(&m, &use))
+			return false;
+	}
+	return true;
+}

@@ -1,0 +1,113 @@
+/* remote=auto (uvmp_remote_pays) against tests/model/naive_return.c over random scripts, and the bounds of counter.h against an
+ * adversary that knows every answer. For each return of a block, all in bytes across the link, with `note` for one
+ * notification:
+ *  - accesses and move cost at most 2 * move + note;
+ *  - that is at most 3 * least + note, after the first return 2 * least + note, where `least` is what is best for one who knows
+ *    how often the block will be used: leaving it, or moving it at once. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+#include "model/naive_return.h"
+#include "support/seed.h"
+
+static uint64_t random_state;
+
+struct source {
+	uint32_t left;
+};
+
+static uint32_t below(uint32_t bound)
+{
+	return (uint32_t)uvmp_random_below(&random_state, bound);
+}
+
+static uint32_t draw(void *source, uint32_t bound)
+{
+	(void)source;
+	return below(bound);
+}
+
+static bool is_over(void *source)
+{
+	struct source *steps = source;
+
+	return steps->left-- == 0;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* The block is used until its pages move, or `use` bytes have crossed the link: of one stay on the CPU. */
+static void check_return(struct uvmp_remote_use *use, uint32_t bytes, uint32_t accesses, uint64_t used, bool is_first)
+{
+	uint64_t note = (uint64_t)accesses * 128, move = naive_return_cost(bytes), paid = 0;
+
+	note += 128 * 128; /* units are rounded up */
+	while (paid < used && !uvmp_remote_pays(use, bytes)) {
+		uvmp_remote_add(use, 1, accesses);
+		paid += (uint64_t)accesses * 128;
+	}
+	if (!uvmp_remote_pays(use, bytes)) {
+		assert_true(paid <= 3 * least(used, move) + note);
+		return;
+	}
+	paid += move;
+	assert_true(paid <= 2 * move + note);
+	used = used > paid - move ? used : paid - move;
+	assert_true(paid <= (is_first ? 3 : 2) * least(used, move) + note);
+	uvmp_remote_moved(use);
+}
+
+static void check_bound(void)
+{
+	for (int i = 0; i < 500; i++) {
+		struct uvmp_remote_use use = {0};
+		uint32_t bytes = (1 + below(512)) * 4096, accesses = 128 * (1 + below(i % 2 == 0 ? 8 : 511));
+		uint64_t move = naive_return_cost(bytes);
+
+		for (int returns = 0; returns < 6; returns++) /* the adversary stops right behind the move */
+			check_return(&use, bytes, accesses, 4 * move, returns == 0);
+		assert_int_equal(use.rounds, UVMP_REMOTE_ROUNDS_MAX);
+		use = (struct uvmp_remote_use){0};
+		check_return(&use, bytes, accesses, move / 2 / (1 + below(4)), true); /* or before it */
+	}
+}
+
+static void check_all(uint64_t seed)
+{
+	random_state = seed;
+	for (int i = 0; i < 100; i++) {
+		struct source steps = {60};
+
+		assert_true(naive_return_compare(draw, is_over, &steps));
+	}
+	check_bound();
+}
+
+static void test_fixed_seed(void **state)
+{
+	(void)state;
+	check_all(1);
+}
+
+static void test_printed_seed(void **state)
+{
+	(void)state;
+	check_all(test_seed());
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(test_fixed_seed),
+	        cmocka_unit_test(test_printed_seed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,180 @@
+/* remote=auto in the engine: evicted pages stay mapped, and return when notifications say so (counter.h). */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "support/arena.h"
+#include "support/engine_host.h"
+#include "support/engine_internals.h"
+
+#define MIB2  0x200000u
+#define PAGE  4096u
+#define BASE  0x40000000u
+#define SPACE 1u
+
+static struct engine host;
+
+/* GPU memory of 2 MiB, which the second of two blocks has just taken from the first. */
+static void fill_twice(const char *policy, uint32_t notes)
+{
+	engine_init(&host, 1, 1);
+	host.hidden[3] = "space=";
+	host.hidden[4] = "batch=";
+	host.gpu[0].notes = notes;
+	assert_true(engine_policy(&host, policy));
+	assert_true(engine_start(&host, 16, 1 << 20));
+	engine_bind(&host, 1, SPACE);
+	engine_range(&host, SPACE, BASE, 2 * MIB2, UVMP_CPU);
+	for (uint32_t i = 0; i < 2; i++) {
+		engine_fault(&host, 1, SPACE, BASE + i * MIB2, UVMP_ACCESS_READ);
+		assert_int_equal(engine_run(&host), UVMP_OK);
+	}
+}
+
+#define AUTO "remote=auto counter_threshold=512 prefetch=block thrash=off replay=batch "
+
+static int stop(void **state)
+{
+	(void)state;
+	assert_true(engine_agrees(&host));
+	engine_stop(&host);
+	return 0;
+}
+
+static void note(uvmp_addr address, uint32_t parts)
+{
+	const struct uvmp_note note = {.address = address,
+	                               .aperture = UVMP_APERTURE_VID,
+	                               .instance = engine_instance(SPACE),
+	                               .sub_granularity = parts};
+
+	engine_forget(&host);
+	assert_int_equal(uvmp_service_note(host.service, 1, &note), UVMP_OK);
+	(void)engine_run(&host); /* the status of the last DONE */
+}
+
+static bool is_here(uvmp_addr address)
+{
+	return engine_page(&host, SPACE, address).resident == 2u;
+}
+
+/* On the CPU, where the GPU reads and writes it. */
+static bool is_remote(uvmp_addr address)
+{
+	struct uvmp_page_state page = engine_page(&host, SPACE, address);
+
+	return page.resident == 1u && (page.read & page.write & 2u) != 0;
+}
+
+static struct uvmp_remote_use *use_of(uvmp_addr address)
+{
+	handle h = uvmpi_block_find(host.service, uvmpi_space_find(host.service, SPACE), address);
+
+	return &uvmpi_residency_find(host.service, block_at(host.service, h), 1)->use;
+}
+
+/* 32 pages of a part of 128 KiB and a block service: half of that is 704 accesses, then 1,408. */
+static void test_pages_return_when_it_pays(void **state)
+{
+	(void)state;
+	fill_twice("evict=lru2m " AUTO, 64);
+	assert_true(is_remote(BASE) && is_remote(BASE + 511 * PAGE) && is_here(BASE + MIB2));
+	assert_true(engine_has(&host, "map cause=eviction block=0x40000000 pages=0-511 from=0 to=1 right=rwa "
+	                              "for=0x40200000\n"));
+	note(BASE, 1);
+	engine_expect(&host, "batch cause=counter to=1 count=1 detail=1\n"
+	                     "clear cause=counter to=1\n");
+	assert_true(is_remote(BASE));
+	note(BASE, 1);
+	assert_true(engine_has(&host, "copy cause=counter block=0x40000000 pages=0-31 from=0 to=1"));
+	assert_true(engine_has(&host, "clear cause=counter to=1\n"));
+	assert_true(is_here(BASE) && is_here(BASE + 511 * PAGE)); /* prefetch=block */
+	assert_true(is_remote(BASE + MIB2));
+	assert_int_equal(use_of(BASE)->rounds, 1);
+	assert_int_equal(use_of(BASE)->spent, 0);
+	/* the other block pushes it out again */
+	note(BASE + MIB2, 1);
+	note(BASE + MIB2, 1);
+	assert_true(is_here(BASE + MIB2) && is_remote(BASE));
+	note(BASE, 1);
+	note(BASE, 1);
+	assert_true(is_remote(BASE));
+	note(BASE, 1);
+	assert_true(is_here(BASE));
+}
+
+/* All parts that were used return, also those that the last notification does not name. */
+static void test_parts_add_up(void **state)
+{
+	(void)state;
+	fill_twice("evict=lru2m " AUTO, 64);
+	note(BASE, 1);
+	note(BASE, 1u << 31);
+	assert_true(is_remote(BASE)); /* 64 pages: 1,216 accesses */
+	assert_int_equal(use_of(BASE)->parts, 0x8001);
+	note(BASE, 1u << 30);
+	assert_true(engine_has(&host, "copy cause=counter block=0x40000000 pages=0-31,480-511 from=0 to=1"));
+}
+
+/* What is on the GPU, or mapped nowhere, is not counted. */
+static void test_other_pages_are_not_counted(void **state)
+{
+	(void)state;
+	fill_twice("evict=lru2m " AUTO, 64);
+	note(BASE + MIB2, 1);
+	engine_expect(&host, "batch cause=counter to=1 count=1 detail=1\n"
+	                     "clear cause=counter to=1\n");
+	assert_int_equal(use_of(BASE + MIB2)->spent, 0);
+}
+
+/* Hosts whose pages cannot be mapped again, or whose GPUs do not notify: pages fault. */
+static void test_without_notifications(void **state)
+{
+	(void)state;
+	fill_twice("evict=lru2m " AUTO, 0);
+	assert_int_equal(engine_page(&host, SPACE, BASE).read & 2u, 0);
+	engine_stop(&host);
+	fill_twice("evict=lru2m map_on_eviction=0 " AUTO, 64);
+	assert_int_equal(engine_page(&host, SPACE, BASE).read & 2u, 0);
+}
+
+/* Nothing that has failed to move counts as moved. */
+static void test_a_failed_copy(void **state)
+{
+	(void)state;
+	fill_twice("evict=lru2m " AUTO, 64);
+	note(BASE, 1);
+	engine_fail(&host, UVMP_ACTION_COPY, 0, 1, UVMP_ERR_STATE);
+	note(BASE, 1);
+	assert_true(engine_has(&host, "done cause=counter to=1"));
+	assert_int_equal(use_of(BASE)->rounds, 0);
+	assert_int_equal(use_of(BASE)->spent, 8);
+}
+
+static void test_a_cut_block_counts_from_zero(void **state)
+{
+	(void)state;
+	fill_twice("evict=lru2m " AUTO, 64);
+	note(BASE, 1);
+	assert_int_equal(use_of(BASE)->spent, 4);
+	assert_int_equal(uvmp_service_advise(host.service, SPACE, BASE, MIB2 / 2, UVMP_ADVISE_ACCESSED_BY, UVMP_CPU, NULL),
+	                 UVMP_OK);
+	assert_int_equal(engine_run(&host), UVMP_OK);
+	assert_int_equal(use_of(BASE)->spent, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test_teardown(test_pages_return_when_it_pays, stop),
+	        cmocka_unit_test_teardown(test_parts_add_up, stop),
+	        cmocka_unit_test_teardown(test_other_pages_are_not_counted, stop),
+	        cmocka_unit_test_teardown(test_without_notifications, stop),
+	        cmocka_unit_test_teardown(test_a_failed_copy, stop),
+	        cmocka_unit_test_teardown(test_a_cut_block_counts_from_zero, stop),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
