@@ -77,7 +77,8 @@ struct uvmp_prefetch_traits {
 	bool may_repeat;    /* may be asked again about the same faults, as the driver asks after an eviction.
 			     * The others have counted them in their state */
 	bool has_tree;	    /* needs state->tree */
-	bool walks_ranges;  /* goes on in other blocks of the range (hint->follow); knows one GPU only */
+	bool walks_ranges;  /* goes on in other blocks of the range (hint->follow) */
+	bool has_one_gpu;   /* its state of a range knows one GPU only */
 	bool has_threshold; /* controllers (adapt.h) may change params->threshold */
 	bool has_random;    /* needs state->random */
 	bool has_touches;   /* reads which pages were touched before their eviction (uvmp_prefetch_left) */
@@ -111,6 +112,7 @@ struct uvmp_prefetch_params {
 	uint32_t forest_coverage;  /* forest: of the range, percent, 1..100; default 60 */
 	uint32_t forest_intensity; /* forest: of its pages, percent, 1..100; default 40 */
 	uint32_t forest_rounds;	   /* forest: windows of a kernel, 1..255; default 10 */
+	uint32_t auto_ahead;	   /* auto: blocks ahead of a stream of faults, at most, 0..8; default 4 */
 	uint32_t auto_fault;	   /* auto: cost of a fault, pages of 4 KiB, 1..256; default 12 */
 	uint32_t auto_gap;	   /* auto: residencies from probe to probe, at most, 0..255; default 64 */
 	uint32_t auto_price;	   /* auto: most that room for a page costs, copies, 1..16; default 8 */
@@ -142,7 +144,7 @@ struct uvmp_prefetch_memory {
  * preferred that is no processor, or that names one without has_preferred; an empty `faulted` or a bad
  * faulted_region (both accepted with is_follow); a bad max_region (with is_hmm) or range group, where a bad
  * region is one that is reversed, empty or reaches beyond the block; is_follow for any prefetcher but
- * sequential, locality, stride, next and forest. */
+ * sequential, locality, stride, next, forest and auto. */
 struct uvmp_prefetch_facts {
 	struct uvmp_block block;
 	const uvmp_mask *faulted;	   /* pages about to move to `to` because they faulted; required */
@@ -170,7 +172,7 @@ struct uvmp_prefetch_facts {
 	uint32_t utlbs; /* safe: distinct uTLBs that faulted on the block; 0: not known, also for the
 			 * others */
 
-	/* where the block lies in its range (sequential, locality, stride, next, forest) */
+	/* where the block lies in its range (sequential, locality, stride, next, forest, auto) */
 	uint64_t range_first; /* page of the range that is page 0 of the block */
 	uint64_t range_pages; /* pages of the whole range; >= range_first + block.pages */
 	bool is_follow;	      /* asked because an earlier hint's `follow` said so. `faulted` then holds the
@@ -218,6 +220,7 @@ enum uvmp_prefetch_rule {
 	UVMP_RULE_PROBE_DENSE,	/* a probe: what do subtrees above `threshold` cost here, */
 	UVMP_RULE_PROBE_SPARSE, /* or those above `auto_threshold`? */
 	UVMP_RULE_REST,		/* parts of the block have cost as much as all of it */
+	UVMP_RULE_AHEAD,	/* faults go through the range block after block: before the block faults */
 	UVMP_RULE_COUNT
 };
 

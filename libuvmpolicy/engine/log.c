@@ -127,7 +127,7 @@ static const char *word_of(enum format format, uint64_t number)
 	static const char victim[][12] = {"free",  "unused", "discarded", "used",
 					  "order", "oldest", "newest",	  "sample"};
 	static const char rule[][16] = {"",	  "fits",	 "whole",	 "dense",
-					"sparse", "probe-dense", "probe-sparse", "rest"};
+					"sparse", "probe-dense", "probe-sparse", "rest", "ahead"};
 
 	if (format == KINDS)
 		return uvmp_action_name((enum uvmp_action_kind)number);

@@ -208,7 +208,7 @@ static bool check_prefetcher(const struct uvmp_service_params *params, struct gi
 	struct text text = {why, sizeof(why), 0}, list = {names, sizeof(names), 0};
 
 	for (uint32_t i = 0; i < UVMP_PREFETCH_COUNT; i++) {
-		if (!uvmp_prefetch_traits_of((enum uvmp_prefetcher)i)->walks_ranges)
+		if (!uvmp_prefetch_traits_of((enum uvmp_prefetcher)i)->has_one_gpu)
 			continue;
 		put_text(&list, list.length != 0 ? "|" : "");
 		put_text(&list, uvmp_prefetch_name((enum uvmp_prefetcher)i));
@@ -216,7 +216,7 @@ static bool check_prefetcher(const struct uvmp_service_params *params, struct gi
 	put_list(&text, names, " and ");
 	put_text(&text, " know one GPU only");
 	return judge(error, given,
-		     params->processors->count == 2u || !uvmp_prefetch_traits_of(prefetcher)->walks_ranges,
+		     params->processors->count == 2u || !uvmp_prefetch_traits_of(prefetcher)->has_one_gpu,
 		     why);
 }
 

@@ -25,7 +25,7 @@ static bool add_prefetcher(struct uvmp_needs *needs, enum uvmp_prefetcher prefet
 	const struct uvmp_prefetch_traits *traits = uvmp_prefetch_traits_of(prefetcher);
 
 	needs->utlbs |= traits->has_utlbs;
-	needs->one_gpu |= traits->walks_ranges;
+	needs->one_gpu |= traits->has_one_gpu;
 	needs->touches |= traits->counts_touches;
 	needs->kernels |= traits->has_kernels;
 	needs->histories |= traits->has_touches;

@@ -34,6 +34,15 @@
  * returns after x evictions from a memory of m pages shows that x/m of a turn more would have saved a copy: m/x, at most
  * auto_price. The mean over all pages that leave is the price of room.
  *
+ * Streams. A fault in a block without pages expects that the next block of the range faults soon, before an eighth of memory has
+ * come. If that block does, the stream goes on, and blocks behind it come ahead, before they fault: 1, then 2, 4, up to auto_ahead
+ * and a sixteenth of memory; the block behind them is expected. Any number of streams run at once, as the state is in the expected
+ * block. Blocks ahead are paid from the credit of their range. It has two blocks at first. A block that comes ahead costs one
+ * block, which is returned when its stream goes on; and each block that the stream has used earns an eighth. So what comes in
+ * vain is at most two blocks, and an eighth of what streams have brought. Each sixteenth time nothing comes ahead: a program that
+ * skips the blocks that came ends its stream then. Blocks with resident pages are passed, four of them at most. Only in mode
+ * whole.
+ *
  * What faults on the CPU brings its whole block back.
  *
  * Integers only; times wrap at 2^32 pages. One state serves all GPUs of a range. */
@@ -50,6 +59,13 @@
 #define STAYS_LEAST   8u  /* of the present mode before their mean counts */
 #define SMALL_PAGES   (4u * UVMP_MASK_BITS) /* a range of fewer pages is small */
 #define STAYS_MOST    64u /* before they count half */
+#define AHEAD_SHARE   16u /* of memory may come ahead of one stream, */
+#define CREDIT_SHARE  8u  /* and of a range while no stream goes on, */
+#define CREDIT_MOST   4000u
+#define FIRST_CREDIT  2u /* and so many blocks of a range of which nothing is known */
+#define CREDIT	      8u /* of a block: what blocks of confirmed streams earn are ones */
+#define FRESH_SHARE   8u /* of a turn, until a stream must have gone on */
+#define PASSED_MOST   4u
 
 _Static_assert(sizeof(struct auto_block) == 16 && sizeof(struct auto_range) == 64, "bounded memory");
 
@@ -65,6 +81,7 @@ struct decision {
 	bool begins;	/* a stay */
 	enum uvmp_prefetch_rule rule;
 	bool is_part;	/* the range has a larger block */
+	uint32_t ahead; /* blocks to bring behind this one */
 	/* of the facts, whose masks may be the hint's */
 	uvmp_mask faulted, resident;
 };
@@ -151,7 +168,6 @@ static void enter(struct decision *d, uint32_t mode)
 	}
 	r->mode = (uint8_t)mode;
 	r->is_filling = mode != AUTO_WHOLE;
-	r->full_at = now + d->turn;
 	r->hold_until = now + turns * d->turn;
 	r->stays = 0;
 	r->pages = r->fixed = 0;
@@ -342,7 +358,7 @@ static void charge_mode(struct decision *d, uint32_t pages, uint32_t fixed)
 
 	r->pages += pages;
 	r->fixed += fixed;
-	if (r->is_filling && is_past(d->processor->time, r->full_at)) {
+	if (r->is_filling && is_past(d->processor->time, r->hold_until - d->turn)) {
 		r->is_filling = false;
 		r->stays = 0;
 		r->pages = r->fixed = 0;
@@ -416,7 +432,7 @@ static void charge(struct decision *d, const struct uvmp_prefetch_hint *hint)
 /* One block or a few are used too seldom to show what they cost. */
 static bool is_small(const struct uvmp_prefetch_facts *facts)
 {
-	return facts->range_pages != 0 && facts->range_pages < SMALL_PAGES;
+	return facts->range_pages < SMALL_PAGES;
 }
 
 /* A fault brings what takes room anyway: a big page, or the page alone where frames are pages. */
@@ -425,6 +441,119 @@ static uint32_t sparse_threshold(const struct decision *d)
 	if (d->params->auto_threshold != 0)
 		return d->params->auto_threshold;
 	return d->facts->memory.frame_pages == 1u ? 100u : 99u;
+}
+
+/* -- blocks ahead -- */
+
+/* In eighths of a block, with what a range has at first. */
+static uint32_t credit_of(const struct auto_range *r)
+{
+	return (uint32_t)(r->credit + (int32_t)(FIRST_CREDIT * CREDIT));
+}
+
+static void set_credit(struct decision *d, uint32_t credit)
+{
+	uint32_t most = minimum(d->turn / d->facts->block.pages / CREDIT_SHARE, CREDIT_MOST) * CREDIT;
+
+	d->range->credit = (int16_t)((int32_t)minimum(credit, most) - (int32_t)(FIRST_CREDIT * CREDIT));
+}
+
+/* A fault in a block without pages: does it go on with a stream? Then the blocks that came ahead were right. */
+static void confirm(struct decision *d)
+{
+	struct auto_block *b = d->block;
+
+	if (b->degree != 0 && d->processor->time - b->begun < d->turn / FRESH_SHARE) {
+		d->ahead = b->degree;
+		set_credit(d, credit_of(d->range) + b->came * CREDIT + b->came + 1u);
+	}
+	b->degree = 0;
+}
+
+/* After the decision about a block that had no pages: the walk over the blocks behind it. The stream may double its degree;
+ * each sixteenth time nothing comes, as a check. */
+static void begin_walk(struct decision *d, struct uvmp_prefetch_hint *hint)
+{
+	struct auto_range *r = d->range;
+	uint32_t most = minimum(d->params->auto_ahead, d->turn / d->facts->block.pages / AHEAD_SHARE);
+	uint64_t end = d->facts->range_first + d->facts->block.pages;
+	uint32_t budget = minimum(d->ahead, most);
+
+	if (r->mode != AUTO_WHOLE || most == 0 || end >= d->facts->range_pages)
+		return;
+	r->walk = (struct auto_walk){.degree = (uint8_t)(budget == 0 ? 1u : minimum(2u * budget, most)) & 15u};
+	budget = minimum(budget, credit_of(r) / CREDIT);
+	if (budget != 0 && d->block->mode == AUTO_WHOLE && ++r->checks != 0)
+		r->walk.budget = budget & 15u;
+	hint->follow = end;
+}
+
+/* All of the block comes. */
+static void bring(struct decision *d, struct uvmp_prefetch_hint *hint)
+{
+	struct auto_range *r = d->range;
+	uvmp_mask pages;
+	uint32_t count;
+
+	r->walk.budget--;
+	uvmpi_prefetch_admit(d->facts, &pages);
+	uvmpi_prefetch_hint_set(hint, d->facts->to, &pages);
+	count = uvmpi_mask_weight(&pages);
+	if (count == 0)
+		return;
+	hint->rule = UVMP_RULE_AHEAD;
+	if (d->block->gone != 0)
+		value_return(d);
+	*d->block = (struct auto_block){.begun = time_of_range(d), .probe = AUTO_PROBES, .is_known = true};
+	r->ahead += d->facts->block.pages - count;
+	d->processor->time += count;
+	r->walk.came++;
+	r->credit = (int16_t)(r->credit - (int32_t)CREDIT);
+}
+
+/* The walk comes to the block: it passes pages that are there, brings blocks while it may, and expects the next one to fault. */
+static void go_on(struct decision *d, struct uvmp_prefetch_hint *hint)
+{
+	struct auto_walk *walk = &d->range->walk;
+	uint64_t end = d->facts->range_first + d->facts->block.pages;
+	bool ends = false;
+	uvmp_mask none;
+
+	uvmpi_mask_zero(&none);
+	uvmpi_prefetch_hint_set(hint, d->facts->to, &none);
+	if (!uvmpi_mask_is_empty(&d->resident)) {
+		ends = walk->passed == PASSED_MOST;
+		walk->passed++;
+	} else if (walk->budget != 0) {
+		bring(d, hint);
+	} else {
+		ends = true;
+		d->block->is_known = false;
+		d->block->begun = d->processor->time;
+		d->block->degree = walk->degree;
+		d->block->came = walk->came;
+	}
+	if (!ends && end < d->facts->range_pages)
+		hint->follow = end;
+}
+
+/* -- decisions -- */
+
+/* Without a state of the block, or without memory: density. What follows a block without a state brings nothing. */
+static enum uvmp_status decide_plainly(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts,
+				       struct uvmp_prefetch_state *state, struct uvmp_prefetch_hint *hint)
+{
+	struct uvmp_prefetch_params density = *params;
+	uvmp_mask none;
+
+	if (facts->is_follow) {
+		uvmpi_mask_zero(&none);
+		uvmpi_prefetch_hint_set(hint, facts->to, &none);
+		return UVMP_OK;
+	}
+	if (facts->to == UVMP_CPU)
+		density.threshold = 1;
+	return uvmpi_prefetch_density_decide(&density, facts, state, hint);
 }
 
 static enum uvmp_status decide(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts,
@@ -438,21 +567,29 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params, const 
 			     .processor = state->processor,
 			     .turn = facts->memory.pages < TURN_MOST ? (uint32_t)facts->memory.pages : TURN_MOST};
 	enum uvmp_status status;
+	bool is_empty;
 
-	if (facts->to == UVMP_CPU)
-		density.threshold = 1;
 	if (facts->to == UVMP_CPU || d.block == NULL || d.turn == 0)
-		return uvmpi_prefetch_density_decide(&density, facts, state, hint);
+		return decide_plainly(params, facts, state, hint);
 	d.faulted = *facts->faulted;
 	d.resident = *uvmpi_mask_or_none(facts->resident);
 	if (is_small(facts))
 		d.range = &d.processor->small;
+	if (facts->is_follow) {
+		go_on(&d, hint);
+		return UVMP_OK;
+	}
+	is_empty = uvmpi_mask_is_empty(&d.resident);
+	if (is_empty)
+		confirm(&d);
 	look(&d);
 	if (d.block->mode != AUTO_DENSE)
 		density.threshold = d.block->mode == AUTO_WHOLE ? 1u : sparse_threshold(&d);
 	status = uvmpi_prefetch_density_decide(&density, facts, state, hint);
 	hint->rule = d.rule;
 	charge(&d, hint);
+	if (is_empty)
+		begin_walk(&d, hint);
 	return status;
 }
 
@@ -465,6 +602,8 @@ static void left(void *state, const struct uvmp_prefetch_departure *departure)
 }
 
 static const struct parameter parameters[] = {
+	PREFETCH_PARAMETER(auto_ahead, "auto_ahead", 0, 8, 4,
+			   "blocks that may come ahead of a stream of faults, at most; 0: none"),
 	PREFETCH_PAGES(auto_fault, "auto_fault", 1, 256, 12, "cost of servicing a block, in copies of 4 KiB"),
 	PREFETCH_PARAMETER(auto_gap, "auto_gap", 0, 255, 64,
 			   "residencies from one probe of another mode to the next, at most; 0: whole blocks only"),
@@ -475,11 +614,14 @@ static const struct parameter parameters[] = {
 };
 
 /* Before the first eviction density with threshold 1; then with 1, `threshold` or `auto_threshold`, by what each costs in the
- * range. Without facts->memory, or without a state of the block: density. Quirks: as density. */
+ * range. All pages of blocks that follow in a stream of faults, through hint->follow (see struct uvmp_prefetch_hint). Without
+ * facts->memory, or without a state of the block: density. UVMP_ERR_RANGE also: range_pages < range_first + block.pages. Quirks:
+ * as density. */
 const struct prefetcher uvmpi_prefetcher_auto = {
 	.name = "auto",
 	.traits = {.grouping = UVMP_GROUPING_BY_CAUSE,
 		   .is_driver = true,
+		   .walks_ranges = true,
 		   .has_memory = true,
 		   .block_bytes = sizeof(struct auto_block),
 		   .range_bytes = sizeof(struct auto_range),

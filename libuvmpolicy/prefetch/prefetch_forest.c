@@ -313,6 +313,7 @@ const struct prefetcher uvmpi_prefetcher_forest = {
 	.traits = {.grouping = UVMP_GROUPING_BY_CAUSE,
 		   .is_driver = true,
 		   .walks_ranges = true,
+		   .has_one_gpu = true,
 		   .counts_touches = true,
 		   .has_kernels = true,
 		   .has_neighbour = true,

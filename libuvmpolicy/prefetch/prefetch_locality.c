@@ -75,6 +75,7 @@ const struct prefetcher uvmpi_prefetcher_locality = {
 	.name = "locality",
 	.traits = {.grouping = UVMP_GROUPING_RUN_TO_FAULT,
 		   .walks_ranges = true,
+		   .has_one_gpu = true,
 		   .range_bytes = sizeof(struct locality_range)},
 	.decide = decide,
 	.parameter = parameters,

@@ -75,6 +75,7 @@ const struct prefetcher uvmpi_prefetcher_next = {
 	.traits = {.grouping = UVMP_GROUPING_BY_CAUSE,
 		   .is_driver = true,
 		   .walks_ranges = true,
+		   .has_one_gpu = true,
 		   .range_bytes = sizeof(struct next_range),
 		   .has_threshold = true},
 	.decide = decide,

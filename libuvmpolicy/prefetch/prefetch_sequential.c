@@ -69,6 +69,7 @@ const struct prefetcher uvmpi_prefetcher_sequential = {
 	.name = "sequential",
 	.traits = {.grouping = UVMP_GROUPING_RUN_TO_FAULT,
 		   .walks_ranges = true,
+		   .has_one_gpu = true,
 		   .range_bytes = sizeof(struct sequential_range)},
 	.decide = decide,
 	.parameter = parameters,

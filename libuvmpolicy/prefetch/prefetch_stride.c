@@ -197,6 +197,7 @@ const struct prefetcher uvmpi_prefetcher_stride = {
 	.name = "stride",
 	.traits = {.grouping = UVMP_GROUPING_BY_CAUSE,
 		   .walks_ranges = true,
+		   .has_one_gpu = true,
 		   .range_bytes = sizeof(struct stride_range)},
 	.decide = decide,
 	.parameter = parameters,

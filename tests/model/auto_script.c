@@ -7,7 +7,7 @@
 #include "prefetch/prefetch_states_internal.h"
 
 #define RANGES 3
-#define BLOCKS 6 /* of a range, at most */
+#define BLOCKS 10 /* of a range, at most */
 #define STEPS  1000
 
 struct block {
@@ -18,6 +18,7 @@ struct block {
 	struct uvmp_prefetch_state state;
 	struct naive_auto_block naive;
 	struct uvmp_prefetch_state naive_state; /* last_proc and faults */
+	uint32_t first;				/* page of the range */
 };
 
 struct range {
@@ -25,7 +26,7 @@ struct range {
 	struct naive_auto_range naive;
 	struct block block[BLOCKS];
 	uint32_t blocks;
-	uint64_t pages; /* that the host tells */
+	uint64_t pages; /* more than those of the blocks, where the script shows a part */
 };
 
 struct script {
@@ -82,10 +83,10 @@ static void open_block(struct script *s, struct block *block, uint32_t pages, ui
 
 static void open_range(struct script *s, struct range *range, uint32_t block_pages, uint32_t big_pages)
 {
-	static const uint64_t told[] = {0, 2048, 5000, 1, 512, 2047, 2048, 100000};
+	static const uint64_t more[] = {0, 0, 0, 1, 512, 2047, 2048, 100000};
+	uint64_t unseen = more[byte(s) % 8];
 
 	range->blocks = one_of(s, 1, BLOCKS);
-	range->pages = told[byte(s) % 8];
 	for (uint32_t b = 0; b < range->blocks; b++) {
 		uint32_t pages = block_pages, offset = 0;
 
@@ -97,7 +98,10 @@ static void open_range(struct script *s, struct range *range, uint32_t block_pag
 		}
 		open_block(s, &range->block[b], pages, offset, big_pages);
 		range->block[b].state.range = &range->own;
+		range->block[b].first = (uint32_t)range->pages;
+		range->pages += pages;
 	}
+	range->pages += unseen;
 }
 
 static void open_params(struct script *s, bool is_large)
@@ -107,6 +111,7 @@ static void open_params(struct script *s, bool is_large)
 	uvmp_prefetch_params_init(&s->params, UVMP_PREFETCH_AUTO);
 	s->params.auto_fault = is_large ? 1 : 12;
 	s->params.auto_gap = gaps[byte(s) % 8];
+	s->params.auto_ahead = one_of(s, 0, 8);
 	if (byte(s) % 2 == 0)
 		return;
 	s->params.threshold = one_of(s, 1, 100);
@@ -148,7 +153,9 @@ static bool same_range(const struct auto_range *own, const struct naive_auto_ran
 	bool agrees = own->mode == (uint32_t)naive->mode && own->gap == naive->gap && own->since == naive->since &&
 	              own->patience == naive->patience && own->largest == naive->largest && own->stays == naive->stays &&
 	              own->is_filling == naive->is_filling && own->pages == naive->sum.pages &&
-	              own->fixed == naive->sum.fixed;
+	              own->fixed == naive->sum.fixed && own->credit == naive->earned && own->checks == naive->chances &&
+	              own->walk.budget == naive->to_bring && own->walk.passed == naive->passed &&
+	              own->walk.degree == naive->degree && own->walk.came == naive->came;
 
 	for (int i = 0; i < 2; i++) {
 		agrees = agrees && own->seen[i] == naive->seen[i + 1] && own->mean[i].pages == naive->mean[i + 1].pages &&
@@ -162,14 +169,15 @@ static bool same_range(const struct auto_range *own, const struct naive_auto_ran
 static bool same_block(const struct auto_block *own, const struct naive_auto_block *naive)
 {
 	return own->is_known == naive->is_known && own->mode == (uint32_t)naive->mode && own->spent == naive->spent &&
-	       own->gone == naive->gone && own->begun == (uint32_t)naive->begun &&
+	       own->gone == naive->gone && own->degree == (naive->is_expected ? naive->degree : 0) &&
+	       own->begun == (uint32_t)(naive->is_expected ? naive->expected_at : naive->begun) &&
 	       (!own->is_known || own->probe == (naive->probe < 0 ? 3 : naive->probe));
 }
 
 /* The states that decide in the range. */
 static const struct auto_range *own_state(const struct script *s, const struct range *range)
 {
-	return range->pages - 1 < 2047 ? &s->own.small : &range->own;
+	return range->pages < 2048 ? &s->own.small : &range->own;
 }
 
 static bool same(const struct script *s, const struct range *range, const struct block *block)
@@ -203,9 +211,9 @@ static void note(struct script *s, const struct range *range, const struct block
 		stats->digest = stats->digest * 31 + block->resident.word[i];
 }
 
-static bool decide(struct script *s, struct range *range, struct block *block)
+static struct uvmp_prefetch_facts facts_of(const struct script *s, const struct range *range, const struct block *block)
 {
-	struct uvmp_prefetch_facts facts = {
+	return (struct uvmp_prefetch_facts){
 	        .block = block->shape,
 	        .faulted = &block->faulted,
 	        .faulted_region = uvmp_mask_bounds(&block->faulted),
@@ -215,32 +223,100 @@ static bool decide(struct script *s, struct range *range, struct block *block)
 	        .to = s->to,
 	        .has_preferred = s->preferred != UVMP_PROC_NONE,
 	        .preferred = s->preferred,
+	        .range_first = block->first,
 	        .range_pages = range->pages,
 	        .memory = {s->to == UVMP_CPU ? 0 : s->memory, s->to == UVMP_CPU ? 0 : s->evicted, s->frame}};
-	struct naive_auto naive = {block->state.block != NULL ? &block->naive : NULL, &range->naive, &s->naive};
+}
+
+static struct naive_auto naive_of(struct script *s, struct range *range, struct block *block)
+{
+	return (struct naive_auto){block->state.block != NULL ? &block->naive : NULL, &range->naive, &s->naive};
+}
+
+static void arrive(struct script *s, struct block *block, const struct uvmp_prefetch_hint *hint)
+{
+	if (s->to == UVMP_CPU)
+		return;
+	s->resident -= uvmp_mask_weight(&block->resident);
+	uvmp_mask_or(&block->resident, &block->resident, &block->faulted);
+	if (hint->to != UVMP_PROC_NONE)
+		uvmp_mask_or(&block->resident, &block->resident, &hint->pages);
+	s->resident += uvmp_mask_weight(&block->resident);
+}
+
+/* NULL: the script does not show it. */
+static struct block *block_after(struct range *range, const struct block *block)
+{
+	uint32_t next = (uint32_t)(block - range->block) + 1;
+
+	return next < range->blocks ? &range->block[next] : NULL;
+}
+
+static bool is_same_follow(const struct range *range, const struct block *block, const struct uvmp_prefetch_hint *hint, bool goes_on)
+{
+	return goes_on ? block->first + block->shape.pages < range->pages && hint->follow == block->first + block->shape.pages
+		       : hint->follow == UVMP_PAGE_NONE;
+}
+
+/* A block that follows, and those that follow it; single pages of some of them fault in the same batch. */
+static bool follow(struct script *s, struct range *range, struct block *block)
+{
+	struct uvmp_prefetch_hint hint = {.follow = 0};
+	bool pages[512], goes_on = true;
+
+	for (uint32_t i = 0; goes_on && block != NULL; i++) {
+		struct naive_auto naive = naive_of(s, range, block);
+		struct uvmp_prefetch_facts facts;
+		enum uvmp_prefetch_rule rule;
+
+		uvmp_mask_zero(&block->faulted);
+		if (i % 4 == 3 && !uvmp_mask_test(&block->resident, 0))
+			uvmp_mask_set(&block->faulted, 0);
+		uvmp_mask_zero(&block->pending);
+		facts = facts_of(s, range, block);
+		facts.is_follow = true;
+		rule = naive_auto_follow(&s->params, &facts, &naive, pages, &goes_on);
+		if (uvmp_prefetch_decide(&s->params, &facts, &block->state, &hint) != UVMP_OK || hint.rule != (uint32_t)rule ||
+		    !is_same_follow(range, block, &hint, goes_on))
+			return false;
+		for (unsigned p = 0; p < 512; p++)
+			if (uvmp_mask_test(&hint.pages, p) != pages[p])
+				return false;
+		if (!same(s, range, block))
+			return false;
+		uvmp_mask_zero(&block->faulted); /* they are serviced later */
+		arrive(s, block, &hint);
+		if (rule == UVMP_RULE_AHEAD)
+			block->used = s->batches;
+		s->stats->ahead += rule == UVMP_RULE_AHEAD;
+		s->stats->chains += i == 1 && rule == UVMP_RULE_AHEAD;
+		block = block_after(range, block);
+	}
+	return true;
+}
+
+static bool decide(struct script *s, struct range *range, struct block *block)
+{
+	struct uvmp_prefetch_facts facts = facts_of(s, range, block);
+	struct naive_auto naive = naive_of(s, range, block);
 	struct naive_density out;
 	struct uvmp_prefetch_hint hint;
-	enum uvmp_prefetch_rule rule = naive_auto_decide(&s->params, &facts, &block->naive_state, &naive, &out);
+	bool goes_on;
+	enum uvmp_prefetch_rule rule = naive_auto_decide(&s->params, &facts, &block->naive_state, &naive, &out, &goes_on);
 
 	block->naive_state.last_proc = out.last_proc;
 	block->naive_state.faults = (uint16_t)out.faults;
 	if (uvmp_prefetch_decide(&s->params, &facts, &block->state, &hint) != UVMP_OK || hint.to != out.to ||
-	    hint.rule != (uint32_t)rule)
+	    hint.rule != (uint32_t)rule || !is_same_follow(range, block, &hint, goes_on))
 		return false;
 	for (unsigned p = 0; p < 512; p++)
 		if (uvmp_mask_test(&hint.pages, p) != out.pages[p])
 			return false;
 	if (!same(s, range, block))
 		return false;
-	if (s->to != UVMP_CPU) {
-		s->resident -= uvmp_mask_weight(&block->resident);
-		uvmp_mask_or(&block->resident, &block->resident, &block->faulted);
-		if (hint.to != UVMP_PROC_NONE)
-			uvmp_mask_or(&block->resident, &block->resident, &hint.pages);
-		s->resident += uvmp_mask_weight(&block->resident);
-	}
+	arrive(s, block, &hint);
 	note(s, range, block);
-	return true;
+	return !goes_on || follow(s, range, block_after(range, block));
 }
 
 /* -- commands -- */
@@ -329,6 +405,21 @@ static bool fault(struct script *s, uint32_t kind)
 	return true;
 }
 
+/* From a block to the end of its range: the first pages of each fault. */
+static bool stream(struct script *s)
+{
+	struct range *range = &s->range[byte(s) % s->ranges];
+
+	s->to = 1;
+	s->preferred = UVMP_PROC_NONE;
+	for (uint32_t b = byte(s) % range->blocks; b < range->blocks; b++) {
+		uvmp_mask_zero(&range->block[b].pending);
+		if (!fault_pages(s, range, &range->block[b], 0, 1, 4))
+			return false;
+	}
+	return true;
+}
+
 static void evict(struct script *s)
 {
 	struct range *range = &s->range[byte(s) % s->ranges];
@@ -365,6 +456,10 @@ bool auto_script_agrees(const uint8_t *data, size_t size, struct auto_script_sta
 			evict(&s);
 		else if (kind < 8)
 			s.is_dense = !s.is_dense && kind % 4 == 0;
+		else if (kind < 16 && !stream(&s))
+			return false;
+		else if (kind < 16)
+			continue;
 		else if (!fault(&s, kind))
 			return false;
 	}

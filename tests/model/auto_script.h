@@ -13,7 +13,7 @@
 /* What scripts have reached; only counted. */
 struct auto_script_stats {
 	uint64_t decisions[3], modes[3]; /* by mode of the stay, of the range */
-	uint64_t probes, parts, wraps, patience, prices, density, small;
+	uint64_t probes, parts, wraps, patience, prices, density, small, ahead, chains;
 	uint64_t digest; /* of all states and answers */
 };
 

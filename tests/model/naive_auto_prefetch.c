@@ -1,6 +1,8 @@
 /* See naive_auto_prefetch.h. Prices are in sixteenths of a copy, as whole numbers. */
 #include "model/naive_auto_prefetch.h"
 
+#include <string.h>
+
 /* The numbers of prefetch_auto.c. */
 enum {
 	SIXTEENTHS = 16,
@@ -12,6 +14,11 @@ enum {
 	OWN_STAYS = 8,	/* before the mean of the present mode counts */
 	OWN_HALVED = 64,
 	LARGEST_SUM = 65535,
+	EIGHTHS = 8,
+	FREE_BLOCKS = 2,	/* that each range may bring ahead in vain */
+	MOST_BLOCKS = 4000,	/* of credit */
+	RESIDENT_PASSED = 4,	/* blocks of a walk */
+	CHANCES = 16,		/* of which one is a check */
 };
 
 struct decision {
@@ -314,6 +321,113 @@ static void after(struct decision *d, const struct naive_density *out)
 		d->b->mode = NAIVE_WHOLE;
 }
 
+/* Ranges below four blocks have one state together. */
+static struct naive_auto_range *state_of(const struct naive_auto *own, const struct uvmp_prefetch_facts *facts)
+{
+	return facts->range_pages <= 4 * 512 - 1 ? &own->processor->small : own->range;
+}
+
+/* -- blocks ahead -- */
+
+static int64_t blocks_of_memory(const struct decision *d)
+{
+	return d->turn / d->facts->block.pages;
+}
+
+/* How many blocks the stream that goes on with this fault may bring; 0: it begins. The blocks that it has brought are credited, and
+ * an eighth of a block for each of them and for this one is earned. */
+static int64_t stream_degree(struct decision *d)
+{
+	struct naive_auto_block *b = d->b;
+	bool goes_on = b->is_expected && d->p->time - b->expected_at < d->turn / 8;
+	int64_t most = least(blocks_of_memory(d) / 8, MOST_BLOCKS);
+
+	b->is_expected = false;
+	if (!goes_on)
+		return 0;
+	d->r->earned = least((FREE_BLOCKS + b->came) * EIGHTHS + d->r->earned + b->came + 1, most * EIGHTHS) -
+	               FREE_BLOCKS * EIGHTHS;
+	return b->degree;
+}
+
+/* Does the answer go on with the next block? */
+static bool starts_walk(struct decision *d, int64_t degree)
+{
+	struct naive_auto_range *r = d->r;
+	int64_t most = least(d->params->auto_ahead, blocks_of_memory(d) / 16);
+	int64_t affordable = (FREE_BLOCKS * EIGHTHS + r->earned) / EIGHTHS;
+	bool is_last = d->facts->range_first + d->facts->block.pages == d->facts->range_pages;
+
+	if (most == 0 || r->mode != NAIVE_WHOLE || is_last)
+		return false;
+	degree = least(degree, most);
+	r->passed = r->came = r->to_bring = 0;
+	r->degree = degree == 0 ? 1 : least(most, degree * 2);
+	degree = least(degree, affordable);
+	if (degree == 0 || d->b->mode != NAIVE_WHOLE) /* a probe brings nothing ahead */
+		return true;
+	r->chances = (r->chances + 1) % CHANCES;
+	if (r->chances != 0)
+		r->to_bring = degree;
+	return true;
+}
+
+static void come_ahead(struct decision *d, bool pages[512])
+{
+	const struct uvmp_prefetch_facts *f = d->facts;
+	bool is_elsewhere = f->has_preferred && f->preferred != f->to;
+	int64_t came = 0;
+
+	d->r->to_bring--;
+	for (unsigned p = 0; p < f->block.pages && !is_elsewhere; p++) {
+		pages[p] = !has(f->faulted, p) && !has(f->pending, p) && !has(f->thrashing, p);
+		came += pages[p];
+	}
+	if (came == 0)
+		return;
+	if (d->b->gone > 0) {
+		int64_t most = (int64_t)d->params->auto_price * SIXTEENTHS, ago = (int64_t)f->memory.evicted_pages - d->b->left;
+
+		d->p->worth += d->b->gone * (ago == 0 ? most : least(most, d->turn * SIXTEENTHS / ago));
+	}
+	*d->b = (struct naive_auto_block){.is_known = true, .begun = range_time(d), .probe = -1};
+	d->r->begun += f->block.pages; /* a stay like others */
+	d->r->own += came;
+	d->p->time += came;
+	d->r->came++;
+	d->r->earned -= EIGHTHS;
+}
+
+enum uvmp_prefetch_rule naive_auto_follow(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts,
+                                          const struct naive_auto *own, bool pages[512], bool *goes_on)
+{
+	struct decision d = {
+	        .params = params, .facts = facts, .b = own->block, .r = state_of(own, facts), .p = own->processor};
+	int64_t came;
+
+	memset(pages, 0, 512 * sizeof(bool));
+	*goes_on = false;
+	if (facts->to == UVMP_CPU || own->block == NULL || facts->memory.pages == 0)
+		return UVMP_RULE_NONE;
+	d.turn = facts->memory.pages < LARGEST_TURN ? (int64_t)facts->memory.pages : LARGEST_TURN;
+	*goes_on = facts->range_first + facts->block.pages < facts->range_pages;
+	came = d.r->came;
+	if (count(facts->resident) != 0) {
+		*goes_on = *goes_on && d.r->passed < RESIDENT_PASSED;
+		d.r->passed++;
+	} else if (d.r->to_bring > 0) {
+		come_ahead(&d, pages);
+	} else {
+		*goes_on = false;
+		d.b->is_known = false;
+		d.b->is_expected = true;
+		d.b->expected_at = d.p->time;
+		d.b->degree = d.r->degree;
+		d.b->came = d.r->came;
+	}
+	return d.r->came > came ? UVMP_RULE_AHEAD : UVMP_RULE_NONE;
+}
+
 /* -- */
 
 static void ask_density(const struct decision *d, uint32_t threshold, const struct uvmp_prefetch_state *state,
@@ -348,18 +462,22 @@ static enum uvmp_prefetch_rule rule(const struct decision *d)
 
 enum uvmp_prefetch_rule
 naive_auto_decide(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts,
-                       const struct uvmp_prefetch_state *state, const struct naive_auto *own, struct naive_density *out)
+                  const struct uvmp_prefetch_state *state, const struct naive_auto *own, struct naive_density *out,
+                  bool *goes_on)
 {
 	struct decision d = {.params = params, .facts = facts, .b = own->block, .r = own->range, .p = own->processor};
 	enum uvmp_prefetch_rule chosen;
+	int64_t degree = 0;
 
+	*goes_on = false;
 	if (facts->to == UVMP_CPU || own->block == NULL || facts->memory.pages == 0) {
 		ask_density(&d, facts->to == UVMP_CPU ? 1 : params->threshold, state, out);
 		return UVMP_RULE_NONE;
 	}
-	if (facts->range_pages >= 1 && facts->range_pages <= 4 * 512 - 1)
-		d.r = &own->processor->small;
+	d.r = state_of(own, facts);
 	d.turn = facts->memory.pages < LARGEST_TURN ? (int64_t)facts->memory.pages : LARGEST_TURN;
+	if (count(facts->resident) == 0)
+		degree = stream_degree(&d);
 	find_price(&d, (int64_t)facts->memory.evicted_pages);
 	if (facts->memory.evicted_pages == 0)
 		*d.b = (struct naive_auto_block){.is_known = true, .begun = range_time(&d), .probe = -1};
@@ -371,6 +489,7 @@ naive_auto_decide(const struct uvmp_prefetch_params *params, const struct uvmp_p
 	                                           : sparse(params, facts),
 	            state, out);
 	after(&d, out);
+	*goes_on = count(facts->resident) == 0 && starts_walk(&d, degree);
 	return chosen;
 }
 

@@ -25,6 +25,8 @@ struct naive_auto_block {
 	enum naive_auto_mode mode;
 	int64_t begun, spent, gone, left;
 	int probe; /* -1: none */
+	bool is_expected; /* to be the next block of a stream that faults */
+	int64_t expected_at, degree, came;
 };
 
 struct naive_auto_range {
@@ -35,6 +37,10 @@ struct naive_auto_range {
 	struct naive_auto_cost sum, mean[3];
 	int64_t seen[3];
 	struct naive_auto_probe probe[3];
+	int64_t earned; /* eighths of a block beyond the first two that may come ahead */
+	int64_t chances;
+	/* of the walk from the block that faulted last */
+	int64_t to_bring, passed, degree, came;
 };
 
 struct naive_auto_processor {
@@ -48,10 +54,16 @@ struct naive_auto {
 	struct naive_auto_processor *processor;
 };
 
-/* Decides: the pages, and what density remembers, are in *out; returns the rule. `state`: last_proc and faults. */
+/* Decides: the pages, and what density remembers, are in *out; returns the rule. `state`: last_proc and faults. *goes_on: the
+ * next block of the range is asked too. */
 enum uvmp_prefetch_rule
 naive_auto_decide(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts,
-                       const struct uvmp_prefetch_state *state, const struct naive_auto *own, struct naive_density *out);
+                  const struct uvmp_prefetch_state *state, const struct naive_auto *own, struct naive_density *out,
+                  bool *goes_on);
+/* Decides about a block that an answer has named to follow: its pages come or not. *goes_on: the next block of the range is asked
+ * too. Returns the rule. */
+enum uvmp_prefetch_rule naive_auto_follow(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts,
+                                          const struct naive_auto *own, bool pages[512], bool *goes_on);
 /* So many pages of the block left; `evicted`: from the memory so far, these among them. */
 void naive_auto_departed(struct naive_auto_block *block, int64_t pages, int64_t evicted);
 

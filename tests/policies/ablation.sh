@@ -16,6 +16,8 @@ variants() {
 	cat <<-'END'
 	nothing|preset=auto
 	only whole blocks: no probes|preset=auto auto_gap=0
+	no blocks ahead|preset=auto auto_ahead=0
+	batches of 256 faults|preset=auto batch=256
 	no sparse mode|preset=auto auto_threshold=51
 	room costs nothing|preset=auto auto_price=1
 	the oldest always leaves|preset=auto auto_keep=off

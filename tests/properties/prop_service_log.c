@@ -154,7 +154,7 @@ static void naive_print(const struct uvmp_action *a, char text[TEXT_MAX])
 	static const char *const right[] = {"", " right=r", " right=rw", " right=rwa"};
 	static const char *const victim[] = {"free",  "unused", "discarded", "used",
 					     "order", "oldest", "newest",    "sample"};
-	static const char *const rule[] = {"fits", "whole", "dense", "sparse", "probe-dense", "probe-sparse", "rest"};
+	static const char *const rule[] = {"fits", "whole", "dense", "sparse", "probe-dense", "probe-sparse", "rest", "ahead"};
 
 	text[0] = '\0';
 	append(text, "%" PRIu64 " %s t=%" PRIu64, a->id, uvmp_action_name((enum uvmp_action_kind)a->kind),

@@ -787,7 +787,8 @@ static void test_rules(void **unused)
 		    {"sparse", "single big pages are the cheapest for this allocation"},
 		    {"probe-dense", "a probe: what do subtrees in use cost here?"},
 		    {"probe-sparse", "a probe: what do single big pages cost here?"},
-		    {"rest", "parts of the block have cost as much as all of it"}};
+		    {"rest", "parts of the block have cost as much as all of it"},
+		    {"ahead", "faults go through the allocation block after block, and this block is next"}};
 
 	(void)unused;
 	for (size_t i = 0; i < sizeof(rule) / sizeof(rule[0]); i++) {

@@ -134,8 +134,12 @@ static void test_traits(void **state)
 	assert_true(traits->counts_touches && traits->has_kernels && traits->has_neighbour);
 	for (int i = 0; i < UVMP_PREFETCH_COUNT; i++)
 		assert_int_equal(uvmp_prefetch_traits_of((enum uvmp_prefetcher)i)->has_memory, i == UVMP_PREFETCH_AUTO);
+	for (int i = 0; i < UVMP_PREFETCH_COUNT; i++) {
+		traits = uvmp_prefetch_traits_of((enum uvmp_prefetcher)i);
+		assert_true(traits->has_one_gpu == (traits->walks_ranges && i != UVMP_PREFETCH_AUTO));
+	}
 	traits = uvmp_prefetch_traits_of(UVMP_PREFETCH_AUTO);
-	assert_true(traits->is_driver && !traits->may_repeat && !traits->has_threshold);
+	assert_true(traits->walks_ranges && traits->is_driver && !traits->may_repeat && !traits->has_threshold);
 	assert_int_equal(traits->block_bytes, 16);
 	assert_int_equal(traits->range_bytes, 64);
 	assert_int_equal(uvmp_prefetch_traits_of(UVMP_PREFETCH_RANDOM)->grouping, UVMP_GROUPING_SINGLE);
@@ -171,6 +175,7 @@ static void test_defaults(void **state)
 	assert_int_equal(params.forest_rounds, 10);
 	assert_int_equal(params.auto_fault, 12);
 	assert_int_equal(params.auto_gap, 64);
+	assert_int_equal(params.auto_ahead, 4);
 	assert_int_equal(params.auto_price, 8);
 	assert_int_equal(params.auto_threshold, 0);
 	assert_true(params.quirks);
@@ -232,6 +237,7 @@ static void test_parameters(void **state)
 	check_range(offsetof(struct uvmp_prefetch_params, forest_rounds), 1, 255);
 	check_range(offsetof(struct uvmp_prefetch_params, auto_fault), 1, 256);
 	check_range(offsetof(struct uvmp_prefetch_params, auto_gap), 0, 255);
+	check_range(offsetof(struct uvmp_prefetch_params, auto_ahead), 0, 8);
 	check_range(offsetof(struct uvmp_prefetch_params, auto_price), 1, 16);
 	check_range(offsetof(struct uvmp_prefetch_params, auto_threshold), 0, 100);
 	/* [driver: threshold-zero] */
@@ -251,7 +257,7 @@ static bool is_asked_again(int prefetcher)
 {
 	return prefetcher == UVMP_PREFETCH_SEQUENTIAL || prefetcher == UVMP_PREFETCH_LOCALITY ||
 	       prefetcher == UVMP_PREFETCH_STRIDE || prefetcher == UVMP_PREFETCH_NEXT ||
-	       prefetcher == UVMP_PREFETCH_FOREST;
+	       prefetcher == UVMP_PREFETCH_FOREST || prefetcher == UVMP_PREFETCH_AUTO;
 }
 
 /* Every row of the table does something that only its own function does. */

@@ -357,7 +357,6 @@ static void test_finer(void **state)
 		if (range->mode == AUTO_WHOLE)
 			continue;
 		assert_true(range->is_filling);
-		assert_int_equal(range->full_at, 7000 + TURN);
 		assert_int_equal(range->hold_until, 7000 + 2 * TURN);
 		assert_int_equal(range->gap, 4); /* and the stay that begins is a probe of the other mode */
 		assert_int_equal(block[0].mode, AUTO_SPARSE);
@@ -380,8 +379,8 @@ static void test_own_mean(void **state)
 	(void)state;
 	go_on(AUTO_SPARSE);
 	range->is_filling = true;
-	range->full_at = range->hold_until = 600;
 	c.facts.memory.pages = 1000000;
+	range->hold_until = 600 + 1000000;
 	(void)fault(0, "5");
 	assert_int_equal(range->stays, 1);
 	assert_int_equal(range->pages, 16);
@@ -613,6 +612,243 @@ static void test_sizes_of_memory(void **state)
 	assert_int_equal(processor->worth, 16); /* 32, half after two turns */
 }
 
+/* -- blocks ahead -- */
+
+#define STREAM_BLOCKS 40u
+
+/* A range of STREAM_BLOCKS blocks without probes, in a memory of 128. */
+static void prepare_stream(void)
+{
+	prepare();
+	c.params.auto_gap = 0;
+	c.facts.memory.pages = 128 * 512;
+	c.facts.range_pages = STREAM_BLOCKS * 512;
+}
+
+/* A page of the block faults. The blocks that come ahead, bit b for block b. */
+static uint64_t enter(uint32_t b)
+{
+	uint64_t came = 0;
+
+	c.facts.range_first = b * 512;
+	(void)fault(b, "5");
+	c.facts.is_follow = true;
+	while (c.hint.follow != UVMP_PAGE_NONE) {
+		b = (uint32_t)c.hint.follow / 512;
+		assert_int_equal(c.hint.follow, c.facts.range_first + 512);
+		c.facts.range_first = c.hint.follow;
+		if (fault(b, "-") == 0) {
+			assert_int_equal(c.hint.rule, UVMP_RULE_NONE);
+			continue;
+		}
+		assert_int_equal(c.hint.rule, UVMP_RULE_AHEAD);
+		assert_int_equal(uvmp_mask_weight(&resident[b]), 512);
+		assert_int_equal(block[b].mode, AUTO_WHOLE);
+		came |= (uint64_t)1 << b;
+	}
+	c.facts.is_follow = false;
+	return came;
+}
+
+/* Bits first..last. */
+static uint64_t blocks(uint32_t first, uint32_t last)
+{
+	return ((uint64_t)2 << last) - ((uint64_t)1 << first);
+}
+
+/* The second fault in a row brings a block, and each one that goes on twice as many, as far as there is credit: two blocks at
+ * first, and an eighth of a block for each block that the stream has used. Before the first eviction, too. */
+static void test_stream(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		prepare_stream();
+		c.facts.memory.evicted_pages = i == 0 ? 5000 : 0;
+		assert_int_equal(enter(0), 0);
+		assert_int_equal(block[1].degree, 1);
+		assert_int_equal(enter(1), blocks(2, 2));
+		assert_int_equal(range->credit, 1 - 8);
+		assert_int_equal(enter(3), blocks(4, 5));
+		assert_int_equal(enter(6), blocks(7, 8));
+		assert_int_equal(block[9].degree, 4);
+		assert_int_equal(block[9].came, 2);
+		assert_int_equal(range->credit, 1 + 2 + 3 - 16);
+		assert_int_equal(enter(9), blocks(10, 12));
+		assert_int_equal(enter(13), blocks(14, 16));
+		assert_int_equal(enter(17), blocks(18, 21));
+		assert_int_equal(enter(22), blocks(23, 26));
+		assert_int_equal(enter(27), blocks(28, 31));
+		assert_true(range->ahead == 0 || i == 1);
+		assert_int_equal(processor->time, 32 * 512);
+		assert_int_equal(enter(30), 0); /* it is there */
+	}
+}
+
+/* Two of them at once, and faults out of order between them. */
+static void test_streams(void **state)
+{
+	(void)state;
+	prepare_stream();
+	assert_int_equal(enter(0), 0);
+	assert_int_equal(enter(20), 0);
+	assert_int_equal(enter(35), 0);
+	assert_int_equal(enter(1), blocks(2, 2));
+	assert_int_equal(enter(33), 0);
+	assert_int_equal(enter(21), blocks(22, 22));
+	assert_int_equal(enter(3), blocks(4, 4)); /* no credit for two */
+	assert_int_equal(range->credit, 1 + 1 + 2 - 16);
+	assert_int_equal(block[5].degree, 4);
+	assert_int_equal(enter(23), blocks(24, 24));
+}
+
+/* A stream goes on before an eighth of memory has come. */
+static void test_stream_ends(void **state)
+{
+	(void)state;
+	for (uint32_t late = 0; late < 2; late++) {
+		prepare_stream();
+		(void)enter(0);
+		processor->time += 16 * 512 - 1 + late;
+		assert_int_equal(enter(1), late ? 0 : blocks(2, 2));
+		assert_int_equal(range->credit, late ? 0 : 1 - 8);
+	}
+}
+
+/* Four resident blocks are passed, also those of which pages are resident; not five. */
+static void test_stream_passes(void **state)
+{
+	(void)state;
+	for (uint32_t more = 0; more < 2; more++) {
+		prepare_stream();
+		for (uint32_t b = 1; b <= 4 + more; b++)
+			resident[b] = page_text(b % 2 == 0 ? "0-511" : "77");
+		assert_int_equal(enter(0), 0);
+		assert_int_equal(block[5].degree, more ? 0 : 1);
+		assert_int_equal(enter(5 + more), more ? 0 : blocks(6, 6));
+	}
+	prepare_stream();
+	resident[2] = page_text("7");
+	(void)enter(0);
+	assert_int_equal(enter(1), blocks(3, 3));
+	assert_int_equal(uvmp_mask_weight(&resident[2]), 1);
+	prepare_stream(); /* to the end of the range */
+	resident[39] = page_text("7");
+	(void)enter(37);
+	assert_int_equal(enter(38), 0);
+	assert_int_equal(enter(39), 0);
+	prepare_stream();
+	(void)enter(37);
+	assert_int_equal(enter(38), blocks(39, 39));
+}
+
+/* Each sixteenth time, nothing comes: the next block must fault. */
+static void test_stream_check(void **state)
+{
+	(void)state;
+	prepare_stream();
+	range->checks = 15;
+	(void)enter(0);
+	assert_int_equal(range->checks, 15);
+	assert_int_equal(enter(1), 0);
+	assert_int_equal(range->checks, 0);
+	assert_int_equal(block[2].degree, 2);
+	assert_int_equal(enter(2), blocks(3, 4));
+}
+
+/* auto_ahead, a sixteenth of memory, the mode. */
+static void test_stream_limits(void **state)
+{
+	(void)state;
+	prepare_stream();
+	c.params.auto_ahead = 0;
+	(void)enter(0);
+	assert_int_equal(block[1].degree, 0);
+	prepare_stream();
+	c.facts.memory.pages = 16 * 512 - 1;
+	(void)enter(0);
+	assert_int_equal(block[1].degree, 0);
+	c.facts.memory.pages = 16 * 512;
+	(void)enter(10);
+	assert_int_equal(enter(11), blocks(12, 12)); /* one at a time */
+	assert_int_equal(range->credit, -8);	  /* of two blocks, an eighth of memory */
+	prepare_stream();
+	range->mode = AUTO_DENSE;
+	range->hold_until = 10000;
+	(void)enter(0);
+	assert_int_equal(block[1].degree, 0);
+	prepare_stream();
+	c.facts.memory.pages = ~(uint64_t)0;
+	range->credit = 31984; /* of 4000 blocks */
+	(void)enter(0);
+	c.params.auto_ahead = 1;
+	(void)enter(1);
+	assert_int_equal(range->credit, 31984 - 8);
+}
+
+/* Nothing comes ahead of a probe; the stream goes on. */
+static void test_stream_probe(void **state)
+{
+	(void)state;
+	prepare_stream();
+	(void)enter(0);
+	assert_int_equal(enter(1), blocks(2, 2));
+	c.params.auto_gap = 64; /* at once */
+	assert_int_equal(enter(3), 0);
+	assert_int_equal(block[3].mode, AUTO_DENSE);
+	assert_int_equal(block[4].degree, 4);
+	assert_int_equal(enter(4), blocks(5, 6));
+}
+
+/* Pages with another preferred location, or that thrash, do not come. */
+static void test_stream_elsewhere(void **state)
+{
+	uvmp_mask thrashing = page_text("0-511");
+
+	(void)state;
+	prepare_stream();
+	c.facts.thrashing = &thrashing;
+	(void)enter(0);
+	assert_int_equal(enter(1), 0);
+	assert_int_equal(range->credit, 1);
+	assert_int_equal(block[3].degree, 2);
+	assert_int_equal(block[3].came, 0);
+}
+
+/* Pages that come ahead return, too. */
+static void test_stream_price(void **state)
+{
+	(void)state;
+	prepare_stream();
+	c.params.auto_price = 4;
+	(void)enter(0);
+	resident[2] = page_text("0-9");
+	leave(2, "0-9");
+	c.facts.memory.evicted_pages += 128 * 256;
+	assert_int_equal(enter(1), blocks(2, 2));
+	assert_int_equal(processor->worth, 10 * 32);
+	assert_int_equal(block[2].gone, 0);
+}
+
+/* A follow that no answer has named, or for which there is no state. */
+static void test_stream_without_state(void **state)
+{
+	(void)state;
+	prepare_stream();
+	c.facts.is_follow = true;
+	c.state.block = NULL;
+	assert_int_equal(prefetch_case_decide(&c, "-"), UVMP_OK);
+	assert_int_equal(c.hint.to, UVMP_PROC_NONE);
+	assert_int_equal(c.hint.follow, UVMP_PAGE_NONE);
+	c.facts.to = UVMP_CPU;
+	c.state.block = &block[0];
+	assert_int_equal(prefetch_case_decide(&c, "-"), UVMP_OK);
+	assert_int_equal(c.hint.to, UVMP_PROC_NONE);
+	c.facts.to = 1;
+	assert_int_equal(prefetch_case_decide(&c, "-"), UVMP_OK);
+	assert_int_equal(block[0].degree, 0);
+	assert_int_equal(c.hint.follow, UVMP_PAGE_NONE);
+}
+
 /* The hint says which rule answered; other prefetchers have none. */
 static void test_rules(void **state)
 {
@@ -660,15 +896,13 @@ static void test_small_ranges(void **state)
 	assert_int_equal(fault(0, "5"), 16);
 	for (uint32_t b = 1; b < 4; b++)
 		assert_int_equal(fault(b, "5"), 512);
-	c.facts.range_pages = 1; /* another one */
+	c.facts.range_pages = 512; /* another one */
 	assert_int_equal(fault(4, "5"), 16);
 	assert_int_equal(processor->small.probing[1], AUTO_DENSE);
 	assert_memory_equal(range, &none, sizeof(none));
 	c.facts.range_pages = 2048;
 	assert_int_equal(fault(5, "5"), 16);
-	c.facts.range_pages = 0; /* not known */
-	assert_int_equal(fault(6, "5"), 512);
-	assert_int_equal(range->since, 1);
+	assert_int_equal(range->since, 0);
 	assert_int_equal(processor->small.since, 0);
 }
 
@@ -716,6 +950,16 @@ int main(void)
 	        cmocka_unit_test(test_cost_of_room),
 	        cmocka_unit_test(test_price_begins),
 	        cmocka_unit_test(test_sizes_of_memory),
+	        cmocka_unit_test(test_stream),
+	        cmocka_unit_test(test_streams),
+	        cmocka_unit_test(test_stream_ends),
+	        cmocka_unit_test(test_stream_passes),
+	        cmocka_unit_test(test_stream_check),
+	        cmocka_unit_test(test_stream_limits),
+	        cmocka_unit_test(test_stream_probe),
+	        cmocka_unit_test(test_stream_elsewhere),
+	        cmocka_unit_test(test_stream_price),
+	        cmocka_unit_test(test_stream_without_state),
 	        cmocka_unit_test(test_rules),
 	        cmocka_unit_test(test_small_ranges),
 	        cmocka_unit_test(test_frames),

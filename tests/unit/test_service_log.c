@@ -151,7 +151,7 @@ static void test_words(void **unused)
 						"order", "oldest", "newest", "sample"};
 	static const char *const rule[] = {"",	    " rule=fits",   " rule=whole",
 					   " rule=dense",	    " rule=sparse", " rule=probe-dense",
-					   " rule=probe-sparse", " rule=rest"};
+					   " rule=probe-sparse", " rule=rest",   " rule=ahead"};
 	struct uvmp_action a;
 	char expected[80];
 

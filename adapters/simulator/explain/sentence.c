@@ -172,7 +172,8 @@ static void tell_rule(FILE *out, const struct uvmp_action *action)
 					   "single big pages are the cheapest for this allocation",
 					   "a probe: what do subtrees in use cost here?",
 					   "a probe: what do single big pages cost here?",
-					   "parts of the block have cost as much as all of it"};
+					   "parts of the block have cost as much as all of it",
+					   "faults go through the allocation block after block, and this block is next"};
 
 	if (action->rule != UVMP_RULE_NONE)
 		fprintf(out, "; %s", rule[action->rule]);
