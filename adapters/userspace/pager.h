@@ -85,8 +85,8 @@ extern "C" {
 
 /* The default policy decides by what the program does: docs/auto.md. The driver's own policy is "". */
 #define UVMP_PAGER_POLICY "preset=auto"
-/* The default with pages of 64 KiB, which evict=auto does not have: the driver's prefetcher, with evictions of
- * 64 KiB. */
+/* The default with pages of 64 KiB, which evict=auto does not have: the driver's prefetcher, with evictions
+ * of 64 KiB. */
 #define UVMP_PAGER_POLICY_64K "evict=lru2m granularity=64k"
 
 struct uvmp_pager;
