@@ -15,15 +15,16 @@ gpu=${ABLATION_GPU:-titan-v}
 variants() {
 	cat <<-'END'
 	nothing|preset=auto
-	only whole blocks: no probes|preset=auto auto_gap=0
-	no blocks ahead|preset=auto auto_ahead=0
-	batches of 256 faults|preset=auto batch=256
-	no sparse mode|preset=auto auto_threshold=51
-	room costs nothing|preset=auto auto_price=1
-	the oldest always leaves|preset=auto auto_keep=off
-	evictions before copies|preset=auto plan=serial
-	the driver's victims|preset=auto evict=lru
-	the driver's prefetcher|preset=auto prefetch=density
+	remote access|preset=auto remote=off
+	the same, only whole blocks: no probes|preset=auto remote=off auto_gap=0
+	the same, no blocks ahead|preset=auto remote=off auto_ahead=0
+	the same, batches of 256 faults|preset=auto remote=off batch=256
+	the same, no sparse mode|preset=auto remote=off auto_threshold=51
+	the same, room costs nothing|preset=auto remote=off auto_price=1
+	the same, the oldest always leaves|preset=auto remote=off auto_keep=off
+	the same, evictions before copies|preset=auto remote=off plan=serial
+	the same, the driver's victims|preset=auto remote=off evict=lru
+	the same, the driver's prefetcher|preset=auto remote=off prefetch=density
 	all of it: threshold 1|preset=nvidia-aggressive
 	END
 }

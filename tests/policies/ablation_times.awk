@@ -1,5 +1,5 @@
 # From the CSV of `uvmsim compare`: a line for each policy but the first, `case|index|time of the first / time|bytes / bytes of
-# the first`. Fields with commas are quoted; the columns that are read follow none of these.
+# the first`: all that crosses the link. Fields with commas are quoted; the columns that are read follow none of these.
 function split_line(line, field,   n, i, c, quoted)
 {
 	n = 1
@@ -25,6 +25,7 @@ NR == 1 {
 	split_line($0, value)
 	time = value[at["time_ns"]]
 	bytes = value[at["h2d_bytes"]] + value[at["d2h_bytes"]]
+	bytes += value[at["remote_h2d_bytes"]] + value[at["remote_d2h_bytes"]]
 	if (NR == 2) {
 		first_time = time
 		first_bytes = bytes
