@@ -91,6 +91,7 @@ EXPORT_SYMBOL(uvmp_evict_size);
 EXPORT_SYMBOL(uvmp_evict_init);
 EXPORT_SYMBOL(uvmp_evict_is_valid);
 EXPORT_SYMBOL(uvmp_evict_touch);
+EXPORT_SYMBOL(uvmp_evict_own);
 EXPORT_SYMBOL(uvmp_evict_weigh);
 EXPORT_SYMBOL(uvmp_evict_spare);
 EXPORT_SYMBOL(uvmp_evict_contains);

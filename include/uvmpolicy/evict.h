@@ -100,7 +100,8 @@ UVMP_API uint32_t uvmp_evict_unit_pages(enum uvmp_evictor evictor);
  *
  * AUTO orders by faults: the host reports a touch when a page of the unit arrives or faults, and no access.
  * AUTO evicts the oldest unit, or the newest of the old units where data return in a cycle. Units that return
- * decide between the two (evict_auto.c). AUTO needs uvmp_evict_batch and uvmp_evict_left, too; both have no
+ * decide between the two (evict_auto.c). Little data of one owner (uvmp_evict_own) are protected from others.
+ * AUTO needs uvmp_evict_batch and uvmp_evict_left, too; both have no
  * effect on the remaining orders. */
 #define UVMP_EVICT_GROUP_UNITS 32u
 #define UVMP_EVICT_PAGES_MAX   512u
@@ -141,6 +142,11 @@ UVMP_API enum uvmp_status uvmp_evict_touch(struct uvmp_evict *evict, uint32_t un
  * + marks, of its tree in counter.h); later touches add to it. No effect on other orders. UVMP_ERR_ARGUMENT,
  * UVMP_ERR_RANGE (unit). O(log units). */
 UVMP_API enum uvmp_status uvmp_evict_weigh(struct uvmp_evict *evict, uint32_t unit, uint64_t frequency);
+/* AUTO: sets the owner of the group of `unit`, such as an allocation; all groups begin with owner 0. Owners
+ * with the same remainder modulo 16 are one tenant. A tenant whose evicted units return keeps a minimum share
+ * of memory while other tenants need room (evict_auto.c). No effect on other orders. UVMP_ERR_ARGUMENT,
+ * UVMP_ERR_RANGE (unit). O(1), and O(lower units that were never touched). */
+UVMP_API enum uvmp_status uvmp_evict_own(struct uvmp_evict *evict, uint32_t unit, uint32_t owner);
 /* SL_64K, TBN, LFU_2M: sets whether the unit, listed or not, is spared while other units may be evicted
  * ([uvmsmart: evictable, incomplete-tree-stays] spare incomplete units). The setting lasts until the unit is
  * forgotten. No effect on other orders. UVMP_ERR_ARGUMENT, UVMP_ERR_RANGE (unit). LFU_2M: O(log units).
@@ -169,6 +175,7 @@ UVMP_API enum uvmp_status uvmp_evict_left(struct uvmp_evict *evict, uint32_t uni
 /* Chooses a victim; the caller removes it at its eviction. The reserve passes over the first units of the
  * order, spared or not. If every unit behind is spared, the first of those is the victim. `random` is the
  * generator's state, which RANDOM_4K advances by one draw; for other orders it may be NULL.
+ * AUTO makes protected units the newest instead, at most 7 groups in a call (uvmp_evict_own).
  * UVMP_ERR_NO_MEMORY: nothing may be evicted (no draw is made). UVMP_ERR_ARGUMENT. O(1), CLOCK_2M amortised.
  * With a reserve also O(units that have come or left since the last call). */
 UVMP_API enum uvmp_status uvmp_evict_victim(struct uvmp_evict *evict, uint64_t *random, uint32_t *unit);

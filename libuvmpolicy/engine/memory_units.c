@@ -107,7 +107,8 @@ static uint32_t counted(const struct gpu *g, const struct block *b, const uvmp_m
 	return pages;
 }
 
-static bool take_number(struct gpu *g, handle block, struct residency *p)
+/* `owner` is the slot of the block's range. */
+static bool take_number(struct gpu *g, handle block, uint32_t owner, struct residency *p)
 {
 	if (p->has_memory)
 		return true;
@@ -123,6 +124,7 @@ static bool take_number(struct gpu *g, handle block, struct residency *p)
 	}
 	p->has_memory = true;
 	g->unit_block[p->memory] = block;
+	uvmpi_evict_own(&g->order, p->memory * g->block_units, owner);
 	return true;
 }
 
@@ -158,7 +160,7 @@ enum backing uvmpi_units_back(struct uvmp_service *s, uint32_t gpu, handle block
 	uvmp_mask all;
 
 	*size = UVMP_CHUNK_2M;
-	if (!take_number(g, block, p))
+	if (!take_number(g, block, b->range, p))
 		return BACKING_FAILED;
 	uvmp_mask_or(&all, arriving->pages, &p->resident);
 	need = counted(g, b, &all) - counted(g, b, &p->resident);

@@ -103,6 +103,15 @@ enum uvmp_status uvmp_evict_weigh(struct uvmp_evict *evict, uint32_t unit, uint6
 	return status;
 }
 
+enum uvmp_status uvmp_evict_own(struct uvmp_evict *evict, uint32_t unit, uint32_t owner)
+{
+	enum uvmp_status status = check_unit(evict, unit);
+
+	if (status == UVMP_OK)
+		uvmpi_evict_own(evict, unit, owner);
+	return status;
+}
+
 enum uvmp_status uvmp_evict_spare(struct uvmp_evict *evict, uint32_t unit, bool is_spared)
 {
 	enum uvmp_status status = check_unit(evict, unit);

@@ -19,6 +19,13 @@
  *
  * A retained set that is no longer used is thus found by two signs: its sample does not return, and what left instead does.
  *
+ * Tenants. Each block has an owner, such as an allocation. While at least two tenants have units, a tenant is protected if it
+ * has at most a quarter of an equal share of memory and half or more of the units that it lost lately have returned within a
+ * turn of memory. A victim of a protected tenant becomes the newest instead of leaving, so that a tenant that goes through much
+ * data does not push out the little that another one uses again and again. Two limits: the tenant that was touched last, for
+ * which room is probably needed, is not protected; and each eighth protected victim leaves as a sample, so that data that are
+ * no longer used lose the protection, and a search moves at most seven victims.
+ *
  * The idea of insertion at the other end of the list: Qureshi et al., Adaptive Insertion Policies, ISCA 2007 (BIP and DIP; there
  * sets of a cache are the samples). Evicting the newest of the old: HPE and CPPE, see evict_mhpe.c. */
 #include "evict_auto_internal.h"
@@ -35,6 +42,8 @@ enum {
 	WEIGHT = 16,	   /* of a return at once */
 	EVIDENCE = UVMP_EVICT_GROUP_UNITS, /* units, of each rule, before the regrets are compared */
 	GAP_MOST = 64,	   /* turns of memory before keep is tried again */
+	TENANT_SHARE = 4,  /* a protected tenant has at most this part of an equal share */
+	TENANT_SAMPLE = 8, /* of so many protected victims, one leaves */
 	BURST = UVMP_EVICT_GROUP_UNITS / 2 /* units of one batch that make a block whole */
 };
 
@@ -81,6 +90,63 @@ static bool is_valid(const struct uvmp_evict *evict)
 static bool contains(const struct uvmp_evict *evict, uint32_t unit)
 {
 	return uvmpi_recency_contains(&state_of(evict)->list, unit);
+}
+
+/* -- tenants -- */
+
+static struct auto_tenant *tenant_of(struct auto_order *order, const struct auto_group *group)
+{
+	return &order->tenant[group->tenant];
+}
+
+/* Units of the group are listed. */
+static void join_tenant(struct auto_order *order, const struct auto_group *group, uint32_t units)
+{
+	struct auto_tenant *tenant = tenant_of(order, group);
+
+	order->tenants += units != 0 && tenant->listed == 0;
+	tenant->listed += units;
+}
+
+/* Units of the group are no longer listed. */
+static void leave_tenant(struct auto_order *order, const struct auto_group *group, uint32_t units)
+{
+	struct auto_tenant *tenant = tenant_of(order, group);
+
+	tenant->listed -= units;
+	order->tenants -= units != 0 && tenant->listed == 0;
+}
+
+static void own(struct uvmp_evict *evict, uint32_t unit, uint32_t owner)
+{
+	struct auto_order *order = state_of(evict);
+	struct auto_group *group;
+
+	begin(order, unit);
+	group = group_of(order, unit);
+	leave_tenant(order, group, group->listed);
+	group->tenant = (uint8_t)(owner % AUTO_TENANTS);
+	join_tenant(order, group, group->listed);
+}
+
+static void lose(struct auto_tenant *tenant, uint32_t units, uint32_t count)
+{
+	tenant->evicted += units;
+	if (tenant->evicted <= count)
+		return;
+	tenant->evicted /= 2u;
+	tenant->returned /= 2u;
+}
+
+/* Would the victim stay if it were no sample? A tenant alone has all units, which is more than a quarter. */
+static bool is_protected(struct auto_order *order, uint32_t unit, uint32_t count)
+{
+	const struct auto_group *group = group_of(order, unit);
+	const struct auto_tenant *tenant = tenant_of(order, group);
+
+	return group->tenant != order->asker &&
+	       (uint64_t)tenant->listed * TENANT_SHARE * order->tenants <= count && tenant->evicted >= EVIDENCE &&
+	       tenant->returned >= tenant->evicted / 2u;
 }
 
 /* -- the list -- */
@@ -189,6 +255,7 @@ static void judge(struct auto_order *order, struct auto_group *group, bool is_fi
 	uint32_t distance = order->clock - group->left;
 
 	group->gone--;
+	tenant_of(order, group)->returned += distance <= count;
 	if (is_first)
 		judge_order(order, group->left, count);
 	if (distance <= count)
@@ -237,6 +304,7 @@ static void arrive(struct uvmp_evict *evict, uint32_t unit)
 	group->batch = order->batch[0];
 	group->burst++;
 	group->listed++;
+	join_tenant(order, group, 1);
 	group->is_whole |= group->burst >= BURST;
 	evict->count++;
 }
@@ -254,21 +322,29 @@ static void move_whole(struct auto_order *order, uint32_t unit)
 	}
 }
 
+/* A listed unit becomes the newest, or all of its block. */
+static void renew(struct auto_order *order, uint32_t unit)
+{
+	if (group_of(order, unit)->is_whole && !has_moved(order, unit)) {
+		move_whole(order, unit);
+	} else {
+		leave_place(order, unit);
+		take_place(order, unit);
+	}
+}
+
 static enum uvmp_status touch(struct uvmp_evict *evict, uint32_t unit)
 {
 	struct auto_order *order = state_of(evict);
 
 	begin(order, unit);
-	if (!uvmpi_recency_contains(&order->list, unit)) {
-		arrive(evict, unit);
-	} else if (group_of(order, unit)->is_whole && !has_moved(order, unit)) {
-		move_whole(order, unit);
-		age(order, evict->count);
-		return UVMP_OK;
+	order->asker = group_of(order, unit)->tenant;
+	if (uvmpi_recency_contains(&order->list, unit)) {
+		renew(order, unit);
 	} else {
-		leave_place(order, unit);
+		arrive(evict, unit);
+		take_place(order, unit);
 	}
-	take_place(order, unit);
 	age(order, evict->count);
 	return UVMP_OK;
 }
@@ -282,6 +358,7 @@ static enum uvmp_status take_off(struct uvmp_evict *evict, uint32_t unit)
 		return UVMP_OK;
 	leave_place(order, unit);
 	evict->count--;
+	leave_tenant(order, group, 1);
 	if (--group->listed == 0)
 		group->is_whole = false;
 	return UVMP_OK;
@@ -309,6 +386,7 @@ static void left(struct uvmp_evict *evict, uint32_t unit, uint32_t pages, uint32
 	order->wait -= order->wait < units ? order->wait : units;
 	order->evicted[order->chosen] += units;
 	order->turn += units;
+	lose(tenant_of(order, group), units, evict->count);
 	units += group->gone;
 	group->gone = (uint8_t)(units < UVMP_EVICT_GROUP_UNITS ? units : UVMP_EVICT_GROUP_UNITS);
 	group->left = order->clock;
@@ -334,17 +412,29 @@ static uint32_t newest_old(const struct auto_order *order)
 	return order->link[order->window].prev - 1u;
 }
 
+/* The unit that the present rule names, and the rule. */
+static uint32_t choose(struct auto_order *order, bool may_keep)
+{
+	bool keeps = may_keep && order->rule == AUTO_KEEP && order->turn / UVMP_EVICT_GROUP_UNITS % SAMPLE != 0;
+	uint32_t newest = keeps ? newest_old(order) : UVMP_UNIT_NONE;
+
+	order->chosen = newest != UVMP_UNIT_NONE ? AUTO_KEEP : AUTO_OLDEST;
+	return newest != UVMP_UNIT_NONE ? newest : uvmpi_recency_oldest(&order->list);
+}
+
 /* A reserve has no effect. */
 static enum uvmp_status victim(struct uvmp_evict *evict, uint64_t *random, uint32_t rank, enum evict_walk walk,
 			       uint32_t *unit)
 {
 	struct auto_order *order = state_of(evict);
-	bool keeps = evict->keeps_old && order->rule == AUTO_KEEP && order->turn / UVMP_EVICT_GROUP_UNITS % SAMPLE != 0;
-	uint32_t newest = keeps ? newest_old(order) : UVMP_UNIT_NONE;
 
 	(void)random, (void)rank, (void)walk;
-	order->chosen = newest != UVMP_UNIT_NONE ? AUTO_KEEP : AUTO_OLDEST;
-	*unit = newest != UVMP_UNIT_NONE ? newest : uvmpi_recency_oldest(&order->list);
+	*unit = choose(order, evict->keeps_old);
+	while (is_protected(order, *unit, evict->count) && ++order->spared % TENANT_SAMPLE != 0) {
+		renew(order, *unit);
+		age(order, evict->count);
+		*unit = choose(order, evict->keeps_old);
+	}
 	return UVMP_OK;
 }
 
@@ -413,6 +503,7 @@ const struct eviction_order uvmpi_order_auto = {
 	.touch = touch,
 	.remove = take_off,
 	.forget = forget,
+	.own = own,
 	.victim = victim,
 	.next = next,
 	.batch = batch,

@@ -7,6 +7,8 @@
 #define AUTO_UNIT_PAGES 16u
 #define AUTO_BATCHES	3 /* what arrived in the present batch and in the last two stays */
 
+#define AUTO_TENANTS 16u /* owners with the same remainder are one tenant */
+
 enum auto_rule { AUTO_OLDEST, AUTO_KEEP, AUTO_RULES };
 
 /* UVMP_EVICT_GROUP_UNITS units. */
@@ -17,7 +19,14 @@ struct auto_group {
 	uint8_t rule;	/* that chose those which left last */
 	uint8_t burst;	/* units that came in that batch */
 	uint8_t listed; /* units that are listed */
+	uint8_t tenant; /* the owner of the block */
 	bool is_whole;	/* half of it or more came in one batch, since none was listed */
+};
+
+struct auto_tenant {
+	uint32_t listed;   /* units */
+	uint32_t evicted;  /* units, lately */
+	uint32_t returned; /* of these within a turn of memory */
 };
 
 struct auto_order {
@@ -36,6 +45,10 @@ struct auto_order {
 	uint32_t wait, gap;	       /* units that leave before keep may begin; turns to wait next time */
 	uint32_t evicted[AUTO_RULES];  /* units, by the rule that chose them; under keep only */
 	uint32_t regret[AUTO_RULES];   /* their returns, weighted */
+	struct auto_tenant tenant[AUTO_TENANTS];
+	uint32_t tenants; /* with listed units */
+	uint32_t spared;  /* victims that were protected, samples among them */
+	uint8_t asker;	  /* tenant of the last touch */
 	uint8_t rule, chosen;	       /* the present rule; that of the last victim */
 	struct recency_link link[];    /* [units + 1], then stamps and groups */
 };

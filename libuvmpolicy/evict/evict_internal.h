@@ -47,6 +47,7 @@ struct eviction_order {
 	void (*batch)(struct uvmp_evict *evict);
 	void (*left)(struct uvmp_evict *evict, uint32_t unit, uint32_t pages, uint32_t untouched);
 	uint32_t (*closure)(struct uvmp_tree *tree, uint32_t evictable); /* NULL: the victim leaves alone */
+	void (*own)(struct uvmp_evict *evict, uint32_t unit, uint32_t owner); /* with the trait has_groups */
 	uint32_t (*together)(const struct uvmp_evict *evict, uint32_t unit); /* with the trait has_groups */
 	enum uvmp_evict_choice (*chosen)(const struct uvmp_evict *evict); /* NULL: UVMP_CHOICE_ORDER */
 };
@@ -89,6 +90,13 @@ static inline enum uvmp_status uvmpi_evict_forget(struct uvmp_evict *evict, uint
 	const struct eviction_order *order = evict_order_of_unit(evict, unit);
 
 	return order->forget != NULL ? order->forget(evict, unit) : order->remove(evict, unit);
+}
+static inline void uvmpi_evict_own(struct uvmp_evict *evict, uint32_t unit, uint32_t owner)
+{
+	const struct eviction_order *order = evict_order_of_unit(evict, unit);
+
+	if (order->own != NULL)
+		order->own(evict, unit, owner);
 }
 static inline void uvmpi_evict_weigh(struct uvmp_evict *evict, uint32_t unit, uint64_t frequency)
 {

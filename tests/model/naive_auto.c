@@ -17,7 +17,9 @@ enum {
 	EVIDENCE = 32,
 	GAP_MOST = 64,
 	WHOLE = 16,
-	UNIT_PAGES = 16
+	UNIT_PAGES = 16,
+	SHARE = 4, /* of an equal share of a tenant */
+	LEAVES = 8
 };
 
 void naive_auto_init(struct naive_auto *n)
@@ -86,6 +88,31 @@ static void move(struct naive_auto *n, uint32_t unit)
 	n->moved[unit] = ++n->moves;
 }
 
+static uint32_t tenant_of(const struct naive_auto *n, uint32_t unit)
+{
+	return n->block[unit / BLOCK].owner % NAIVE_AUTO_TENANTS;
+}
+
+void naive_auto_own(struct naive_auto *n, uint32_t unit, uint32_t owner)
+{
+	if (n->begun <= unit)
+		n->begun = unit + 1;
+	n->block[unit / BLOCK].owner = owner;
+}
+
+/* Little data of a tenant that does not ask, of which at least half has always come back. */
+static bool is_protected(const struct naive_auto *n, uint32_t unit)
+{
+	uint32_t listed[NAIVE_AUTO_TENANTS] = {0}, tenants = 0, tenant = tenant_of(n, unit);
+
+	for (uint32_t i = 0; i < UNITS; i++)
+		listed[tenant_of(n, i)] += n->is_listed[i];
+	for (uint32_t i = 0; i < NAIVE_AUTO_TENANTS; i++)
+		tenants += listed[i] != 0;
+	return tenants > 1 && tenant != n->asker && n->lost[tenant] >= EVIDENCE &&
+	       n->regained[tenant] >= n->lost[tenant] / 2 && listed[tenant] * SHARE * tenants <= naive_auto_count(n);
+}
+
 static void enter(struct naive_auto *n, enum naive_auto_rule rule, uint32_t count)
 {
 	n->rule = rule;
@@ -104,6 +131,8 @@ static void judge(struct naive_auto *n, struct naive_auto_block *b, bool is_firs
 	int64_t ahead = (int64_t)b->left - n->judged;
 
 	b->gone--;
+	if (distance <= count)
+		n->regained[b->owner % NAIVE_AUTO_TENANTS]++;
 	if (is_first) {
 		n->score -= n->score / SCORE_STEP;
 		if (ahead >= -(int64_t)(count / 32 + 32) && ahead <= (int64_t)(count / 2))
@@ -151,21 +180,30 @@ static void arrive(struct naive_auto *n, uint32_t unit)
 	move(n, unit);
 }
 
-void naive_auto_touch(struct naive_auto *n, uint32_t unit)
+static void refresh(struct naive_auto *n, uint32_t unit)
 {
 	uint32_t first = unit / BLOCK * BLOCK;
 
-	if (n->begun <= unit)
-		n->begun = unit + 1;
-	if (!n->is_listed[unit]) {
-		arrive(n, unit);
-	} else if (n->block[unit / BLOCK].is_whole && n->moved[unit] <= begin_of(n, 0)) {
+	if (n->block[unit / BLOCK].is_whole && n->moved[unit] <= begin_of(n, 0)) {
 		for (uint32_t i = first; i < first + BLOCK; i++)
 			if (n->is_listed[i] && n->moved[i] <= begin_of(n, 0))
 				move(n, i);
 	} else {
 		move(n, unit);
 	}
+	age(n);
+}
+
+void naive_auto_touch(struct naive_auto *n, uint32_t unit)
+{
+	if (n->begun <= unit)
+		n->begun = unit + 1;
+	n->asker = tenant_of(n, unit);
+	if (n->is_listed[unit]) {
+		refresh(n, unit);
+		return;
+	}
+	arrive(n, unit);
 	age(n);
 }
 
@@ -186,7 +224,7 @@ void naive_auto_forget(struct naive_auto *n, uint32_t unit)
 void naive_auto_left(struct naive_auto *n, uint32_t unit, uint32_t pages)
 {
 	struct naive_auto_block *b = &n->block[unit / BLOCK];
-	uint32_t units = (pages + UNIT_PAGES - 1) / UNIT_PAGES;
+	uint32_t units = (pages + UNIT_PAGES - 1) / UNIT_PAGES, tenant = tenant_of(n, unit);
 
 	if (unit >= n->begun)
 		return;
@@ -194,6 +232,11 @@ void naive_auto_left(struct naive_auto *n, uint32_t unit, uint32_t pages)
 	n->turn += units;
 	n->evicted[n->chosen] += units;
 	b->gone = b->gone + units > BLOCK ? BLOCK : b->gone + units;
+	n->lost[tenant] += units;
+	if (n->lost[tenant] > naive_auto_count(n)) {
+		n->lost[tenant] /= 2;
+		n->regained[tenant] /= 2;
+	}
 	b->left = n->clock;
 	b->rule = n->chosen;
 }
@@ -224,7 +267,7 @@ static uint32_t sort(const struct naive_auto *n, uint32_t *sorted)
 	return count;
 }
 
-uint32_t naive_auto_walk(struct naive_auto *n, uint32_t walk[NAIVE_AUTO_UNITS])
+static uint32_t walk_once(struct naive_auto *n, uint32_t walk[NAIVE_AUTO_UNITS])
 {
 	uint32_t sorted[UNITS], count = sort(n, sorted), old = 0;
 
@@ -233,6 +276,19 @@ uint32_t naive_auto_walk(struct naive_auto *n, uint32_t walk[NAIVE_AUTO_UNITS])
 	n->chosen = n->rule == NAIVE_KEEP && n->turn % (SAMPLE * BLOCK) >= BLOCK && old != 0 ? NAIVE_KEEP : NAIVE_OLDEST;
 	for (uint32_t i = 0; i < count; i++)
 		walk[i] = n->chosen == NAIVE_KEEP && i < old ? sorted[old - 1 - i] : sorted[i];
+	return count;
+}
+
+uint32_t naive_auto_walk(struct naive_auto *n, uint32_t walk[NAIVE_AUTO_UNITS])
+{
+	uint32_t count = walk_once(n, walk);
+
+	while (count != 0 && is_protected(n, walk[0])) {
+		if (++n->refusals % LEAVES == 0)
+			break;
+		refresh(n, walk[0]);
+		count = walk_once(n, walk);
+	}
 	return count;
 }
 

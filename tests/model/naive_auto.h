@@ -10,6 +10,8 @@
 #define NAIVE_AUTO_BLOCK   32u
 #define NAIVE_AUTO_BATCHES 4096
 
+#define NAIVE_AUTO_TENANTS 16u
+
 enum naive_auto_rule { NAIVE_OLDEST, NAIVE_KEEP };
 
 struct naive_auto_block {
@@ -18,6 +20,7 @@ struct naive_auto_block {
 	uint32_t gone;
 	enum naive_auto_rule rule;
 	bool is_whole;
+	uint32_t owner;
 };
 
 struct naive_auto {
@@ -31,16 +34,19 @@ struct naive_auto {
 	int64_t judged; /* clock */
 	uint64_t score, wait, gap;
 	enum naive_auto_rule rule, chosen;
+	uint64_t lost[NAIVE_AUTO_TENANTS], regained[NAIVE_AUTO_TENANTS], refusals;
+	uint32_t asker; /* tenant */
 };
 
 void naive_auto_init(struct naive_auto *n);
 uint32_t naive_auto_count(const struct naive_auto *n);
+void naive_auto_own(struct naive_auto *n, uint32_t unit, uint32_t owner);
 void naive_auto_touch(struct naive_auto *n, uint32_t unit);
 void naive_auto_remove(struct naive_auto *n, uint32_t unit);
 void naive_auto_forget(struct naive_auto *n, uint32_t unit);
 void naive_auto_left(struct naive_auto *n, uint32_t unit, uint32_t pages);
 void naive_auto_batch(struct naive_auto *n);
-/* The units as they would leave, and the rule that chooses the first; their number. */
+/* The units as they would leave, and the rule that chooses the first; their number. Protected units move. */
 uint32_t naive_auto_walk(struct naive_auto *n, uint32_t walk[NAIVE_AUTO_UNITS]);
 /* Units of the block of `unit` that leave with it: bit b for the unit b of the block. */
 uint32_t naive_auto_together(const struct naive_auto *n, uint32_t unit);

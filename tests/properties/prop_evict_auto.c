@@ -20,6 +20,7 @@
 #define SCRIPTS 40
 
 static uint64_t seeds[2];
+static uint64_t spared; /* by protection, in random scripts */
 
 static uint32_t below(uint64_t *random, uint32_t bound)
 {
@@ -70,6 +71,11 @@ static void assert_same_rule(void)
 	assert_int_equal(order->rule, naive->rule);
 	assert_int_equal(order->score, naive->score);
 	assert_int_equal(order->turn, (uint32_t)naive->turn);
+	assert_int_equal(order->spared, (uint32_t)naive->refusals);
+	for (uint32_t i = 0; i < AUTO_TENANTS; i++) {
+		assert_int_equal(order->tenant[i].evicted, (uint32_t)naive->lost[i]);
+		assert_int_equal(order->tenant[i].returned, (uint32_t)naive->regained[i]);
+	}
 	for (int i = 0; i < AUTO_RULES; i++) {
 		assert_int_equal(order->evicted[i], (uint32_t)naive->evicted[i]);
 		assert_int_equal(order->regret[i], (uint32_t)naive->regret[i]);
@@ -109,6 +115,12 @@ static void touch(uint32_t unit)
 {
 	assert_int_equal(uvmp_evict_touch(&pair.evict, unit), UVMP_OK);
 	naive_auto_touch(&pair.naive, unit);
+}
+
+static void own(uint32_t unit, uint32_t owner)
+{
+	assert_int_equal(uvmp_evict_own(&pair.evict, unit, owner), UVMP_OK);
+	naive_auto_own(&pair.naive, unit, owner);
 }
 
 static void begin_batch(void)
@@ -176,6 +188,8 @@ static void step(uint32_t unit)
 		naive_auto_left(&pair.naive, unit, pages);
 		break;
 	case 4:
+		own(unit, below(&pair.random, 3));
+		break;
 	case 5:
 		begin_batch();
 		break;
@@ -212,6 +226,7 @@ static void random_script(uint64_t random)
 	while (evict_once()) {
 	}
 	assert_int_equal(pair.evict.count, 0);
+	spared += state_of(&pair.evict)->spared;
 	free(pair.memory);
 }
 
@@ -221,6 +236,7 @@ static void random_scripts(void **state)
 	for (int s = 0; s < 2; s++)
 		for (uint32_t i = 0; i < test_share_of(SCRIPTS); i++)
 			random_script(seeds[s] * 1000003u + i);
+	assert_true(spared > 0);
 }
 
 /* -- a memory under load -- */
@@ -436,6 +452,52 @@ static void keep_ends(void **state)
 	}
 }
 
+/* A stream of tenant 0 from block *stream on, no block twice. After each `every` accesses of it, the blocks 0..little-1 of tenant 1
+ * are used. Misses: of tenant 1 under auto, and by recency. */
+struct misses {
+	uint64_t by_auto, by_recency;
+};
+
+static struct misses stream_and_little(uint32_t *stream, uint32_t accesses, uint32_t little, uint32_t every)
+{
+	struct misses misses = {0, 0};
+
+	for (uint32_t i = 0; i < accesses; i++) {
+		both((*stream)++);
+		for (uint32_t block = 0; i % every == 0 && block < little; block++) {
+			misses.by_auto += program_access(&race.by_auto, block);
+			misses.by_recency += program_access(&race.by_recency, block);
+		}
+	}
+	assert_in_range(*stream, 0, PROGRAM_BLOCKS);
+	return misses;
+}
+
+/* A tenant with no more than a quarter of its equal share is not starved by one that streams. Recency of faults evicts the little
+ * once a turn of memory; here an eighth of its victims leave, and some after it has needed room itself. Once the little is no longer used, its n blocks leave as samples:
+ * n of them meet the end of the list once a turn, so that it takes 8 * (1 + 1/2 + ... + 1/n) turns, 20 for 6 blocks, and at most
+ * one turn more for each block. */
+static void no_starvation(void **state)
+{
+	(void)state;
+	for (uint32_t blocks = 16; blocks <= 48; blocks += 16) {
+		uint32_t little = blocks / 8u, stream = little;
+		struct misses misses;
+
+		open_race(blocks);
+		for (uint32_t block = 0; block < little; block++)
+			assert_int_equal(uvmp_evict_own(&race.by_auto.evict, block * BLOCK, 1), UVMP_OK);
+		(void)stream_and_little(&stream, 4u * blocks, little, blocks / 8u); /* the first losses */
+		misses = stream_and_little(&stream, 40u * blocks, little, blocks / 8u);
+		assert_in_range(misses.by_recency, 30u * little, 60u * little);
+		assert_in_range(misses.by_auto, 0, misses.by_recency / 3u);
+		(void)stream_and_little(&stream, (20u + little) * blocks, 0, 1);
+		for (uint32_t block = 0; block < little; block++)
+			assert_false(uvmp_evict_contains(&race.by_auto.evict, block * BLOCK));
+		close_race();
+	}
+}
+
 /* What keep serves worst, in the data from block `at` on. */
 static void adversary(int kind, uint32_t at, uint64_t *random)
 {
@@ -487,7 +549,7 @@ static void adversaries(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(random_scripts), cmocka_unit_test(loads), cmocka_unit_test(cycles), cmocka_unit_test(dead_data_leave), cmocka_unit_test(keep_ends), cmocka_unit_test(adversaries)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(random_scripts), cmocka_unit_test(loads), cmocka_unit_test(cycles), cmocka_unit_test(dead_data_leave), cmocka_unit_test(keep_ends), cmocka_unit_test(no_starvation), cmocka_unit_test(adversaries)};
 
 	seeds[0] = 20260101;
 	seeds[1] = test_seed();

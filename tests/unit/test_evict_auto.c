@@ -514,6 +514,131 @@ static void last_block(void **state)
 	assert_int_equal(evict.count, 0);
 }
 
+/* -- tenants -- */
+
+static void own(uint32_t block, uint32_t owner)
+{
+	assert_int_equal(uvmp_evict_own(&evict, block * BLOCK, owner), UVMP_OK);
+}
+
+/* Block 0 is the oldest, and all that tenant 1 has, of 16 blocks; half of what it lost has returned. */
+static void two_tenants(void)
+{
+	open_order();
+	own(0, 1);
+	for (uint32_t block = 0; block < 16; block++) {
+		batch();
+		touch(block * BLOCK, block * BLOCK + BLOCK);
+	}
+	order()->tenant[1].evicted = 32;
+	order()->tenant[1].returned = 16;
+}
+
+/* Its block becomes the newest, and block 1 leaves. */
+static void little_stays(void **state)
+{
+	(void)state;
+	two_tenants();
+	assert_int_equal(order()->tenants, 2);
+	assert_int_equal(victim(), BLOCK);
+	assert_int_equal(order()->spared, 1);
+	assert_int_equal(order()->link[0].prev, BLOCK);
+	assert_int_equal(victim(), BLOCK);
+	assert_int_equal(order()->spared, 1);
+}
+
+/* Each condition of the protection. */
+static void not_protected(void **state)
+{
+	(void)state;
+	two_tenants();
+	order()->tenant[1].evicted = 31; /* little is known of it */
+	assert_int_equal(victim(), 0);
+	two_tenants();
+	order()->tenant[1].returned = 15; /* less than half has returned */
+	assert_int_equal(victim(), 0);
+	two_tenants();
+	order()->asker = 1;
+	assert_int_equal(victim(), 0);
+	two_tenants();
+	own(15, 1); /* a quarter of half the memory is two blocks */
+	assert_int_equal(victim(), BLOCK);
+	two_tenants();
+	own(15, 1);
+	own(14, 1);
+	assert_int_equal(victim(), 0);
+	two_tenants();
+	for (uint32_t block = 1; block < 16; block++)
+		own(block, 17); /* the same tenant */
+	assert_int_equal(order()->tenants, 1);
+	order()->asker = 0;
+	assert_int_equal(victim(), 0);
+	assert_int_equal(order()->spared, 0);
+}
+
+/* The eighth protected victim leaves. */
+static void sample_of_tenant(void **state)
+{
+	(void)state;
+	two_tenants();
+	order()->spared = 6;
+	assert_int_equal(victim(), BLOCK);
+	two_tenants();
+	order()->spared = 7;
+	assert_int_equal(victim(), 0);
+	assert_int_equal(order()->spared, 8);
+}
+
+/* What a tenant lost halves after a turn of memory. */
+static void losses_fade(void **state)
+{
+	(void)state;
+	two_tenants();
+	order()->tenant[1].evicted = 480 - 32;
+	order()->asker = 1;
+	assert_int_equal(evict_once(), 0); /* 480 units are left */
+	assert_int_equal(order()->tenant[1].evicted, 480);
+	two_tenants();
+	order()->tenant[1].evicted = 482 - 32;
+	order()->asker = 1;
+	assert_int_equal(evict_once(), 0);
+	assert_int_equal(order()->tenants, 1);
+	assert_int_equal(order()->tenant[1].evicted, 241);
+	assert_int_equal(order()->tenant[1].returned, 8);
+	touch(0, 2); /* they return */
+	assert_int_equal(order()->tenant[1].returned, 10);
+	assert_int_equal(order()->tenant[1].listed, 2);
+	assert_int_equal(order()->tenants, 2);
+	assert_int_equal(order()->asker, 1);
+	order()->group[0].left = order()->clock - evict.count - 1u; /* too long ago */
+	touch(2, 3);
+	assert_int_equal(order()->tenant[1].returned, 10);
+}
+
+/* Owners of blocks that are resident, not resident and never used. */
+static void owners(void **state)
+{
+	(void)state;
+	open_order();
+	touch(0, 40);
+	own(0, 3);
+	assert_int_equal(order()->tenant[0].listed, 8);
+	assert_int_equal(order()->tenant[3].listed, 32);
+	assert_int_equal(order()->tenants, 2);
+	own(1, 19);
+	assert_int_equal(order()->tenant[0].listed, 0);
+	assert_int_equal(order()->tenant[3].listed, 40);
+	assert_int_equal(order()->tenants, 1);
+	own(9, 5);
+	assert_int_equal(order()->tenants, 1);
+	touch(9 * BLOCK, 9 * BLOCK + 1);
+	assert_int_equal(order()->tenants, 2);
+	assert_int_equal(uvmp_evict_own(&evict, UNITS, 0), UVMP_ERR_RANGE);
+	assert_int_equal(uvmp_evict_own(NULL, 0, 0), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_evict_init(&evict, UVMP_EVICT_LRU_4K, 32, memory, sizeof(memory)), UVMP_OK);
+	assert_int_equal(uvmp_evict_own(&evict, 0, 1), UVMP_OK); /* no effect */
+}
+
 /* Other orders have no groups. */
 static void other_orders(void **state)
 {
@@ -569,7 +694,7 @@ int main(void)
 		cmocka_unit_test(out_of_order),
 		cmocka_unit_test(reports),
 		cmocka_unit_test(last_block),
-		cmocka_unit_test(other_orders),
+		cmocka_unit_test(little_stays), cmocka_unit_test(not_protected), cmocka_unit_test(sample_of_tenant), cmocka_unit_test(losses_fade), cmocka_unit_test(owners), cmocka_unit_test(other_orders),
 		cmocka_unit_test(damaged),
 	};
 
