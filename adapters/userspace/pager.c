@@ -15,6 +15,7 @@
 /* The engine's limit of managed memory (service.h), less the blocks that ranges may need. */
 #define BLOCKS_MOST ((1u << 24) - CUTS_MOST - AREAS_MOST)
 #define SEED	    1u	  /* as in uvmsim */
+#define FAULT_PAGES 5u	  /* cost of a fault, in copies of a page: docs/pager.md, Which policy */
 #define SAMPLE_MOST 4096u /* pages */
 /* Arena for what the engine may keep of a block beside the usual (service.h); memory is used only when
  * needed. */
@@ -65,6 +66,8 @@ static int take_policy(struct uvmp_pager *p, const struct uvmp_pager_config *c, 
 	uvmp_policy_init(&p->policy);
 	if (uvmp_policy_parse(text, strlen(text), &p->policy, &what) != UVMP_OK)
 		return text_refuse(error, -EINVAL, "policy: %s", what.text);
+	if (p->policy.prefetch.prefetcher == UVMP_PREFETCH_AUTO && p->policy.prefetch.auto_fault == 0)
+		p->policy.prefetch.auto_fault = FAULT_PAGES;
 	uvmp_policy_needs(&p->policy, &needs);
 	p->wants_touches = needs.touches;
 	if ((needs.page_bytes & c->page_bytes) == 0) {

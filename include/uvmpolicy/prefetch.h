@@ -113,7 +113,7 @@ struct uvmp_prefetch_params {
 	uint32_t forest_intensity; /* forest: of its pages, percent, 1..100; default 40 */
 	uint32_t forest_rounds;	   /* forest: windows of a kernel, 1..255; default 10 */
 	uint32_t auto_ahead;	   /* auto: blocks ahead of a stream of faults, at most, 0..8; default 4 */
-	uint32_t auto_fault;	   /* auto: cost of a fault, pages of 4 KiB, 1..256; default 12 */
+	uint32_t auto_fault;	   /* auto: cost of a fault, pages of 4 KiB, 1..256; default 0: 12 */
 	uint32_t auto_gap;	   /* auto: residencies from probe to probe, at most, 0..255; default 64 */
 	uint32_t auto_price;	   /* auto: most that room for a page costs, copies, 1..16; default 8 */
 	uint32_t auto_threshold;   /* auto: `threshold` of sparse ranges, 1..100; default 0: 99, or 100

@@ -238,6 +238,8 @@ bool uvmpi_block_prefetch_repeats(const struct uvmp_service *s, const struct job
 
 void uvmpi_prefetch_scale(struct uvmp_service *s)
 {
+	if (s->tuned.prefetch.auto_fault == 0)
+		s->tuned.prefetch.auto_fault = FAULT_COPIES;
 	uvmpi_prefetch_params_scale(&s->tuned.prefetch, s->page_bytes / UVMP_POLICY_PAGE_BYTES);
 }
 

@@ -77,6 +77,7 @@ struct decision {
 	struct auto_range *range;
 	struct auto_processor *processor;
 	uint32_t turn;	/* pages of the memory */
+	uint32_t fault; /* cost of servicing a block */
 	uint32_t price; /* of a page, UNIT for a copy */
 	bool begins;	/* a stay */
 	enum uvmp_prefetch_rule rule;
@@ -140,7 +141,7 @@ static uint32_t cost_of_pages(const struct decision *d, uint32_t pages)
 
 static uint32_t cost_of_whole(const struct decision *d)
 {
-	return d->params->auto_fault + cost_of_pages(d, d->facts->block.pages);
+	return d->fault + cost_of_pages(d, d->facts->block.pages);
 }
 
 /* Of a stay in the mode. */
@@ -256,7 +257,7 @@ static bool is_scanned(const struct decision *d)
 {
 	const struct auto_cost *dense = &d->range->mean[AUTO_DENSE - 1];
 
-	return dense->pages >= d->facts->block.pages / 16u * 15u && dense->fixed < 14u * d->params->auto_fault + dense->pages / 4u;
+	return dense->pages >= d->facts->block.pages / 16u * 15u && dense->fixed < 14u * d->fault + dense->pages / 4u;
 }
 
 /* The mode of the next probe. */
@@ -398,7 +399,7 @@ static void charge_probe(struct decision *d, uint32_t pages, uint32_t fixed, boo
 /* Faults behind the first service of the stay. */
 static uint32_t again_cost(const struct decision *d)
 {
-	return d->begins ? 0 : d->params->auto_fault * uvmpi_mask_weight(&d->faulted) / 3u;
+	return d->begins ? 0 : d->fault * uvmpi_mask_weight(&d->faulted) / 3u;
 }
 
 /* After the decision: what it costs. */
@@ -417,7 +418,7 @@ static void charge(struct decision *d, const struct uvmp_prefetch_hint *hint)
 	d->range->ahead -= pages;
 	if (b->mode == AUTO_WHOLE)
 		return;
-	fixed = d->params->auto_fault + pages / 4u + again_cost(d);
+	fixed = d->fault + pages / 4u + again_cost(d);
 	rest = d->facts->block.pages - uvmpi_mask_weight(&d->resident) - pages;
 	b->spent = add_most(b->spent, fixed + cost_of_pages(d, pages));
 	is_spent = b->spent >= cost_of_whole(d);
@@ -561,6 +562,7 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params, const 
 {
 	struct uvmp_prefetch_params density = *params;
 	struct decision d = {.params = params,
+			     .fault = params->auto_fault != 0 ? params->auto_fault : FAULT_COPIES,
 			     .facts = facts,
 			     .block = state->block,
 			     .range = state->range,
@@ -604,7 +606,8 @@ static void left(void *state, const struct uvmp_prefetch_departure *departure)
 static const struct parameter parameters[] = {
 	PREFETCH_PARAMETER(auto_ahead, "auto_ahead", 0, 8, 4,
 			   "blocks that may come ahead of a stream of faults, at most; 0: none"),
-	PREFETCH_PAGES(auto_fault, "auto_fault", 1, 256, 12, "cost of servicing a block, in copies of 4 KiB"),
+	PREFETCH_PAGES(auto_fault, "auto_fault", 0, 256, 0,
+		       "cost of servicing a block, in copies of 4 KiB; 0: that of a GPU, 12, or of the pager, 5"),
 	PREFETCH_PARAMETER(auto_gap, "auto_gap", 0, 255, 64,
 			   "residencies from one probe of another mode to the next, at most; 0: whole blocks only"),
 	PREFETCH_PARAMETER(auto_price, "auto_price", 1, 16, 8,

@@ -55,6 +55,8 @@ const struct prefetcher *uvmpi_prefetcher_at(enum uvmp_prefetcher prefetcher);
 	PARAMETER_OF(struct uvmp_prefetch_params, field, name, min, max, initial, 1, LIMIT_NONE, true, NULL, \
 		     summary)
 
+#define FAULT_COPIES 12u /* cost of servicing a block if auto_fault is 0, in copies of 4 KiB */
+
 /* From pages of 4 KiB to pages of the host, of which each holds `smaller`; rounds up. */
 void uvmpi_prefetch_params_scale(struct uvmp_prefetch_params *params, uint32_t smaller);
 

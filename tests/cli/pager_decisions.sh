@@ -36,11 +36,11 @@ equal() {
 		echo "FAIL $name: $(cmp "$work/a" "$work/b" 2>&1), $(wc -l <"$work/a") and $(wc -l <"$work/b") actions"
 	fi
 }
-# remote access, which the simulator has and the pager has not
-far=remote=off
+# remote access, which the simulator has and the pager has not; and the cost of a fault, which differs
+far='remote=off auto_fault=5'
 equal 4 preset=auto 10000
 far=
-for policy in 'preset=auto remote=off' prefetch=density 'prefetch=none evict=lru4k' preset=uvmsmart-tbn preset=beyond-block 'replay=block batch=1' \
+for policy in 'preset=auto remote=off auto_fault=5' prefetch=density 'prefetch=none evict=lru4k' preset=uvmsmart-tbn preset=beyond-block 'replay=block batch=1' \
 	'preset=nvidia-once batch=4' preset=access-lfu preset=cppe 'prefetch=random evict=random4k'; do
 	equal 1 "$policy" 10000
 	equal 4 "$policy" 10000

@@ -28,23 +28,21 @@ value() { # KEY FILE: of a JSON report
 	sed -n "s/^  \"$1\": \([0-9]*\),*\$/\1/p" "$2"
 }
 
-# Of all programs so far that have ended, the user's and the system's.
-cpu_ms() {
-	times >times
-	sed -n '2s/[ms]/ /gp' times | awk '{ printf "%.0f\n", ($1 * 60 + $2 + $3 * 60 + $4) * 1000 }'
-}
+# Of all programs that this shell has started and that have ended, from the output of times.
+cpu_ms() { sed -n '2s/[ms]/ /gp' "$1" | awk '{ printf "%.0f\n", ($1 * 60 + $2 + $3 * 60 + $4) * 1000 }'; }
 now_ms() { echo $(($(date +%s%N) / 1000000)); }
 
 # measured POLICY BUDGET: runs $command; output in out, report in report, $ms
 measured() {
 	rm -f report
-	before=$(cpu_ms)
+	times >before
 	start=$(now_ms)
 	timeout -s KILL "${LIMIT:-120}" $as "$run" --budget "$2" --policy "$1" $options --quiet --format json --report report \
 		sh -c "$command" >out 2>err
 	status=$?
 	ms=$(($(now_ms) - start))
-	cpu=$(($(cpu_ms) - before))
+	times >after
+	cpu=$(($(cpu_ms after) - $(cpu_ms before)))
 }
 
 # sample POLICY BUDGET: one line a run: ms of processor time, ms, faults, MiB in, MiB out

@@ -109,14 +109,14 @@ static void open_params(struct script *s, bool is_large)
 	static const uint32_t gaps[] = {64, 0, 1, 2, 4, 8, 255, 64};
 
 	uvmp_prefetch_params_init(&s->params, UVMP_PREFETCH_AUTO);
-	s->params.auto_fault = is_large ? 1 : 12;
+	s->params.auto_fault = is_large ? 1 : 0;
 	s->params.auto_gap = gaps[byte(s) % 8];
 	s->params.auto_ahead = one_of(s, 0, 8);
 	if (byte(s) % 2 == 0)
 		return;
 	s->params.threshold = one_of(s, 1, 100);
 	s->params.auto_threshold = one_of(s, 0, 100);
-	s->params.auto_fault = in(s, 1, 256);
+	s->params.auto_fault = in(s, 0, 256);
 	s->params.auto_price = one_of(s, 1, 16);
 	s->params.min_faults = 1 + one_of(s, 0, 15) % 5;
 	s->params.quirks = byte(s) % 2 == 0;

@@ -74,6 +74,12 @@ static void find_price(struct decision *d, int64_t evicted)
 	d->price = SIXTEENTHS + (most == SIXTEENTHS ? 0 : room);
 }
 
+/* Twelve copies, if nothing else is said. */
+static int64_t fault_cost(const struct decision *d)
+{
+	return d->params->auto_fault == 0 ? 12 : d->params->auto_fault;
+}
+
 static int64_t copies(const struct decision *d, int64_t pages)
 {
 	return pages * d->price / SIXTEENTHS;
@@ -81,7 +87,7 @@ static int64_t copies(const struct decision *d, int64_t pages)
 
 static int64_t whole_cost(const struct decision *d)
 {
-	return d->params->auto_fault + copies(d, d->facts->block.pages);
+	return fault_cost(d) + copies(d, d->facts->block.pages);
 }
 
 /* -1: not known. */
@@ -172,7 +178,7 @@ static bool looks_scanned(const struct decision *d)
 	const struct naive_auto_cost *dense = &d->r->mean[NAIVE_DENSE];
 
 	return dense->pages >= d->facts->block.pages / 16 * 15 &&
-	       dense->fixed < 14 * (int64_t)d->params->auto_fault + dense->pages / 4;
+	       dense->fixed < 14 * fault_cost(d) + dense->pages / 4;
 }
 
 static enum naive_auto_mode next_probe(const struct decision *d)
@@ -306,9 +312,9 @@ static void after(struct decision *d, const struct naive_density *out)
 	if (d->b->mode == NAIVE_WHOLE)
 		return;
 	cost.pages = pages;
-	cost.fixed = d->params->auto_fault + pages / 4;
+	cost.fixed = fault_cost(d) + pages / 4;
 	if (!d->is_new)
-		cost.fixed += d->params->auto_fault * faulted / 3;
+		cost.fixed += fault_cost(d) * faulted / 3;
 	d->b->spent = least(d->b->spent + cost.fixed + copies(d, pages), LARGEST_SUM);
 	if (d->b->probe >= 0) {
 		charge_probe(d, &cost, resident + pages >= d->facts->block.pages);

@@ -173,7 +173,7 @@ static void test_defaults(void **state)
 	assert_int_equal(params.forest_coverage, 60);
 	assert_int_equal(params.forest_intensity, 40);
 	assert_int_equal(params.forest_rounds, 10);
-	assert_int_equal(params.auto_fault, 12);
+	assert_int_equal(params.auto_fault, 0);
 	assert_int_equal(params.auto_gap, 64);
 	assert_int_equal(params.auto_ahead, 4);
 	assert_int_equal(params.auto_price, 8);
@@ -235,7 +235,7 @@ static void test_parameters(void **state)
 	check_range(offsetof(struct uvmp_prefetch_params, forest_coverage), 1, 100);
 	check_range(offsetof(struct uvmp_prefetch_params, forest_intensity), 1, 100);
 	check_range(offsetof(struct uvmp_prefetch_params, forest_rounds), 1, 255);
-	check_range(offsetof(struct uvmp_prefetch_params, auto_fault), 1, 256);
+	check_range(offsetof(struct uvmp_prefetch_params, auto_fault), 0, 256);
 	check_range(offsetof(struct uvmp_prefetch_params, auto_gap), 0, 255);
 	check_range(offsetof(struct uvmp_prefetch_params, auto_ahead), 0, 8);
 	check_range(offsetof(struct uvmp_prefetch_params, auto_price), 1, 16);

@@ -346,6 +346,25 @@ static void test_auto_full(void **state)
 	stop();
 }
 
+/* 12 copies, in pages of the host, if the policy does not say otherwise. */
+static void test_auto_fault(void **state)
+{
+	static const struct {
+		const char *policy;
+		uint32_t page_bytes, is;
+	} cases[] = {{"prefetch=auto", 4096, 12}, {"prefetch=auto auto_fault=7", 4096, 7}, {"prefetch=auto", 65536, 1}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		engine_init(&e, 1, 4);
+		assert_true(engine_policy(&e, cases[i].policy));
+		e.params.page_bytes = cases[i].page_bytes;
+		engine_go(&e, SPACE);
+		assert_int_equal(e.service->tuned.prefetch.auto_fault, cases[i].is);
+		stop();
+	}
+}
+
 /* Each hears of evictions what it asks for, also beside a prefetcher that reads touches. */
 static void test_auto_and_pattern(void **state)
 {
@@ -1201,7 +1220,7 @@ int main(void)
 		cmocka_unit_test(test_pattern_of_afar),
 		cmocka_unit_test(test_pattern_without_eviction),
 		cmocka_unit_test(test_auto),
-		cmocka_unit_test(test_auto_full),
+		cmocka_unit_test(test_auto_full), cmocka_unit_test(test_auto_fault),
 		cmocka_unit_test(test_auto_and_pattern),
 		cmocka_unit_test(test_pressure),
 		cmocka_unit_test(test_pressure_counts),
