@@ -91,9 +91,8 @@ static void start(size_t spare)
 	slot = uvmpi_space_find(s, SPACE);
 }
 
-static void open(const char *text, uint32_t page_bytes, uint64_t roots, uint32_t splits)
+static void add_ranges(uint32_t page_bytes)
 {
-	prepare(text, page_bytes, roots, splits);
 	start(1u << 20);
 	assert_int_equal(uvmp_service_add_range(s, SPACE, SMALL, 507u * 4096u, UVMP_RIGHT_READ_WRITE_ATOMIC,
 	                                        UVMP_PROC_NONE),
@@ -101,6 +100,12 @@ static void open(const char *text, uint32_t page_bytes, uint64_t roots, uint32_t
 	assert_int_equal(
 	        uvmp_service_add_range(s, SPACE, TINY, 0x20000, UVMP_RIGHT_READ_WRITE_ATOMIC, UVMP_PROC_NONE),
 	        UVMP_OK);
+}
+
+static void open(const char *text, uint32_t page_bytes, uint64_t roots, uint32_t splits)
+{
+	prepare(text, page_bytes, roots, splits);
+	add_ranges(page_bytes);
 }
 
 static handle at(uvmp_addr address)
@@ -1715,7 +1720,7 @@ static void groups_leave(void **state)
 	handle a, b, c;
 
 	(void)state;
-	open("evict=auto", 4096, 1, 0);
+	open("evict=auto", 4096, 16, 0);
 	a = block(0), b = block(1), c = block(2);
 	have(a, 1, 0, 256);
 	have(b, 1, 16, 48);
@@ -1745,13 +1750,25 @@ static void groups_leave(void **state)
 	assert_true(uvmp_service_check(s));
 }
 
+/* In a memory of fewer than 16 blocks a group is too much: units leave alone. */
+static void groups_of_a_small_memory(void **state)
+{
+	(void)state;
+	for (uint32_t roots = 15; roots <= 16; roots++) {
+		open("evict=auto", 4096, roots, 0);
+		have(block(0), 1, 0, 512);
+		s->fault.servicing->job.block = block(1);
+		ASSERT_LEAVES(0, roots == 15 ? 1 : 32);
+	}
+}
+
 /* The copy of a whole block fails: all of it stays, and leaves after the others. */
 static void groups_stay(void **state)
 {
 	handle a, b;
 
 	(void)state;
-	open("evict=auto", 4096, 1, 0);
+	open("evict=auto", 4096, 16, 0);
 	a = block(0), b = block(1);
 	have(a, 1, 0, 512);
 	s->fault.servicing->job.block = block(2);
@@ -1775,10 +1792,14 @@ static void room_ahead(void **state)
 	handle a, tiny;
 
 	(void)state;
-	open("evict=auto", 4096, 1, 0);
+	prepare("evict=auto", 4096, 16, 0);
+	params.blocks = 24;
+	add_ranges(4096);
 	a = block(0), tiny = at(TINY);
 	have(tiny, 1, 0, 32);
 	have(a, 1, 0, 400);
+	for (uint32_t i = 10; i < 25; i++) /* all but one block of memory */
+		have(block(i), 1, 0, 512);
 	job = &s->fault.servicing->job;
 	job->block = block(2);
 	job->arrive[1] = pages(0, 80);
@@ -1971,7 +1992,7 @@ int main(void)
 	        cmocka_unit_test(compressed),
 	        cmocka_unit_test(untouched_pages),
 	        cmocka_unit_test(groups_leave),
-	        cmocka_unit_test(groups_stay),
+	        cmocka_unit_test(groups_of_a_small_memory), cmocka_unit_test(groups_stay),
 	        cmocka_unit_test(room_ahead),
 	};
 	int failed;
