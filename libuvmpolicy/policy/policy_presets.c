@@ -9,7 +9,7 @@ static const struct uvmp_policy_preset presets[] = {
 	{"nvidia-aggressive", "the same with threshold 1, measured by Allen and Ge: a fault fetches its whole block",
 	 "threshold=1"},
 	{"auto", "prefetches, victims and remote access by what they have cost so far",
-	 "prefetch=auto evict=auto remote=auto batch=64 counter_threshold=2048 plan=overlapped"},
+	 "prefetch=auto evict=auto remote=auto batch=96 counter_threshold=2048 plan=overlapped"},
 	{"on-demand", "the NVIDIA driver with uvm_perf_prefetch_enable=0: only faulted pages move",
 	 "prefetch=none"},
 	{"adaptive",
