@@ -38,8 +38,8 @@
  * come. If that block does, the stream goes on, and blocks behind it come ahead, before they fault: 1, then 2, 4, up to auto_ahead
  * and a sixteenth of memory; the block behind them is expected. Any number of streams run at once, as the state is in the expected
  * block. Blocks ahead are paid from the credit of their range. It has two blocks at first. A block that comes ahead costs one
- * block, which is returned when its stream goes on; and each block that the stream has used earns an eighth. So what comes in
- * vain is at most two blocks, and an eighth of what streams have brought. Each sixteenth time nothing comes ahead: a program that
+ * block, which is returned when its stream goes on; and each block that the stream has used earns an eighth. So at most two blocks
+ * come in vain, and an eighth of those that streams have brought. Each sixteenth time nothing comes ahead: a program that
  * skips the blocks that came ends its stream then. Blocks with resident pages are passed, four of them at most. Only in mode
  * whole.
  *

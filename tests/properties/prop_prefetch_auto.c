@@ -269,8 +269,8 @@ static void test_phases(void **state)
 	}
 }
 
-/* Streams of random length at random places, of which auto cannot know the ends. What comes ahead in vain is two blocks, and an
- * eighth of what the streams used. */
+/* Streams of random length at random places, of which auto cannot know the ends. Two blocks come ahead in vain, and an
+ * eighth of those that the streams used. */
 static void test_streams_that_end(void **state)
 {
 	uint64_t random = test_seed();
