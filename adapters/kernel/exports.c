@@ -82,6 +82,9 @@ EXPORT_SYMBOL(uvmp_counter_halve);
 EXPORT_SYMBOL(uvmp_remote_name);
 EXPORT_SYMBOL(uvmp_remote_params_init);
 EXPORT_SYMBOL(uvmp_remote_decide);
+EXPORT_SYMBOL(uvmp_remote_add);
+EXPORT_SYMBOL(uvmp_remote_pays);
+EXPORT_SYMBOL(uvmp_remote_moved);
 
 /* evict.h */
 EXPORT_SYMBOL(uvmp_evict_name);
