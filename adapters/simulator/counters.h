@@ -10,7 +10,8 @@
 #define COUNTERS_NOTES                                                                                       \
 	256u /* entries of the notification buffer; what does not fit is lost and notifies later */
 
-/* The GPU has used a page of the block that lies on the CPU. True: the engine has been notified. */
+/* The GPU has used a page of the block that lies on the CPU, with so many requests of up to 128 bytes; they count as one
+ * access unless the policy needs requests. True: the engine has been notified. */
 bool counters_use(struct host *host, struct sim_block *block, uint32_t page, uint32_t requests);
 /* The action CLEAR. */
 void counters_clear(struct host *host, const struct uvmp_action *action);

@@ -286,9 +286,9 @@ UVMP_API enum uvmp_status uvmp_remote_decide(const struct uvmp_remote_params *pa
 
 /* The accesses of one GPU to the pages of a VABlock on other processors. All zero: none so far. */
 struct uvmp_remote_use {
-	uint16_t parts; /* bit b: the b-th 128 KiB of the block was used since its pages migrated last */
+	uint16_t parts; /* bit b: the b-th 128 KiB of the block was used since the last uvmp_remote_moved */
 	uint8_t spent;	/* accesses since then, in UVMP_REMOTE_ACCESSES; 255: so many or more */
-	uint8_t rounds; /* migrations, 0..UVMP_REMOTE_ROUNDS_MAX */
+	uint8_t rounds; /* calls of uvmp_remote_moved, UVMP_REMOTE_ROUNDS_MAX at most; more count as that */
 };
 
 /* Adds notifications: `accesses`, a part of UVMP_REMOTE_ACCESSES counts as a whole one, to the parts in the

@@ -101,8 +101,7 @@ UVMP_API uint32_t uvmp_evict_unit_pages(enum uvmp_evictor evictor);
  * AUTO orders by faults: the host reports a touch when a page of the unit arrives or faults, and no access.
  * AUTO evicts the oldest unit, or the newest of the old units where data return in a cycle. Units that return
  * decide between the two (evict_auto.c). Little data of one owner (uvmp_evict_own) are protected from others.
- * AUTO needs uvmp_evict_batch and uvmp_evict_left, too; both have no
- * effect on the remaining orders. */
+ * AUTO needs uvmp_evict_batch and uvmp_evict_left, too; both have no effect on the remaining orders. */
 #define UVMP_EVICT_GROUP_UNITS 32u
 #define UVMP_EVICT_PAGES_MAX   512u
 #define UVMP_EVICT_RESERVE_MAX 99u

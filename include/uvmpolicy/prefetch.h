@@ -113,10 +113,10 @@ struct uvmp_prefetch_params {
 	uint32_t forest_intensity; /* forest: of its pages, percent, 1..100; default 40 */
 	uint32_t forest_rounds;	   /* forest: windows of a kernel, 1..255; default 10 */
 	uint32_t auto_ahead;	   /* auto: blocks ahead of a stream of faults, at most, 0..8; default 4 */
-	uint32_t auto_fault;	   /* auto: cost of a fault, pages of 4 KiB, 1..256; default 0: 12 */
+	uint32_t auto_fault;	   /* auto: cost of a fault, pages of 4 KiB, 0..256; default 0: 12 */
 	uint32_t auto_gap;	   /* auto: residencies from probe to probe, at most, 0..255; default 64 */
 	uint32_t auto_price;	   /* auto: most that room for a page costs, copies, 1..16; default 8 */
-	uint32_t auto_threshold;   /* auto: `threshold` of sparse ranges, 1..100; default 0: 99, or 100
+	uint32_t auto_threshold;   /* auto: `threshold` of sparse ranges, 0..100; default 0: 99, or 100
 				    * where memory has frames of single pages */
 	bool quirks;		   /* density; next, pattern and safe, which use it and both its numbers */
 };
@@ -233,7 +233,8 @@ enum uvmp_prefetch_rule {
  * The first follow-up decision may concern a block before the faulting block (sequential, stride). Each
  * further decision concerns a later block than the previous one (descending stride: an earlier block). The
  * number of follow-up decisions is at most the number of blocks of the range (sequential), the number of
- * blocks that locality_pages reach (locality), stride_depth (stride), next_blocks (next) or 1 (forest). */
+ * blocks that locality_pages reach (locality), stride_depth (stride), next_blocks (next), 1 (forest) or
+ * auto_ahead + 5 (auto). */
 struct uvmp_prefetch_hint {
 	uvmp_mask pages;    /* pages to fetch beside the faulted ones */
 	uint32_t to;	    /* where to; UVMP_PROC_NONE: prefetch nothing, ignore `pages` (all but

@@ -65,7 +65,8 @@
  *   processor that holds or maps pages of it       208
  *   block with thrashing state (thrash.h)          about 37 KiB
  *   chunk map of a block below 2 MiB               4.2 KiB
- *   remote, runtime: block that a GPU has used     0.5 KiB
+ *   remote=adaptive, always, oversub, runtime:     0.5 KiB
+ *     block that a GPU has used
  *   controllers, prefetch=pattern: block with an   288 to 352
  *     arrival, a fault or an eviction
  *   prefetch=tbn, sl: block with a prefetch        400
@@ -319,7 +320,7 @@ UVMP_API enum uvmp_status uvmp_service_note(struct uvmp_service *service, uint32
  * evict=lfu2m counts each call as one touch of the 2 MiB, and each block service that finds or brings pages
  * there as another. Without calls, evict=lfu2m counts services only.
  *
- * With remote other than off, and with runtime=on, the access counters of the basic block count each call.
+ * With remote=adaptive, always, oversub and with runtime=on, the counters of the basic block count each call.
  * The host then also reports accesses to pages that are mapped on the CPU. Pages that become hot wait for
  * uvmp_service_next, which moves them (cause COUNTER), and evict=lfu2m ranks by these counters
  * [uvmsmart: eviction-list]. prefetch=pattern marks the page as used.
@@ -336,7 +337,7 @@ UVMP_API enum uvmp_status uvmp_service_touch(struct uvmp_service *service, uint3
  * the host writes back pages that kernels have written, with uvmp_service_migrate. The call is immediate,
  * gives no action, and is allowed at any time. Drivers without such a synchronisation never make it.
  *
- *   reset     access counts and round trips of every GPU (remote other than off, runtime=on)
+ *   reset     access counts and round trips of every GPU (remote=adaptive, always, oversub; runtime=on)
  *             touch counts of evict=lfu2m on this GPU; the age of units stays
  *             the flag that memory has been full, until memory is full again
  *   kept      prefetch_full and the switches of runtime=on, once made

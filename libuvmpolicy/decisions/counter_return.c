@@ -27,7 +27,8 @@ bool uvmp_remote_pays(const struct uvmp_remote_use *use, uint32_t bytes)
 {
 	uint32_t cost = bytes / SMALL_PAGE + UVMP_REMOTE_FAULT_PAGES;
 
-	return use != NULL && bytes != 0 && 2u * UNIT_PAGES * use->spent >= cost << use->rounds;
+	return use != NULL && bytes != 0 &&
+	       2u * UNIT_PAGES * use->spent >= cost << minimum(use->rounds, UVMP_REMOTE_ROUNDS_MAX);
 }
 
 void uvmp_remote_moved(struct uvmp_remote_use *use)

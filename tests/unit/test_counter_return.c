@@ -65,6 +65,20 @@ static void test_accesses_saturate(void **state)
 	assert_true(uvmp_remote_pays(&use, MIB2));
 }
 
+/* More rounds than there can be count as the most. */
+static void test_rounds_saturate(void **state)
+{
+	(void)state;
+	use.rounds = 255;
+	uvmp_remote_add(&use, 1, 130 * 128);
+	assert_false(uvmp_remote_pays(&use, MIB2));
+	uvmp_remote_add(&use, 1, 128);
+	assert_true(uvmp_remote_pays(&use, MIB2));
+	assert_false(uvmp_remote_pays(&use, UINT32_MAX));
+	uvmp_remote_moved(&use);
+	assert_int_equal(use.rounds, UVMP_REMOTE_ROUNDS_MAX);
+}
+
 static void test_null(void **state)
 {
 	(void)state;
@@ -79,6 +93,7 @@ int main(void)
 	        cmocka_unit_test_setup(test_half_the_cost_then_all_of_it, clear),
 	        cmocka_unit_test_setup(test_few_pages, clear),
 	        cmocka_unit_test_setup(test_accesses_saturate, clear),
+	        cmocka_unit_test_setup(test_rounds_saturate, clear),
 	        cmocka_unit_test_setup(test_null, clear),
 	};
 

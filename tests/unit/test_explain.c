@@ -784,9 +784,9 @@ static void test_rules(void **unused)
 	} rule[] = {{"fits", "nothing has been evicted yet, so that faults bring whole blocks"},
 		    {"whole", "whole blocks are the cheapest for this allocation"},
 		    {"dense", "subtrees in use are the cheapest for this allocation"},
-		    {"sparse", "single big pages are the cheapest for this allocation"},
+		    {"sparse", "single pages or big pages are the cheapest for this allocation"},
 		    {"probe-dense", "a probe: what do subtrees in use cost here?"},
-		    {"probe-sparse", "a probe: what do single big pages cost here?"},
+		    {"probe-sparse", "a probe: what do single pages or big pages cost here?"},
 		    {"rest", "parts of the block have cost as much as all of it"},
 		    {"ahead", "faults go through the allocation block after block, and this block is next"}};
 

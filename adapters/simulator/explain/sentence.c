@@ -169,9 +169,9 @@ static void tell_rule(FILE *out, const struct uvmp_action *action)
 					   "nothing has been evicted yet, so that faults bring whole blocks",
 					   "whole blocks are the cheapest for this allocation",
 					   "subtrees in use are the cheapest for this allocation",
-					   "single big pages are the cheapest for this allocation",
+					   "single pages or big pages are the cheapest for this allocation",
 					   "a probe: what do subtrees in use cost here?",
-					   "a probe: what do single big pages cost here?",
+					   "a probe: what do single pages or big pages cost here?",
 					   "parts of the block have cost as much as all of it",
 					   "faults go through the allocation block after block, and this block is next"};
 
