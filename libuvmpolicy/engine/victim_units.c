@@ -11,7 +11,8 @@
 #include "victim_internal.h"
 
 #define DRAWS_MOST   8u /* victims that may be refused in a row */
-#define GROUPS_LEAST 16u /* blocks of a memory that groups of units leave together: of a smaller one they are too much */
+/* Blocks of a memory that groups of units leave together, if single pages count: of a smaller one they are too much. */
+#define GROUPS_LEAST 16u
 
 /* -- which unit -- */
 
@@ -188,7 +189,7 @@ bool uvmpi_victim_choose_unit(struct uvmp_service *s, struct eviction *e, uint32
 		uvmp_mask_region_set(&e->rest, (struct uvmp_region){0, UVMP_MASK_BITS});
 	else if (s->order->has_tree)
 		add_closure(s, e, gpu);
-	else if (s->order->has_groups && g->capacity_pages >= GROUPS_LEAST * s->block_pages)
+	else if (s->order->has_groups && (g->counts_units || g->capacity_pages >= GROUPS_LEAST * s->block_pages))
 		add_group(s, e, gpu);
 	return true;
 }

@@ -1750,15 +1750,18 @@ static void groups_leave(void **state)
 	assert_true(uvmp_service_check(s));
 }
 
-/* In a memory of fewer than 16 blocks a group is too much: units leave alone. */
+/* In a memory of fewer than 16 blocks whose pages count, a group is too much: units leave alone. If units count, it leaves whole. */
 static void groups_of_a_small_memory(void **state)
 {
 	(void)state;
 	for (uint32_t roots = 15; roots <= 16; roots++) {
-		open("evict=auto", 4096, roots, 0);
-		have(block(0), 1, 0, 512);
-		s->fault.servicing->job.block = block(1);
-		ASSERT_LEAVES(0, roots == 15 ? 1 : 32);
+		for (uint32_t counts_units = 0; counts_units <= 1; counts_units++) {
+			open("evict=auto", 4096, roots, 0);
+			s->gpu[1].counts_units = counts_units;
+			have(block(0), 1, 0, 512);
+			s->fault.servicing->job.block = block(1);
+			ASSERT_LEAVES(0, roots == 15 && !counts_units ? 1 : 32);
+		}
 	}
 }
 
