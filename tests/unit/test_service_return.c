@@ -140,6 +140,41 @@ static void test_without_notifications(void **state)
 	assert_int_equal(engine_page(&host, SPACE, BASE).read & 2u, 0);
 }
 
+/* GPU 1 notifies and GPU 2 does not: only GPU 1 stays mapped to its evicted pages. Counts are of one GPU. */
+static void test_two_gpus(void **state)
+{
+	const struct uvmp_note other = {
+	        .address = BASE + 2 * MIB2, .aperture = UVMP_APERTURE_VID, .instance = engine_instance(SPACE)};
+
+	(void)state;
+	engine_init(&host, 2, 1);
+	host.hidden[3] = "space=";
+	host.hidden[4] = "batch=";
+	host.gpu[1].notes = 0;
+	assert_true(engine_policy(&host, "evict=lru2m " AUTO));
+	assert_true(engine_start(&host, 16, 1 << 20));
+	engine_range(&host, SPACE, BASE, 4 * MIB2, UVMP_CPU);
+	for (uint32_t gpu = 1; gpu <= 2; gpu++) {
+		engine_bind(&host, gpu, SPACE);
+		for (uint32_t i = 0; i < 2; i++) {
+			engine_fault(&host, gpu, SPACE, BASE + (2 * gpu - 2 + i) * MIB2, UVMP_ACCESS_READ);
+			assert_int_equal(engine_run(&host), UVMP_OK);
+		}
+	}
+	assert_true(is_remote(BASE) && is_here(BASE + MIB2));
+	assert_int_equal(engine_page(&host, SPACE, BASE + 2 * MIB2).resident, 1);
+	assert_int_equal(engine_page(&host, SPACE, BASE + 2 * MIB2).read & 6u, 0);
+	assert_int_equal(uvmp_service_note(host.service, 2, &other), UVMP_ERR_RANGE);
+	note(BASE + 2 * MIB2, 1); /* GPU 1 has never used the block */
+	engine_expect(&host, "batch cause=counter to=1 count=1 detail=1\n"
+	                     "clear cause=counter to=1\n");
+	note(BASE, 1);
+	assert_int_equal(use_of(BASE)->spent, 4);
+	note(BASE, 1);
+	assert_true(is_here(BASE) && is_remote(BASE + MIB2));
+	assert_int_equal(engine_page(&host, SPACE, BASE + 3 * MIB2).resident, 4);
+}
+
 /* Nothing that has failed to move counts as moved. */
 static void test_a_failed_copy(void **state)
 {
@@ -172,6 +207,7 @@ int main(void)
 	        cmocka_unit_test_teardown(test_parts_add_up, stop),
 	        cmocka_unit_test_teardown(test_other_pages_are_not_counted, stop),
 	        cmocka_unit_test_teardown(test_without_notifications, stop),
+	        cmocka_unit_test_teardown(test_two_gpus, stop),
 	        cmocka_unit_test_teardown(test_a_failed_copy, stop),
 	        cmocka_unit_test_teardown(test_a_cut_block_counts_from_zero, stop),
 	};
