@@ -1,4 +1,4 @@
-/* Thrashing: most of the time goes into pages that were resident before.
+/* Thrashing: much of the time goes into pages that were resident before.
  *
  * A period lasts until the pager has brought a budget's worth of pages again that it had evicted, but at least
  * THRASH_PERIOD_NS. The process has thrashed in that period if threads waited for pages in at least one part in

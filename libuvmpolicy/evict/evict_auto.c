@@ -22,7 +22,7 @@
  * Tenants. Each block has an owner, such as an allocation. While at least two tenants have units, a tenant is protected if it
  * has at most a quarter of an equal share of memory and half or more of the units that it lost lately have returned within a
  * turn of memory. A victim of a protected tenant becomes the newest instead of leaving, so that a tenant that goes through much
- * data does not push out the little that another one uses again and again. Two limits: the tenant that was touched last, for
+ * data does not push out the little that another tenant uses again and again. Two limits: the tenant that was touched last, for
  * which room is probably needed, is not protected; and each eighth protected victim leaves as a sample, so that data that are
  * no longer used lose the protection, and a search moves at most seven victims.
  *
