@@ -4,7 +4,8 @@
 # usage: ablation.sh [UVMSIM]
 #
 # ABLATION_OVER: over-subscriptions in percent (110 150 200). ABLATION_WORKLOADS: a file with a workload a line
-# (ablation.txt beside this script). ABLATION_GPU: titan-v. ABLATION_JOBS: runs at a time (1).
+# (ablation.txt beside this script). ABLATION_GPU: titan-v. ABLATION_JOBS: runs at a time (1). ABLATION_ROWS: only the
+# first rows.
 # Prints a table; every row is preset=auto with the change named, relative to preset=nvidia-595.
 set -eu
 
@@ -13,7 +14,7 @@ uvmsim=${1:-$here/../../build/uvmsim}
 gpu=${ABLATION_GPU:-titan-v}
 
 variants() {
-	cat <<-'END'
+	head -n "${ABLATION_ROWS:-99}" <<-'END'
 	nothing|preset=auto
 	remote access|preset=auto remote=off
 	the same, only whole blocks: no probes|preset=auto remote=off auto_gap=0
@@ -23,7 +24,7 @@ variants() {
 	the same, room costs nothing|preset=auto remote=off auto_price=1
 	the same, the oldest always leaves|preset=auto remote=off auto_keep=off
 	the same, evictions before copies|preset=auto remote=off plan=serial
-	the same, the driver's victims|preset=auto remote=off evict=lru
+	the same, the driver's victims|preset=auto evict=lru
 	the same, the driver's prefetcher|preset=auto remote=off prefetch=density
 	all of it: threshold 1|preset=nvidia-aggressive
 	END
