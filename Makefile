@@ -93,5 +93,5 @@ $(BUILD)/libuvmpolicy.so.$(VERSION): $(call obj,rel,$(core))
 $(BUILD)/libuvmpolicy.so.$(SOMAJOR): $(BUILD)/libuvmpolicy.so.$(VERSION)
 	@ln -sf $(<F) $@; ln -sf $(@F) $(BUILD)/libuvmpolicy.so
 
-include adapters/adapters.mk tests/programs.mk
+include adapters/adapters.mk adapters/python/python.mk tests/programs.mk
 -include $(shell find $(BUILD) \( -path '$(BUILD)/kernel*' -o -path $(BUILD)/bare \) -prune -o -type f -name '*.d' -print 2>/dev/null)
