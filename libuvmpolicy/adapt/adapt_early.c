@@ -184,7 +184,7 @@ struct early {
 
 static void init(const struct control_setup *setup, void *state, struct control_answer *answer)
 {
-	struct early *early = state;
+	struct early *early = (struct early *)state;
 
 	uvmp_early_params_init(&early->params);
 	early->params.base = setup->base;
@@ -196,16 +196,16 @@ static void init(const struct control_setup *setup, void *state, struct control_
 /* A block without state has the threshold of a block that faults at the mean rate. */
 static uint32_t faulted(void *state, void *block, uint64_t now_ns, uint32_t faults)
 {
-	struct early *early = state;
+	struct early *early = (struct early *)state;
 	uint32_t threshold = early->params.base;
 
-	(void)uvmp_early_fault(&early->params, &early->state, block, now_ns, faults, &threshold);
+	(void)uvmp_early_fault(&early->params, &early->state, (struct uvmp_early_block *)block, now_ns, faults, &threshold);
 	return threshold;
 }
 
 static void evicted(void *state, uint64_t now_ns)
 {
-	struct early *early = state;
+	struct early *early = (struct early *)state;
 
 	(void)uvmp_early_evict(&early->params, &early->state, now_ns);
 }

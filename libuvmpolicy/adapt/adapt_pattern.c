@@ -48,7 +48,7 @@ enum uvmp_status uvmp_pattern_init(struct uvmp_pattern_engine *engine, struct uv
 	if (open_max == 0 || data_count == 0)
 		return UVMP_ERR_RANGE;
 	*engine = (struct uvmp_pattern_engine){
-	        .open = open, .open_max = open_max, .data = data, .count = data_count};
+	        .open = open, .data = data, .open_max = open_max, .count = data_count};
 	for (uint32_t i = 0; i < data_count; i++)
 		(void)uvmp_pattern_watch(engine, i, NULL, 0);
 	return UVMP_OK;

@@ -120,7 +120,7 @@ struct threads {
 
 static void init(const struct control_setup *setup, void *state, struct control_answer *answer)
 {
-	struct threads *threads = state;
+	struct threads *threads = (struct threads *)state;
 
 	uvmp_threads_params_init(&threads->params);
 	set(&threads->params, setup->controls);
@@ -131,7 +131,7 @@ static void init(const struct control_setup *setup, void *state, struct control_
 /* Periods run from the first batch on. */
 static void batch(const struct control_facts *facts, void *state, struct control_answer *answer)
 {
-	struct threads *threads = state;
+	struct threads *threads = (struct threads *)state;
 
 	if (facts->has_begun)
 		(void)uvmp_threads_step(&threads->params, facts->lifetime, facts->now_ns, &threads->state);
@@ -143,7 +143,7 @@ static void batch(const struct control_facts *facts, void *state, struct control
 /* The number grows to its maximum, and changes after evictions. */
 static uint64_t due_ns(const struct control_facts *facts, const void *state)
 {
-	const struct threads *threads = state;
+	const struct threads *threads = (const struct threads *)state;
 
 	return facts->has_begun && (threads->state.runnable < threads->params.max ||
 				    threads->state.count != facts->lifetime->count)

@@ -140,7 +140,7 @@ struct pressure {
 
 static void init(const struct control_setup *setup, void *state, struct control_answer *answer)
 {
-	struct pressure *pressure = state;
+	struct pressure *pressure = (struct pressure *)state;
 
 	uvmp_threshold_params_init(&pressure->params);
 	pressure->params.base = setup->base;
@@ -151,7 +151,7 @@ static void init(const struct control_setup *setup, void *state, struct control_
 
 static void batch(const struct control_facts *facts, void *state, struct control_answer *answer)
 {
-	struct pressure *pressure = state;
+	struct pressure *pressure = (struct pressure *)state;
 
 	(void)uvmp_threshold_step(&pressure->params, &facts->load, facts->managed_bytes, facts->memory_bytes,
 				  &pressure->state, &answer->setting);

@@ -117,7 +117,7 @@ struct throttle {
 /* No source has more than half of the SMs stand still. */
 static void init(const struct control_setup *setup, void *state, struct control_answer *answer)
 {
-	struct throttle *throttle = state;
+	struct throttle *throttle = (struct throttle *)state;
 
 	uvmp_throttle_params_init(&throttle->params);
 	set(&throttle->params, setup->controls);
@@ -129,7 +129,7 @@ static void init(const struct control_setup *setup, void *state, struct control_
 
 static void batch(const struct control_facts *facts, void *state, struct control_answer *answer)
 {
-	struct throttle *throttle = state;
+	struct throttle *throttle = (struct throttle *)state;
 
 	(void)uvmp_throttle_step(&throttle->params, facts->load.faults, facts->load.refaults,
 				 facts->load.evicted_pages, facts->now_ns, &throttle->state);

@@ -21,6 +21,9 @@
 #define UVMPI_NOINLINE_32 UVMPI_NOINLINE
 #endif
 
+/* A set that holds one processor. */
+#define BIT(processor) ((uint64_t)1 << (processor))
+
 static inline uint32_t minimum(uint32_t a, uint32_t b)
 {
 	return a < b ? a : b;

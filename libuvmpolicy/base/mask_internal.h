@@ -17,7 +17,7 @@
 /* The mask, or an empty one for NULL. */
 static inline const uvmp_mask *uvmpi_mask_or_none(const uvmp_mask *mask)
 {
-	static const uvmp_mask none;
+	static const uvmp_mask none = {{0}};
 
 	return mask != NULL ? mask : &none;
 }

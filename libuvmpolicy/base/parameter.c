@@ -44,15 +44,3 @@ void uvmpi_parameters_init(const struct parameter *parameter, uint32_t count, vo
 		uvmpi_field_set(structure, parameter[i].offset, parameter[i].bytes,
 				(uint64_t)parameter[i].initial * parameter[i].scale);
 }
-
-bool uvmpi_parameters_are_valid(const struct parameter *parameter, uint32_t count, const void *structure)
-{
-	for (uint32_t i = 0; i < count; i++) {
-		uint64_t value = uvmpi_field_get(structure, parameter[i].offset, parameter[i].bytes);
-
-		if (value < (uint64_t)parameter[i].min * parameter[i].scale ||
-		    value > (uint64_t)parameter[i].max * parameter[i].scale)
-			return false;
-	}
-	return true;
-}

@@ -55,7 +55,5 @@ const char *uvmpi_switch_name(uint32_t choice);
 
 /* Gives `count` parameters their defaults. */
 void uvmpi_parameters_init(const struct parameter *parameter, uint32_t count, void *structure);
-/* Are `count` parameters in range? */
-bool uvmpi_parameters_are_valid(const struct parameter *parameter, uint32_t count, const void *structure);
 
 #endif

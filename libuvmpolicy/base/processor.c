@@ -4,8 +4,6 @@
 
 #include "bits_internal.h"
 
-#define BIT(processor) ((uint64_t)1 << (processor))
-
 static bool row_is_valid(const struct uvmp_processors *p, uint32_t row, uint64_t all)
 {
 	uint64_t named = p->can_access[row] | p->fast_link[row] | p->native_atomics[row] | p->smc[row];

@@ -13,13 +13,13 @@ static void copy(uint8_t *to, size_t to_bytes, const uint8_t *from, size_t from_
 
 enum uvmp_status uvmpi_sized_read(void *to, size_t bytes, const void *from, size_t least)
 {
-	const uint8_t *source = from;
+	const uint8_t *source = (const uint8_t *)from;
 	uint32_t size;
 
 	__builtin_memcpy(&size, from, sizeof(size));
 	if (!uvmpi_sized_fits(size, least))
 		return UVMP_ERR_ARGUMENT;
-	copy(to, bytes, source, size);
+	copy((uint8_t *)to, bytes, source, size);
 	for (size_t i = bytes; i < size; i++) {
 		if (source[i] != 0)
 			return UVMP_ERR_RANGE;
@@ -31,6 +31,6 @@ enum uvmp_status uvmpi_sized_write(void *to, size_t size, const void *from, size
 {
 	if (!uvmpi_sized_fits(size, least))
 		return UVMP_ERR_ARGUMENT;
-	copy(to, size, from, bytes);
+	copy((uint8_t *)to, size, (const uint8_t *)from, bytes);
 	return UVMP_OK;
 }

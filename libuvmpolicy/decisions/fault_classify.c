@@ -74,7 +74,7 @@ enum uvmp_status uvmp_fault_classify(const struct uvmp_fault *fault, const struc
                                      const struct uvmp_fault_verdict *previous_verdict,
                                      struct uvmp_fault_verdict *verdict)
 {
-	struct uvmp_fault_verdict v = {.service_access = UVMP_ACCESS_NONE, .cancel_mode = UVMP_CANCEL_ALL};
+	struct uvmp_fault_verdict v = {.cancel_mode = UVMP_CANCEL_ALL, .service_access = UVMP_ACCESS_NONE};
 
 	if (fault == NULL || facts == NULL || verdict == NULL ||
 	    (previous == NULL) != (previous_verdict == NULL))

@@ -9,8 +9,6 @@
 
 #include "../base/processor_internal.h"
 
-#define BIT(processor) ((uint64_t)1 << (processor))
-
 /* What is to be moved, and from where. */
 struct job {
 	const struct uvmp_processors *processors;
@@ -79,7 +77,7 @@ static void group_to_faults(struct job *job, const uvmp_mask *faulted)
 /* Groups of one cause hold faulted pages only, or none; single pages are groups of their own. */
 static void split_kinds(struct job *job)
 {
-	static const uvmp_mask none;
+	static const uvmp_mask none = {{0}};
 	const uvmp_mask *faulted = job->facts->faulted != NULL ? job->facts->faulted : &none;
 
 	job->cuts = job->facts->cuts != NULL ? *job->facts->cuts : none;

@@ -74,7 +74,7 @@ static void init_lists(struct uvmp_pmm *pmm)
 enum uvmp_status uvmp_pmm_init(const struct uvmp_pmm_params *params, void *memory, size_t bytes,
                                struct uvmp_pmm **pmm)
 {
-	struct uvmp_pmm *p = memory;
+	struct uvmp_pmm *p = (struct uvmp_pmm *)memory;
 	size_t needed = uvmp_pmm_size(params);
 	uint64_t *words;
 

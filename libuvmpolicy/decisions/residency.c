@@ -16,7 +16,6 @@
 #include "residency_internal.h"
 #include "uvmpolicy/fault.h"
 
-#define BIT(processor)      ((uint64_t)1 << (processor))
 #define HAS(set, processor) (((set) >> (processor)&1u) != 0)
 
 #define ACCESS_LIMIT    (1u << UVMP_ACCESS_NONE)
@@ -232,7 +231,7 @@ static void map_others(const struct uvmp_processors *processors, const struct uv
 			right = UVMP_RIGHT_READ;
 	}
 	map->others = others & ~map->others_atomic;
-	map->others_right = map->others != 0 ? right : UVMP_RIGHT_NONE;
+	map->others_right = map->others != 0 ? right : (uint32_t)UVMP_RIGHT_NONE;
 }
 
 void uvmpi_residency_rights(const struct uvmp_processors *processors, const struct uvmp_map_facts *facts,

@@ -125,7 +125,7 @@ enum uvmp_status uvmp_thrash_block_give(struct uvmp_thrash_block *block, void *m
 		return UVMP_ERR_STATE;
 	if (bytes < uvmp_thrash_array_size(block->pages))
 		return UVMP_ERR_SPACE;
-	block->memory = memory;
+	block->memory = (struct uvmp_thrash_page *)memory;
 	return UVMP_OK;
 }
 

@@ -10,8 +10,6 @@
 #define THROTTLES_MAX 255u
 #define EVENTS_MAX    7u
 
-#define BIT(processor) ((uint64_t)1 << (processor))
-
 /* A time as a page keeps it [driver: rounded-stamps]. */
 static inline uint64_t stored(const struct uvmp_thrash_space *space, uint64_t time_ns)
 {

@@ -113,7 +113,7 @@ enum uvmp_status uvmp_service_grow(struct uvmp_service *service, void *memory, s
 	/* What the handles cannot number is left unused. */
 	if (units > UINT32_MAX - first)
 		units = UINT32_MAX - first;
-	segment->memory = memory;
+	segment->memory = (uint8_t *)memory;
 	segment->first = first;
 	segment->unused = first;
 	segment->end = first + (uint32_t)units;

@@ -35,23 +35,23 @@ void uvmpi_arena_give(struct uvmp_service *s, enum slab slab, handle h);
 
 static inline struct block *block_at(const struct uvmp_service *s, handle h)
 {
-	return uvmpi_arena_at(s, h);
+	return (struct block *)uvmpi_arena_at(s, h);
 }
 static inline struct residency *residency_at(const struct uvmp_service *s, handle h)
 {
-	return uvmpi_arena_at(s, h);
+	return (struct residency *)uvmpi_arena_at(s, h);
 }
 static inline struct cold *cold_at(const struct uvmp_service *s, handle h)
 {
-	return uvmpi_arena_at(s, h);
+	return (struct cold *)uvmpi_arena_at(s, h);
 }
 static inline struct chunk_map *chunk_map_at(const struct uvmp_service *s, handle h)
 {
-	return uvmpi_arena_at(s, h);
+	return (struct chunk_map *)uvmpi_arena_at(s, h);
 }
 static inline struct thrash *thrash_at(const struct uvmp_service *s, handle h)
 {
-	return uvmpi_arena_at(s, h);
+	return (struct thrash *)uvmpi_arena_at(s, h);
 }
 static inline struct range *range_of(const struct uvmp_service *s, const struct block *b)
 {

@@ -43,11 +43,11 @@ static struct uvmp_map_facts facts_of(const struct job *job, const struct range 
 	return (struct uvmp_map_facts){.requester = job->requester,
 				       .to = job->to,
 				       .access = access,
-				       .right = range->right,
+				       .right = (enum uvmp_right)range->right,
 				       .accessed_by = range->accessed_by,
-				       .has_preferred = range->preferred != UVMP_PROC_NONE,
 				       .preferred = range->preferred,
-				       .duplication = range->duplication,
+				       .duplication = (enum uvmp_read_duplication)range->duplication,
+				       .has_preferred = range->preferred != UVMP_PROC_NONE,
 				       .has_migrated = true};
 }
 

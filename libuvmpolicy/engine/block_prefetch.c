@@ -46,9 +46,9 @@ static struct uvmp_tree *tree_of(struct uvmp_service *s, struct block *b)
 		cold->tree = uvmpi_arena_take(s, SLAB_TREE);
 		if (cold->tree == 0)
 			return NULL;
-		uvmp_tree_init(uvmpi_arena_at(s, cold->tree), uvmpi_prefetch_tree_blocks(b));
+		uvmp_tree_init((struct uvmp_tree *)uvmpi_arena_at(s, cold->tree), uvmpi_prefetch_tree_blocks(b));
 	}
-	return uvmpi_arena_at(s, cold->tree);
+	return (struct uvmp_tree *)uvmpi_arena_at(s, cold->tree);
 }
 
 static bool is_resident_anywhere(const struct uvmp_service *s, const struct block *b)

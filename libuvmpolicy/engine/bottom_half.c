@@ -371,7 +371,7 @@ static bool add_uniform(const struct gpu *g, const struct bin *bin, uint32_t pag
 
 static void walk_faults(struct uvmp_service *s, const struct block *b, struct job *job)
 {
-	static const struct uvmp_fault_verdict serviced;
+	static const struct uvmp_fault_verdict serviced = {0};
 	const struct bin *bin = &s->fault.bin;
 	const struct uvmp_fault_verdict *before = NULL;
 	const struct uvmp_fault *previous = NULL;

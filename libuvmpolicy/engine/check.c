@@ -209,7 +209,7 @@ static bool check_history(const struct uvmp_service *s, const struct block *b, s
 		return true;
 	if (!count_object(s, tally, SLAB_HISTORY, h))
 		return false;
-	history = uvmpi_arena_at(s, h);
+	history = (const struct history *)uvmpi_arena_at(s, h);
 	return history->gpu < s->processors.count &&
 	       uvmp_mask_next_set(&history->evicted, b->pages) == UVMP_MASK_BITS &&
 	       uvmp_mask_next_set(&history->touched, b->pages) == UVMP_MASK_BITS;
@@ -234,7 +234,7 @@ static bool check_extra(const struct uvmp_service *s, const struct block *b, con
 	if (cold->tree == 0)
 		return true;
 	return count_object(s, tally, SLAB_TREE, cold->tree) &&
-	       uvmp_tree_is_valid(uvmpi_arena_at(s, cold->tree));
+	       uvmp_tree_is_valid((const struct uvmp_tree *)uvmpi_arena_at(s, cold->tree));
 }
 
 static bool check_thrash(const struct uvmp_service *s, handle h, struct tally *tally)
@@ -375,7 +375,7 @@ bool uvmp_service_check(const struct uvmp_service *service)
 	if (!uvmp_service_is_valid(service) || !check_segments(service))
 		return false;
 	for (uint32_t slab = 0; slab < SLAB_COUNT; slab++)
-		if (!check_free_list(service, slab))
+		if (!check_free_list(service, (enum slab)slab))
 			return false;
 	ok = check_instances(service) && check_order(service) && check_free_ranges(service) &&
 	     check_spaces(service) && check_gpus(service) && check_ranges(service, &tally);

@@ -11,7 +11,7 @@ static inline struct history *block_history(const struct uvmp_service *s, const 
 {
 	if (b->cold == 0 || cold_at(s, b->cold)->history == 0)
 		return NULL;
-	return uvmpi_arena_at(s, cold_at(s, b->cold)->history);
+	return (struct history *)uvmpi_arena_at(s, cold_at(s, b->cold)->history);
 }
 struct history *uvmpi_history_make(struct uvmp_service *s, struct block *b);
 /* Gives the history back. The block has cold state. */
@@ -21,7 +21,7 @@ static inline struct counters *counters_of(const struct uvmp_service *s, const s
 {
 	handle h = b->cold != 0 ? cold_at(s, b->cold)->counters : 0;
 
-	return h != 0 ? uvmpi_arena_at(s, h) : NULL;
+	return h != 0 ? (struct counters *)uvmpi_arena_at(s, h) : NULL;
 }
 /* Counters are for pieces of 64 KiB: how many pages is that, and how many pieces has the block's tree? */
 static inline uint32_t counter_pages(const struct uvmp_service *s)

@@ -21,7 +21,7 @@ void uvmpi_cyclic_init(struct gpu *g, const struct uvmp_service_params *params, 
 {
 	if (params->policy->cyclic)
 		(void)uvmp_cyclic_init(
-		        &g->cyclic, memory, params->blocks,
+		        &g->cyclic, (struct uvmp_cyclic_block *)memory, params->blocks,
 		        (uint32_t)(g->capacity_pages / ((uint64_t)g->block_units * g->unit_pages)));
 }
 

@@ -201,7 +201,7 @@ static void leave_tree(struct uvmp_service *s, const struct block *b, const uvmp
 
 	if (b->cold == 0 || cold_at(s, b->cold)->tree == 0)
 		return;
-	tree = uvmpi_arena_at(s, cold_at(s, b->cold)->tree);
+	tree = (struct uvmp_tree *)uvmpi_arena_at(s, cold_at(s, b->cold)->tree);
 	uvmpi_prefetch_tree_leave(tree, pages, s->policy.quirks);
 	if (s->order->has_tree)
 		uvmp_tree_recompute(tree);

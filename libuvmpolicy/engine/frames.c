@@ -24,7 +24,7 @@ size_t uvmpi_frames_size(uint64_t units)
 
 void uvmpi_frames_init(struct frames *frames, uint64_t units, void *memory)
 {
-	frames->of_unit = memory;
+	frames->of_unit = (uint32_t *)memory;
 	frames->next = frames->of_unit + units;
 	frames->first = frames->last = frames->partial = NO_INDEX;
 }

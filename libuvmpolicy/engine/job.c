@@ -122,14 +122,14 @@ static void select_place(const struct uvmp_service *s, const struct job *job, co
 	const struct range *range = range_of(s, b);
 	struct uvmp_residency_facts facts = {.requester = job->requester,
 					     .accesses = accesses,
-					     .operation = job->operation,
-					     .has_preferred = range->preferred != UVMP_PROC_NONE,
+					     .operation = (enum uvmp_operation)job->operation,
 					     .preferred = range->preferred,
 					     .accessed_by = range->accessed_by,
 					     .resident = uvmpi_block_holders(s, b, page),
 					     .pin = pin,
+					     .duplication = (enum uvmp_read_duplication)range->duplication,
+					     .has_preferred = range->preferred != UVMP_PROC_NONE,
 					     .has_pin = pin != UVMP_PROC_NONE,
-					     .duplication = range->duplication,
 					     .is_duplicated = block_is_duplicated(s, b, page),
 					     .maps_on_atomics = s->policy.map_on_atomics};
 

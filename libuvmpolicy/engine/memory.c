@@ -27,7 +27,7 @@ enum uvmp_status uvmpi_memory_init(struct uvmp_service *s, const struct uvmp_ser
 	if (bytes == 0)
 		return UVMP_ERR_RANGE;
 	return is_chunked(params) ? uvmpi_chunks_init(s, params, gpu, memory, bytes)
-				  : uvmpi_units_init(s, params, gpu, memory);
+				  : uvmpi_units_init(s, params, gpu, (uint8_t *)memory);
 }
 
 uint64_t uvmpi_memory_units(const struct uvmp_service_params *params, uint32_t gpu)

@@ -46,7 +46,7 @@ static enum uvmp_status enqueue(struct uvmp_service *s, const struct request *re
 enum uvmp_status uvmp_service_free_range(struct uvmp_service *s, uint64_t space, uvmp_addr base,
 					 uint64_t *ticket)
 {
-	const struct request request = {.kind = REQUEST_FREE, .space = space, .base = base, .bytes = 1};
+	const struct request request = {.space = space, .base = base, .bytes = 1, .kind = REQUEST_FREE};
 
 	if (!uvmp_service_is_valid(s))
 		return UVMP_ERR_ARGUMENT;
@@ -59,7 +59,7 @@ enum uvmp_status uvmp_service_free_part(struct uvmp_service *s, uint64_t space, 
 					uint64_t bytes, uint64_t *ticket)
 {
 	const struct request request = {
-		.kind = REQUEST_FREE_PART, .space = space, .base = base, .bytes = bytes};
+		.space = space, .base = base, .bytes = bytes, .kind = REQUEST_FREE_PART};
 
 	if (!uvmp_service_is_valid(s))
 		return UVMP_ERR_ARGUMENT;
@@ -85,12 +85,12 @@ static bool is_advice(const struct uvmp_service *s, enum uvmp_advice advice, uin
 enum uvmp_status uvmp_service_advise(struct uvmp_service *s, uint64_t space, uvmp_addr base, uint64_t bytes,
 				     enum uvmp_advice advice, uint32_t processor, uint64_t *ticket)
 {
-	const struct request request = {.kind = REQUEST_ADVISE,
-					.space = space,
+	const struct request request = {.space = space,
 					.base = base,
 					.bytes = bytes,
-					.advice = (uint8_t)advice,
-					.processor = processor};
+					.processor = processor,
+					.kind = REQUEST_ADVISE,
+					.advice = (uint8_t)advice};
 
 	if (!uvmp_service_is_valid(s))
 		return UVMP_ERR_ARGUMENT;
@@ -102,11 +102,11 @@ enum uvmp_status uvmp_service_advise(struct uvmp_service *s, uint64_t space, uvm
 enum uvmp_status uvmp_service_migrate(struct uvmp_service *s, uint64_t space, uvmp_addr base, uint64_t bytes,
 				      uint32_t processor, uint64_t *ticket)
 {
-	struct request request = {.kind = REQUEST_MIGRATE,
-				  .space = space,
+	struct request request = {.space = space,
 				  .base = base,
 				  .bytes = bytes,
-				  .processor = processor};
+				  .processor = processor,
+				  .kind = REQUEST_MIGRATE};
 
 	if (!uvmp_service_is_valid(s))
 		return UVMP_ERR_ARGUMENT;
@@ -120,11 +120,11 @@ enum uvmp_status uvmp_service_migrate(struct uvmp_service *s, uint64_t space, uv
 enum uvmp_status uvmp_service_cpu_fault(struct uvmp_service *s, uint64_t space, uvmp_addr address,
 					enum uvmp_access access, uint64_t thread, uint64_t *ticket)
 {
-	struct request request = {.kind = REQUEST_CPU_FAULT,
-				  .space = space,
+	struct request request = {.space = space,
+				  .thread = thread,
 				  .bytes = 1,
-				  .access = (uint8_t)access,
-				  .thread = thread};
+				  .kind = REQUEST_CPU_FAULT,
+				  .access = (uint8_t)access};
 
 	if (!uvmp_service_is_valid(s))
 		return UVMP_ERR_ARGUMENT;

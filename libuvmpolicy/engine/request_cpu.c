@@ -7,7 +7,7 @@
 #define LATCH_NS 300000u /* [driver: cpu-fault] */
 
 /* The CPU cannot tell atomics from writes; where the range allows writing only, a write is all it can be. */
-static uint8_t cpu_access(const struct request *request, const struct range *range)
+static enum uvmp_access cpu_access(const struct request *request, const struct range *range)
 {
 	if (request->access == UVMP_ACCESS_READ)
 		return UVMP_ACCESS_READ;
@@ -89,7 +89,7 @@ void uvmpi_request_cpu_fault(struct uvmp_service *s)
 {
 	struct request_run *run = &s->run;
 	struct job *job = &s->run.servicing->job;
-	enum uvmp_access access = run->request.access;
+	enum uvmp_access access = (enum uvmp_access)run->request.access;
 
 	if (run->has_stepped) {
 		uvmpi_request_finish(s, UVMP_OK);

@@ -35,6 +35,7 @@
 #define UVMPOLICY_SERVICE_INTERNAL_H
 
 #include "../adapt/adapt_internal.h"
+#include "../base/bits_internal.h"
 #include "uvmpolicy/counter.h"
 #include "uvmpolicy/evict.h"
 #include "uvmpolicy/geometry.h"
@@ -50,8 +51,6 @@ typedef uint32_t handle;
 #define UNIT_BYTES 16u
 #define SEGMENTS_MAX 8u
 #define NO_INDEX   UINT32_MAX
-
-#define BIT(processor) ((uint64_t)1 << (processor))
 
 #define MAGIC 0x75766d70656e6731u /* "uvmpeng1" */
 

@@ -54,7 +54,7 @@ void uvmpi_runtime_watch(struct uvmp_service *s, uint32_t slot, uvmp_addr last)
 		return;
 	r->log = uvmpi_arena_take(s, slab);
 	if (r->log != 0)
-		(void)uvmp_pattern_watch(&s->patterns, slot, uvmpi_arena_at(s, r->log), (uint32_t)blocks);
+		(void)uvmp_pattern_watch(&s->patterns, slot, (uint32_t *)uvmpi_arena_at(s, r->log), (uint32_t)blocks);
 }
 
 enum slab uvmpi_runtime_slab(const struct uvmp_service *s, uint32_t allocation)

@@ -14,7 +14,7 @@
 
 static void zero_bytes(void *memory, uint64_t bytes)
 {
-	uint64_t *word = memory;
+	uint64_t *word = (uint64_t *)memory;
 
 	for (uint64_t i = 0; i < bytes / sizeof(*word); i++)
 		word[i] = 0;
@@ -46,6 +46,8 @@ static void *part(struct layout *l, uint64_t count, uint64_t size)
 		zero_bytes(p, l->at - before);
 	return p;
 }
+/* An array of the layout. */
+#define PART(l, type, count) ((type *)part(l, count, sizeof(type)))
 
 struct gpu_parts {
 	void *memory;
@@ -56,7 +58,7 @@ struct gpu_parts {
 	uint8_t *fatal;
 	struct uvmp_note *note;
 	uint64_t *lifetimes, *utlb_seen;
-	void *controllers;
+	uint8_t *controllers;
 };
 
 static bool asks_utlbs(const struct uvmp_policy *policy)
@@ -76,16 +78,16 @@ static void lay_out_gpu(struct layout *l, const struct uvmp_service_params *para
 	parts->memory = uvmp_evict_traits_of(params->policy->evict)->is_chunked
 				? part(l, 1, uvmpi_memory_size(params, gpu))
 				: plain_part(l, uvmpi_memory_size(params, gpu));
-	parts->entry = part(l, g.fault_entries, sizeof(struct uvmp_fault));
-	parts->batch = part(l, g.fault_entries, sizeof(struct uvmp_fault));
-	parts->utlb = part(l, g.utlbs, sizeof(struct uvmp_utlb));
-	parts->order_of = part(l, g.fault_entries, sizeof(uint32_t));
-	parts->order_scratch = part(l, UVMP_FAULT_ORDER_WORDS(g.fault_entries), sizeof(uint64_t));
-	parts->fatal = part(l, g.fault_entries, 1);
-	parts->note = part(l, g.notes, sizeof(struct uvmp_note));
-	parts->lifetimes = part(l, uvmpi_adapt_units(params, gpu), sizeof(uint64_t));
-	parts->controllers = part(l, 1, uvmpi_adapt_state_bytes(params, gpu));
-	parts->utlb_seen = part(l, asks_utlbs(params->policy) ? g.utlbs : 0, sizeof(uint64_t));
+	parts->entry = PART(l, struct uvmp_fault, g.fault_entries);
+	parts->batch = PART(l, struct uvmp_fault, g.fault_entries);
+	parts->utlb = PART(l, struct uvmp_utlb, g.utlbs);
+	parts->order_of = PART(l, uint32_t, g.fault_entries);
+	parts->order_scratch = PART(l, uint64_t, UVMP_FAULT_ORDER_WORDS(g.fault_entries));
+	parts->fatal = PART(l, uint8_t, g.fault_entries);
+	parts->note = PART(l, struct uvmp_note, g.notes);
+	parts->lifetimes = PART(l, uint64_t, uvmpi_adapt_units(params, gpu));
+	parts->controllers = PART(l, uint8_t, uvmpi_adapt_state_bytes(params, gpu));
+	parts->utlb_seen = PART(l, uint64_t, asks_utlbs(params->policy) ? g.utlbs : 0);
 }
 
 struct parts {
@@ -109,7 +111,7 @@ struct parts {
 	uvmp_mask *holders;
 	uint32_t processors;
 	struct map_want *wants;
-	void *runtime, *controllers;
+	uint8_t *runtime, *controllers;
 	struct prefetch_states prefetch;
 };
 
@@ -125,32 +127,32 @@ static void lay_out(struct layout *l, const struct uvmp_service_params *params, 
 		if (notes > p->most_notes)
 			p->most_notes = notes;
 	}
-	p->service = part(l, 1, sizeof(struct uvmp_service));
-	p->gpu = part(l, params->processors->count, sizeof(struct gpu));
-	p->bucket = part(l, p->buckets, sizeof(handle));
-	p->space = part(l, params->spaces, sizeof(struct address_space));
-	p->range = part(l, params->ranges, sizeof(struct range));
-	p->range_order = part(l, params->ranges, sizeof(uint32_t));
-	p->instance = part(l, params->instances, sizeof(struct instance));
-	p->request = part(l, params->requests, sizeof(struct request));
-	p->action = part(l, UVMP_SERVICE_PENDING_MAX, sizeof(struct uvmp_action));
-	p->done = part(l, UVMP_SERVICE_PENDING_MAX, 1);
-	p->in = part(l, 4u * params->processors->count, sizeof(struct uvmp_copy));
-	p->out = part(l, params->processors->count, sizeof(struct uvmp_copy));
-	p->note_order = part(l, p->most_notes, sizeof(uint32_t));
-	p->notes = part(l, p->most_notes, sizeof(struct uvmp_note));
-	p->pinned = part(l, PINNED_MAX, sizeof(struct pinned));
+	p->service = PART(l, struct uvmp_service, 1);
+	p->gpu = PART(l, struct gpu, params->processors->count);
+	p->bucket = PART(l, handle, p->buckets);
+	p->space = PART(l, struct address_space, params->spaces);
+	p->range = PART(l, struct range, params->ranges);
+	p->range_order = PART(l, uint32_t, params->ranges);
+	p->instance = PART(l, struct instance, params->instances);
+	p->request = PART(l, struct request, params->requests);
+	p->action = PART(l, struct uvmp_action, UVMP_SERVICE_PENDING_MAX);
+	p->done = PART(l, uint8_t, UVMP_SERVICE_PENDING_MAX);
+	p->in = PART(l, struct uvmp_copy, 4u * params->processors->count);
+	p->out = PART(l, struct uvmp_copy, params->processors->count);
+	p->note_order = PART(l, uint32_t, p->most_notes);
+	p->notes = PART(l, struct uvmp_note, p->most_notes);
+	p->pinned = PART(l, struct pinned, PINNED_MAX);
 	p->processors = params->processors->count;
-	p->servicing = part(l, OPERATIONS, sizeof(struct servicing));
-	p->arrive = part(l, OPERATIONS * p->processors, sizeof(uvmp_mask));
-	p->arrived_from = part(l, OPERATIONS * p->processors, sizeof(uvmp_mask));
-	p->holders = part(l, p->processors, sizeof(uvmp_mask));
-	p->wants = part(l, p->processors, sizeof(struct map_want));
-	p->runtime = part(l, 1, uvmpi_runtime_bytes(params));
-	p->controllers = part(l, 1, uvmpi_adapt_state_bytes(params, UVMP_CPU));
+	p->servicing = PART(l, struct servicing, OPERATIONS);
+	p->arrive = PART(l, uvmp_mask, OPERATIONS * p->processors);
+	p->arrived_from = PART(l, uvmp_mask, OPERATIONS * p->processors);
+	p->holders = PART(l, uvmp_mask, p->processors);
+	p->wants = PART(l, struct map_want, p->processors);
+	p->runtime = PART(l, uint8_t, uvmpi_runtime_bytes(params));
+	p->controllers = PART(l, uint8_t, uvmpi_adapt_state_bytes(params, UVMP_CPU));
 	uvmpi_prefetch_states_init(params->policy, &p->prefetch);
-	p->prefetch.range = part(l, params->ranges, p->prefetch.range_bytes);
-	p->prefetch.processor = part(l, p->processors, p->prefetch.processor_bytes);
+	p->prefetch.range = PART(l, uint8_t, (uint64_t)params->ranges * p->prefetch.range_bytes);
+	p->prefetch.processor = PART(l, uint8_t, (uint64_t)p->processors * p->prefetch.processor_bytes);
 }
 
 static size_t size_for(const struct uvmp_service_params *params, uint32_t resident)
@@ -291,7 +293,7 @@ static void init_parts(struct uvmp_service *s, const struct uvmp_service_params 
 /* Builds an engine; the size has been checked. */
 static struct uvmp_service *build(const struct uvmp_service_params *params, void *memory, size_t bytes)
 {
-	struct layout l = {memory, 0, false};
+	struct layout l = {(uint8_t *)memory, 0, false};
 	struct uvmp_service *s;
 	struct parts parts;
 

@@ -49,7 +49,7 @@ enum {
 
 static struct auto_order *state_of(const struct uvmp_evict *evict)
 {
-	return evict->state;
+	return (struct auto_order *)evict->state;
 }
 
 static struct auto_group *group_of(const struct auto_order *order, uint32_t unit)
@@ -194,7 +194,7 @@ static void take_place(struct auto_order *order, uint32_t unit)
 /* Units beyond the share, of earlier batches than the last two, are no longer fresh. */
 static void age(struct auto_order *order, uint32_t count)
 {
-	uint32_t most = count / FRESH_SHARE > FRESH_LEAST ? count / FRESH_SHARE : FRESH_LEAST;
+	uint32_t most = count / FRESH_SHARE > FRESH_LEAST ? count / FRESH_SHARE : (uint32_t)FRESH_LEAST;
 
 	while (order->fresh > most && !is_later(order->stamp[order->window - 1u], order->batch[AUTO_BATCHES - 1])) {
 		order->stamp[order->window - 1u] = OLD;
@@ -503,11 +503,11 @@ const struct eviction_order uvmpi_order_auto = {
 	.touch = touch,
 	.remove = take_off,
 	.forget = forget,
-	.own = own,
 	.victim = victim,
 	.next = next,
 	.batch = batch,
 	.left = left,
+	.own = own,
 	.together = together,
 	.chosen = chosen,
 };

@@ -20,7 +20,7 @@
 
 static struct clock *state_of(const struct uvmp_evict *evict)
 {
-	return evict->state;
+	return (struct clock *)evict->state;
 }
 
 static void init(struct uvmp_evict *evict)
@@ -28,7 +28,7 @@ static void init(struct uvmp_evict *evict)
 	struct clock *clock = state_of(evict);
 
 	*clock = (struct clock){.begun = 0};
-	clock->unit = (void *)uvmpi_slots_init(&clock->slots, 2u * evict->units, clock->memory);
+	clock->unit = (uint32_t *)(void *)uvmpi_slots_init(&clock->slots, 2u * evict->units, clock->memory);
 	clock->slot = clock->unit + 2u * evict->units;
 }
 

@@ -13,7 +13,7 @@ static uint32_t groups_of(uint32_t units)
 
 static struct grouped *list_of(const struct uvmp_evict *evict)
 {
-	return evict->state;
+	return (struct grouped *)evict->state;
 }
 
 static uint32_t group_of(uint32_t unit)
@@ -30,13 +30,13 @@ void uvmpi_by_group_init(struct uvmp_evict *evict)
 {
 	uint32_t groups = groups_of(evict->units);
 	struct grouped *list = list_of(evict);
-	uint8_t *memory = (void *)(list + 1);
+	uint8_t *memory = (uint8_t *)(list + 1);
 
 	uvmpi_sequence_init(&list->order, groups, memory);
 	memory += SEQUENCE_HEAD_BYTES + groups * SEQUENCE_ELEMENT_BYTES;
-	list->stamp = (void *)memory;
-	list->link = (void *)(list->stamp + evict->units);
-	list->group = (void *)(list->link + groups + evict->units);
+	list->stamp = (uint64_t *)(void *)memory;
+	list->link = (struct recency_link *)(list->stamp + evict->units);
+	list->group = (struct group *)(list->link + groups + evict->units);
 	list->clock = 0;
 	list->begun = 0;
 }

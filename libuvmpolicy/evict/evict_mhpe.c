@@ -40,12 +40,12 @@ enum {
 
 static struct mhpe *state_of(const struct uvmp_evict *evict)
 {
-	return evict->state;
+	return (struct mhpe *)evict->state;
 }
 
 static struct recency_link *links_of(const struct uvmp_evict *evict)
 {
-	return (void *)(state_of(evict) + 1);
+	return (struct recency_link *)(state_of(evict) + 1);
 }
 
 static void init(struct uvmp_evict *evict)
@@ -53,7 +53,7 @@ static void init(struct uvmp_evict *evict)
 	struct mhpe *mhpe = state_of(evict);
 
 	*mhpe = (struct mhpe){.begun = 1, .last = 1};
-	mhpe->stamp = (void *)(links_of(evict) + evict->units + 1u);
+	mhpe->stamp = (uint64_t *)(links_of(evict) + evict->units + 1u);
 	uvmpi_recency_init(&mhpe->list, links_of(evict), evict->units);
 }
 
@@ -148,7 +148,7 @@ static void judge(struct mhpe *mhpe)
 		mhpe->is_lru |= level >= LEVEL_MOST || mhpe->levels >= LEVELS_MOST;
 	}
 	distance = mhpe->distance + (level + CHUNK_PAGES - 1u) / CHUNK_PAGES + mhpe->wrong;
-	mhpe->distance = distance < DISTANCE_MOST ? (uint32_t)distance : DISTANCE_MOST;
+	mhpe->distance = distance < DISTANCE_MOST ? (uint32_t)distance : (uint32_t)DISTANCE_MOST;
 }
 
 /* What came in the interval that was the last one is old now. */

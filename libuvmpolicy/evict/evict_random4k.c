@@ -16,14 +16,14 @@ struct random_order {
 
 static struct random_order *state_of(const struct uvmp_evict *evict)
 {
-	return evict->state;
+	return (struct random_order *)evict->state;
 }
 
 static void init(struct uvmp_evict *evict)
 {
 	struct random_order *order = state_of(evict);
 
-	order->dense = (void *)(order + 1);
+	order->dense = (uint32_t *)(order + 1);
 	order->place = order->dense + evict->units;
 	order->begun = 0;
 }

@@ -20,7 +20,7 @@ void uvmpi_recency_begin(struct recency *list, uint32_t unit)
 
 void uvmpi_by_recency_init(struct uvmp_evict *evict)
 {
-	struct by_recency *order = evict->state;
+	struct by_recency *order = (struct by_recency *)evict->state;
 
 	uvmpi_recency_init(&order->list, order->link, evict->units);
 	order->is_cold = (uint8_t *)(order->link + evict->units + 1u);
@@ -29,7 +29,7 @@ void uvmpi_by_recency_init(struct uvmp_evict *evict)
 
 bool uvmpi_by_recency_is_valid(const struct uvmp_evict *evict)
 {
-	const struct by_recency *order = evict->state;
+	const struct by_recency *order = (const struct by_recency *)evict->state;
 
 	return uvmpi_recency_is_valid(&order->list, evict->count) && order->list.units == evict->units &&
 	       order->is_cold != NULL && order->cold <= evict->count && order->last <= order->list.begun;
@@ -37,7 +37,7 @@ bool uvmpi_by_recency_is_valid(const struct uvmp_evict *evict)
 
 bool uvmpi_by_recency_contains(const struct uvmp_evict *evict, uint32_t unit)
 {
-	const struct by_recency *order = evict->state;
+	const struct by_recency *order = (const struct by_recency *)evict->state;
 
 	return uvmpi_recency_contains(&order->list, unit);
 }
@@ -83,7 +83,7 @@ static UVMPI_NOINLINE void begin(struct by_recency *order, uint32_t unit)
 
 enum uvmp_status uvmpi_by_recency_touch(struct uvmp_evict *evict, uint32_t unit)
 {
-	struct by_recency *order = evict->state;
+	struct by_recency *order = (struct by_recency *)evict->state;
 	uint32_t at = unit + 1u;
 
 	if (unit >= order->direct) {
@@ -99,7 +99,7 @@ enum uvmp_status uvmpi_by_recency_touch(struct uvmp_evict *evict, uint32_t unit)
 
 enum uvmp_status uvmpi_by_recency_remove(struct uvmp_evict *evict, uint32_t unit)
 {
-	struct by_recency *order = evict->state;
+	struct by_recency *order = (struct by_recency *)evict->state;
 	struct recency_link *link = order->link;
 	uint32_t at = unit + 1u;
 
@@ -119,7 +119,7 @@ enum uvmp_status uvmpi_by_recency_remove(struct uvmp_evict *evict, uint32_t unit
 enum uvmp_status uvmpi_by_recency_victim(struct uvmp_evict *evict, uint64_t *random, uint32_t rank,
 					 enum evict_walk walk, uint32_t *unit)
 {
-	struct by_recency *order = evict->state;
+	struct by_recency *order = (struct by_recency *)evict->state;
 
 	(void)random, (void)walk;
 	if (rank != 0)
@@ -131,7 +131,7 @@ enum uvmp_status uvmpi_by_recency_victim(struct uvmp_evict *evict, uint64_t *ran
 enum uvmp_status uvmpi_by_recency_next(const struct uvmp_evict *evict, uint64_t *random, enum evict_walk walk,
 				       uint32_t *unit)
 {
-	const struct by_recency *order = evict->state;
+	const struct by_recency *order = (const struct by_recency *)evict->state;
 
 	(void)random, (void)walk;
 	return evict_found(uvmpi_recency_next(&order->list, *unit), unit);

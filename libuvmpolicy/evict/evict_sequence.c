@@ -18,9 +18,9 @@ void uvmpi_sequence_init(struct sequence *seq, uint32_t elements, void *memory)
 		mask = 2u * mask + 1u;
 	while ((uint64_t)mask >> SEQUENCE_LANE_BITS * lanes >= 3u)
 		lanes++;
-	*seq = (struct sequence){.link = memory,
-				 .elements = elements,
+	*seq = (struct sequence){.link = (struct recency_link *)memory,
 				 .lanes = lanes,
+				 .elements = elements,
 				 .mask = mask,
 				 .laned = lanes > 1u ? (mask >> SEQUENCE_LANE_BITS) + 1u : 0,
 				 .last = {UVMP_UNIT_NONE, UVMP_UNIT_NONE}};
@@ -32,8 +32,8 @@ void uvmpi_sequence_init(struct sequence *seq, uint32_t elements, void *memory)
 		seq->base[lane] = next;
 		next += largest(seq, lane) + 1u;
 	}
-	seq->key = (void *)(seq->link + next);
-	seq->weight = (void *)(seq->key + elements);
+	seq->key = (struct sequence_key *)(seq->link + next);
+	seq->weight = (uint8_t *)(seq->key + elements);
 	seq->kind = seq->weight + elements;
 }
 

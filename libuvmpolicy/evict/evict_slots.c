@@ -10,7 +10,7 @@ static uint32_t words_for(uint32_t bits)
 
 void *uvmpi_slots_init(struct slots *slots, uint32_t count, void *memory)
 {
-	struct slot_word *word = memory;
+	struct slot_word *word = (struct slot_word *)memory;
 	uint32_t bits = count;
 
 	*slots = (struct slots){.count = count};

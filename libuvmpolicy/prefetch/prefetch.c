@@ -60,7 +60,7 @@ static inline bool are_in_range(const struct prefetcher *prefetcher, const struc
 	const struct parameter *parameter = prefetcher->parameter; /* NULL: no parameters */
 
 	for (uint32_t left = prefetcher->parameters; left > 0; left--, parameter++) {
-		const uint32_t *field = (const void *)((const uint8_t *)params + parameter->offset);
+		const uint32_t *field = (const uint32_t *)(const void *)((const uint8_t *)params + parameter->offset);
 
 		if (!parameter_accepts(parameter, *field))
 			return false;

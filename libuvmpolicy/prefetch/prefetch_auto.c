@@ -482,7 +482,8 @@ static void begin_walk(struct decision *d, struct uvmp_prefetch_hint *hint)
 
 	if (r->mode != AUTO_WHOLE || most == 0 || end >= d->facts->range_pages)
 		return;
-	r->walk = (struct auto_walk){.degree = (uint8_t)(budget == 0 ? 1u : minimum(2u * budget, most)) & 15u};
+	r->walk = (struct auto_walk){0};
+	r->walk.degree = (budget == 0 ? 1u : minimum(2u * budget, most)) & 15u;
 	budget = minimum(budget, credit_of(r) / CREDIT);
 	if (budget != 0 && d->block->mode == AUTO_WHOLE && ++r->checks != 0)
 		r->walk.budget = budget & 15u;
@@ -562,12 +563,12 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params, const 
 {
 	struct uvmp_prefetch_params density = *params;
 	struct decision d = {.params = params,
-			     .fault = params->auto_fault != 0 ? params->auto_fault : FAULT_COPIES,
 			     .facts = facts,
-			     .block = state->block,
-			     .range = state->range,
-			     .processor = state->processor,
-			     .turn = facts->memory.pages < TURN_MOST ? (uint32_t)facts->memory.pages : TURN_MOST};
+			     .block = (struct auto_block *)state->block,
+			     .range = (struct auto_range *)state->range,
+			     .processor = (struct auto_processor *)state->processor,
+			     .turn = facts->memory.pages < TURN_MOST ? (uint32_t)facts->memory.pages : TURN_MOST,
+			     .fault = params->auto_fault != 0 ? params->auto_fault : FAULT_COPIES};
 	enum uvmp_status status;
 	bool is_empty;
 
@@ -597,7 +598,7 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params, const 
 
 static void left(void *state, const struct uvmp_prefetch_departure *departure)
 {
-	struct auto_block *block = state;
+	struct auto_block *block = (struct auto_block *)state;
 
 	block->gone = add_most(block->gone, uvmpi_mask_weight(departure->gone));
 	block->left = (uint32_t)departure->evicted_pages;
@@ -625,10 +626,10 @@ const struct prefetcher uvmpi_prefetcher_auto = {
 	.traits = {.grouping = UVMP_GROUPING_BY_CAUSE,
 		   .is_driver = true,
 		   .walks_ranges = true,
-		   .has_memory = true,
 		   .block_bytes = sizeof(struct auto_block),
 		   .range_bytes = sizeof(struct auto_range),
-		   .processor_bytes = sizeof(struct auto_processor)},
+		   .processor_bytes = sizeof(struct auto_processor),
+		   .has_memory = true},
 	.decide = decide,
 	.left = left,
 	.parameter = parameters,

@@ -142,8 +142,8 @@ static void forget_times(struct forest_block *block, uint32_t window)
 static void touched(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_touch *touch, void *range_state,
 		    void *block_state)
 {
-	struct forest_range *range = range_state;
-	struct forest_block *block = block_state;
+	struct forest_range *range = (struct forest_range *)range_state;
+	struct forest_block *block = (struct forest_block *)block_state;
 
 	if (range->kernel != touch->kernels) {
 		range->kernel = touch->kernels;
@@ -272,8 +272,8 @@ static bool grow(const struct uvmp_prefetch_facts *facts, uint32_t class, uint32
 static enum uvmp_status decide(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts,
 			       struct uvmp_prefetch_state *state, struct uvmp_prefetch_hint *hint)
 {
-	struct forest_range *range = state->range;
-	struct forest_block *block = state->block;
+	struct forest_range *range = (struct forest_range *)state->range;
+	struct forest_block *block = (struct forest_block *)state->block;
 	uvmp_mask set, admitted;
 	bool has_more = false;
 
@@ -314,11 +314,11 @@ const struct prefetcher uvmpi_prefetcher_forest = {
 		   .is_driver = true,
 		   .walks_ranges = true,
 		   .has_one_gpu = true,
+		   .block_bytes = sizeof(struct forest_block),
+		   .range_bytes = sizeof(struct forest_range),
 		   .counts_touches = true,
 		   .has_kernels = true,
-		   .has_neighbour = true,
-		   .block_bytes = sizeof(struct forest_block),
-		   .range_bytes = sizeof(struct forest_range)},
+		   .has_neighbour = true},
 	.decide = decide,
 	.touched = touched,
 	.parameter = parameters,

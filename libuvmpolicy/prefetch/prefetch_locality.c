@@ -42,7 +42,7 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 			       const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_state *state,
 			       struct uvmp_prefetch_hint *hint)
 {
-	struct locality_range *range = state->range;
+	struct locality_range *range = (struct locality_range *)state->range;
 	uvmp_mask pages, absent;
 	uint64_t end;
 

@@ -35,7 +35,7 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 			       const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_state *state,
 			       struct uvmp_prefetch_hint *hint)
 {
-	struct next_range *range = state->range;
+	struct next_range *range = (struct next_range *)state->range;
 	struct uvmp_prefetch_hint chosen;
 	uint32_t budget;
 	uint64_t end;
@@ -76,8 +76,8 @@ const struct prefetcher uvmpi_prefetcher_next = {
 		   .is_driver = true,
 		   .walks_ranges = true,
 		   .has_one_gpu = true,
-		   .range_bytes = sizeof(struct next_range),
-		   .has_threshold = true},
+		   .has_threshold = true,
+		   .range_bytes = sizeof(struct next_range)},
 	.decide = decide,
 	.parameter = parameters,
 	.parameters = sizeof(parameters) / sizeof(parameters[0]),

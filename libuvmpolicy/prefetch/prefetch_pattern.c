@@ -22,7 +22,7 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 			       struct uvmp_prefetch_hint *hint)
 {
 	struct uvmp_region beyond = {facts->block.pages, UVMP_MASK_BITS};
-	struct pattern_block *block = state->block;
+	struct pattern_block *block = (struct pattern_block *)state->block;
 	uvmp_mask pages;
 
 	if (block == NULL || block->processor != facts->to)
@@ -41,7 +41,7 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 
 static void left(void *state, const struct uvmp_prefetch_departure *departure)
 {
-	struct pattern_block *block = state;
+	struct pattern_block *block = (struct pattern_block *)state;
 	uvmp_mask used;
 
 	if (block->processor != departure->processor)

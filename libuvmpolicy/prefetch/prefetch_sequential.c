@@ -37,7 +37,7 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 			       const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_state *state,
 			       struct uvmp_prefetch_hint *hint)
 {
-	struct sequential_range *range = state->range;
+	struct sequential_range *range = (struct sequential_range *)state->range;
 	uvmp_mask pages;
 
 	/* Another call would give the same answer without end. */

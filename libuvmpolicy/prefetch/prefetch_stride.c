@@ -150,7 +150,7 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 			       const struct uvmp_prefetch_facts *facts, struct uvmp_prefetch_state *state,
 			       struct uvmp_prefetch_hint *hint)
 {
-	struct stride_range *range = state->range;
+	struct stride_range *range = (struct stride_range *)state->range;
 	uvmp_mask pages, admitted;
 	struct walk walk;
 
