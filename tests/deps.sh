@@ -33,6 +33,8 @@ int main(void) { return (int)ZSTD_versionNumber() < 0; }' -lzstd
 		program xz-utils xz
 		program sqlite3 sqlite3
 		program python3 python3
+		python3 -c 'import hypothesis' 2>/dev/null || /usr/bin/python3 -c 'import hypothesis' 2>/dev/null ||
+			missing="$missing python3-hypothesis"
 		program perl perl
 		program pkg-config pkg-config
 		program procps ps

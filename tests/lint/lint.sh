@@ -5,6 +5,8 @@
 #   clang-tidy    the checks of .clang-tidy, over the core and the hosts: mistakes, and functions of more than 60 lines
 #   cppcheck      the same files; tests/lint/suppressions lists what it takes for a mistake and is none
 #
+#   black, mypy   the Python files obey PEP 8 with at most 99 columns, and their types fit; skipped where they are not installed
+#
 # One line a check: "ok   ..." or "FAIL ..." with details below it. Exit status 1: one failed. BUILD holds models.inc.
 set -u
 export LC_ALL=C
@@ -53,4 +55,18 @@ cppcheck -q --enable=warning,performance,portability --std=c11 -j"$(nproc)" -D_G
 	--suppressions-list=tests/lint/suppressions --template='{file}:{line}: {severity}: {message} [{id}]' $sources 2> "$tmp/cppcheck"
 # shellcheck disable=SC2086
 verdict "cppcheck: $(echo $sources | wc -w) files" "$tmp/cppcheck"
+
+scripts=$(find adapters/python tests/python -name '*.py' | sort)
+if command -v black >/dev/null 2>&1 && command -v mypy >/dev/null 2>&1; then
+	# shellcheck disable=SC2086
+	{
+		black --quiet --check --line-length 99 $scripts 2>&1 || echo 'black -l 99 changes a file: run it over adapters/python and tests/python'
+		awk 'length > 99 {print FILENAME ":" FNR ": " length " columns"}' $scripts
+		MYPYPATH=adapters/python:adapters/python/backend mypy --strict --no-error-summary --cache-dir="$build/mypy" $scripts 2>&1
+	} > "$tmp/python"
+	# shellcheck disable=SC2086
+	verdict "black and mypy: $(echo $scripts | wc -w) files" "$tmp/python"
+else
+	echo 'ok   Python files: skipped: black or mypy is not installed (Debian: black, mypy)'
+fi
 exit $failed

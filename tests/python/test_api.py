@@ -16,9 +16,9 @@ from uvmpolicy import _library, c
 
 ROOT = Path(__file__).resolve().parents[2]
 DESCRIBE = ROOT / "adapters/python/tools/describe.py"
-HEADERS = sorted(
-    [*(ROOT / "include/uvmpolicy").glob("*.h"), *(ROOT / "adapters/common/uvmpolicy").glob("*.h")]
-)
+HEADERS = sorted((ROOT / "include/uvmpolicy").glob("*.h"))
+if list((ROOT / "adapters/common").glob("host_*.c")):
+    HEADERS += sorted((ROOT / "adapters/common/uvmpolicy").glob("*.h"))
 COMPILER = os.environ.get("CC", "cc").split()
 INCLUDES = [f"-I{ROOT}/include", f"-I{ROOT}/adapters/common"]
 

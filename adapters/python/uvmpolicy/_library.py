@@ -5,28 +5,34 @@ from __future__ import annotations
 import ctypes
 import os
 import shutil
-import sys
 from pathlib import Path
+from typing import Optional
 
-BUNDLED = Path(__file__).parent / "bundled"
-NAME = "libuvmpolicy-python" + (".dylib" if sys.platform == "darwin" else ".so")
+BUNDLED = Path(__file__).parent / "bundled"  # of an installed package
+CHECKOUT = Path(__file__).resolve().parents[3] / "build"  # where make builds
+NAME = "libuvmpolicy-python.so"
 
 
 class LibraryError(ImportError):
     """The shared library is missing, or does not fit this package."""
 
 
+def built(name: str) -> Optional[str]:
+    """Return the path of a file in the package, or where make builds; None without one."""
+    for folder in (BUNDLED, CHECKOUT):
+        if (folder / name).exists():
+            return str(folder / name)
+    return None
+
+
 def library_path() -> str:
-    """Return the path of the shared library: $UVMPOLICY_LIBRARY, or the one in the package."""
-    chosen = os.environ.get("UVMPOLICY_LIBRARY")
-    if chosen:
-        return chosen
-    bundled = BUNDLED / NAME
-    if bundled.exists():
-        return str(bundled)
+    """Return the path of the shared library: $UVMPOLICY_LIBRARY, or that of the package."""
+    found = os.environ.get("UVMPOLICY_LIBRARY") or built(NAME)
+    if found:
+        return found
     raise LibraryError(
-        f"{bundled} does not exist: install the package with pip, or name the library in the "
-        "environment variable UVMPOLICY_LIBRARY (make builds build/libuvmpolicy-python.so)"
+        f"{NAME} is not in {BUNDLED}: install the package with pip, or run make in the checkout, "
+        "or name the library in the environment variable UVMPOLICY_LIBRARY"
     )
 
 
@@ -40,17 +46,11 @@ def load() -> ctypes.CDLL:
 
 
 def simulator_path() -> str:
-    """Return the path of uvmsim: $UVMSIM, the one in the package, or the first one of $PATH."""
-    chosen = os.environ.get("UVMSIM")
-    if chosen:
-        return chosen
-    bundled = BUNDLED / "uvmsim"
-    if bundled.exists():
-        return str(bundled)
-    found = shutil.which("uvmsim")
+    """Return the path of uvmsim: $UVMSIM, that of the package, or the first one of $PATH."""
+    found = os.environ.get("UVMSIM") or built("uvmsim") or shutil.which("uvmsim")
     if found:
         return found
     raise FileNotFoundError(
-        "uvmsim is not in the package, not in $PATH and not named by the environment variable "
-        "UVMSIM: install the package with pip, or build it with make"
+        f"uvmsim is neither in {BUNDLED} nor in $PATH: install the package with pip, or run make "
+        "in the checkout, or name the program in the environment variable UVMSIM"
     )

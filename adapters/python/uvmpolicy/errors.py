@@ -1,0 +1,31 @@
+"""Statuses of the library as exceptions."""
+
+from __future__ import annotations
+
+from . import c
+
+
+class Error(Exception):
+    """A call of the library failed; `status` is the enumerator of enum uvmp_status, by name."""
+
+    def __init__(self, status: int, text: str = "") -> None:
+        names = {value: name for name, value in c.ENUMS["uvmp_status"].items()}
+        self.code = status
+        self.status: str = names.get(status, str(status))
+        line: str = c.uvmp_status_text(status).decode()
+        super().__init__(f"{text}: {line} ({self.status})" if text else f"{line} ({self.status})")
+
+
+class PolicyError(Error):
+    """A policy string does not parse; `offset` and `length` are those of the wrong word."""
+
+    def __init__(self, status: int, text: str, offset: int, length: int) -> None:
+        super().__init__(status)
+        self.text, self.offset, self.length = text, offset, length
+        self.args = (text,)
+
+
+def check(status: int, text: str = "") -> None:
+    """Raise an error unless the status is UVMP_OK; `text` says what failed."""
+    if status != 0:
+        raise Error(status, text)

@@ -1,0 +1,141 @@
+"""Runs of the simulator uvmsim: dictionaries, or data frames where pandas is installed."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import subprocess
+import sys
+from typing import Any, Iterable, Iterator, Mapping, Optional, Union
+
+from . import _library
+
+Row = dict[str, Any]
+Setting = Union[str, int, float, bool, "os.PathLike[str]", None]
+Settings = Union[Setting, Iterable[Setting]]
+
+
+class SimulatorError(Exception):
+    """uvmsim refused its arguments or its input; the text is that of uvmsim."""
+
+
+def uvmsim(*arguments: str, stdin: Optional[str] = None) -> str:
+    """Run uvmsim with these arguments and return what it prints."""
+    command = [_library.simulator_path(), *arguments]
+    done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        lines = [line for line in done.stderr.splitlines() if line.strip()]
+        text = "\n".join(line.removeprefix("uvmsim: ") for line in lines)
+        raise SimulatorError(text or f"uvmsim ended with status {done.returncode}")
+    return done.stdout
+
+
+def run(workload: Optional[str] = None, policy: Optional[str] = None, **settings: Setting) -> Row:
+    """Simulate a workload with one policy, and return the counts of the run.
+
+        run("sgemm:n=1280", "prefetch=tbn", oversub=125, gpu="titan-v")
+
+    The settings are the options of `uvmsim run`: trace, gpu, memory, oversub, seed, until, log and
+    more; docs/uvmsim.md describes them and the keys of the answer. Times are in nanoseconds, and
+    None without a GPU.
+    """
+    arguments = _arguments(workload, [] if policy is None else [policy], settings)
+    rows: list[Row] = _rows(uvmsim("run", *arguments, "--format", "json"))
+    return rows[0]
+
+
+def compare(
+    workload: Union[None, str, Iterable[str]] = None,
+    policies: Union[str, Iterable[str], Mapping[str, str]] = (),
+    *,
+    frame: Optional[bool] = None,
+    **settings: Settings,
+) -> Any:
+    """Simulate workloads with several policies: a row for each.
+
+        compare(["sgemm", "bfs"], ["nvidia-595", "prefetch=tbn"], oversub=[110, 125])
+
+    `policies` are texts, or texts by name, which becomes the column `name`; "all" stands for every
+    preset. A setting that is a list is run with each of its values, and becomes a column. The
+    answer is a data frame if pandas is installed, else a list of dictionaries; `frame` asks for
+    one of both.
+    """
+    names = list(policies) if isinstance(policies, Mapping) else None
+    texts = list(policies.values()) if isinstance(policies, Mapping) else policies
+    chosen = [texts] if isinstance(texts, str) else list(texts)
+    found: list[Row] = []
+    for one in _each({"workload": workload, **settings}):
+        arguments = _arguments(one.pop("workload"), chosen, one)
+        rows = _rows(uvmsim("compare", *arguments, "--format", "json"))
+        if names is not None and len(rows) != len(names):
+            raise ValueError("a name stands for one policy; `all` has no name")
+        for index, row in enumerate(rows):
+            name = {} if names is None else {"name": names[index]}
+            asked = {key: one[key] for key in one if _is_list(settings[key]) and key not in row}
+            found.append({**name, **asked, **row})
+    return table(found, frame)
+
+
+def bound(
+    workload: Optional[str] = None, *, frame: Optional[bool] = None, **settings: Setting
+) -> Any:
+    """Return the least traffic and faults that any policy can reach, by size of unit."""
+    arguments = _arguments(workload, [], settings)
+    rows: list[Row] = []
+    for run_row in _rows(uvmsim("bound", *arguments, "--format", "json")):
+        units = run_row.pop("units")
+        rows += [{**run_row, **unit} for unit in units]
+    return table(rows, frame)
+
+
+def table(rows: list[Row], frame: Optional[bool] = None) -> Any:
+    """Return rows as a data frame, if `frame` says so or pandas is installed; else the rows."""
+    if frame is False:
+        return rows
+    try:
+        import pandas  # type: ignore[import]
+    except ImportError:
+        if frame:
+            raise
+        return rows
+    return pandas.DataFrame(rows)
+
+
+def _is_list(value: Any) -> bool:
+    """Tell whether a setting has several values."""
+    return not isinstance(value, (str, int, float, os.PathLike, type(None)))
+
+
+def _each(settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Walk every combination of the values of settings."""
+    values = [list(value) if _is_list(value) else [value] for value in settings.values()]
+    for combination in itertools.product(*values):
+        yield dict(zip(settings, combination))
+
+
+def _rows(text: str) -> list[Row]:
+    """Return the rows of uvmsim's JSON, which is a list or one object."""
+    parsed = json.loads(text)
+    return parsed if isinstance(parsed, list) else [parsed]
+
+
+def _arguments(
+    workload: Optional[str], policies: Iterable[str], settings: Mapping[str, Setting]
+) -> list[str]:
+    """Return the options of uvmsim for these settings."""
+    found = [] if workload is None else ["--workload", workload]
+    for policy in policies:
+        found += ["--policy", str(policy)]
+    for name, value in settings.items():
+        option = "--" + name.replace("_", "-")
+        if value is True:
+            found.append(option)
+        elif value is not None and value is not False:
+            found += [option, os.fspath(value) if isinstance(value, os.PathLike) else str(value)]
+    return found
+
+
+def main() -> int:
+    """Run the uvmsim of this package: `python3 -m uvmpolicy run ...`."""
+    return subprocess.run([_library.simulator_path(), *sys.argv[1:]], check=False).returncode
