@@ -52,18 +52,4 @@ static inline bool setup_counts_accesses(const struct uvmp_policy *policy, uint3
 	       (policy->counters == UVMP_COUNTERS_ON || uvmp_counter_is_serviced(page_bytes, policy->quirks));
 }
 
-/* GPUs access all memory, and memory of other GPUs as fast as their own; the CPU accesses its own. */
-static inline void setup_processors(uint32_t gpus, struct uvmp_processors *processors)
-{
-	uint64_t all = ((uint64_t)2 << gpus) - 1u, peers = all & ~(uint64_t)1;
-
-	processors->count = gpus + 1u;
-	processors->can_access[UVMP_CPU] = processors->native_atomics[UVMP_CPU] = 1;
-	for (uint32_t gpu = 1; gpu <= gpus; gpu++) {
-		processors->can_access[gpu] = all;
-		processors->native_atomics[gpu] = peers;
-		processors->fast_link[gpu] = peers & ~((uint64_t)1 << gpu);
-	}
-}
-
 #endif

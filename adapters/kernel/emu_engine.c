@@ -92,12 +92,11 @@ void emu_engine_free(struct emu_engine *engine)
 
 int emu_engine_make(struct emu_bottom *b, const struct uvmp_policy *policy, struct emu_engine *engine)
 {
-	struct uvmp_processors *processors = kzalloc(sizeof(*processors), GFP_KERNEL);
 	struct uvmp_service_gpu gpu[UVMP_EMU_GPUS_MAX];
 	struct uvmp_service_params params = {.size = sizeof(params),
 					     .policy = policy,
-					     .processors = processors,
 					     .gpu = gpu,
+					     .gpus = b->driver->params.gpus,
 					     .page_bytes = PAGE_SIZE,
 					     .blocks = b->driver->params.blocks,
 					     .spaces = SPACES,
@@ -108,9 +107,6 @@ int emu_engine_make(struct emu_bottom *b, const struct uvmp_policy *policy, stru
 	int result;
 
 	memset(engine, 0, sizeof(*engine));
-	if (processors == NULL)
-		return emu_engine_refuse(-ENOMEM, "no memory");
-	setup_processors(b->driver->params.gpus, processors);
 	set_gpus(b, policy, gpu);
 	engine->fault_capacity = setup_fault_entries(policy) - 1u;
 	engine->stalled = kvcalloc(engine->fault_capacity, sizeof(*engine->stalled), GFP_KERNEL);
@@ -119,7 +115,6 @@ int emu_engine_make(struct emu_bottom *b, const struct uvmp_policy *policy, stru
 		result = begin(&params, engine);
 	else
 		result = emu_engine_refuse(-ENOMEM, "no memory for stalled faults");
-	kfree(processors);
 	if (result != 0)
 		emu_engine_free(engine);
 	return result;

@@ -224,6 +224,7 @@ EXPORT_SYMBOL(uvmp_pressure_is_over);
 EXPORT_SYMBOL(uvmp_pressure_scale);
 
 /* processor.h */
+EXPORT_SYMBOL(uvmp_processors_init);
 EXPORT_SYMBOL(uvmp_processors_is_valid);
 EXPORT_SYMBOL(uvmp_accessible_from);
 EXPORT_SYMBOL(uvmp_closest_processor);

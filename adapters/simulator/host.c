@@ -147,7 +147,6 @@ uint64_t host_capacity_bytes(const struct host *h)
 
 /* What host_open asks of the engine. Parameters point at the other members. */
 struct setup {
-	struct uvmp_processors processors;
 	struct uvmp_service_gpu gpu;
 	struct uvmp_service_params params;
 	uint64_t roots;
@@ -164,7 +163,6 @@ static bool prepare(struct host *h, struct setup *setup)
 					.counts_units = h->params.counts_units},
 				.params = {.size = sizeof(setup->params),
 					   .policy = h->params.run.policy,
-					   .processors = &setup->processors,
 					   .gpu = &setup->gpu,
 					   .page_bytes = h->space.page_bytes,
 					   .blocks = h->space.blocks + BLOCKS_SPARE,
@@ -174,7 +172,6 @@ static bool prepare(struct host *h, struct setup *setup)
 					   .requests = 16,
 					   .seed = h->params.run.seed}};
 	h->result->footprint_bytes = h->space.footprint_bytes;
-	setup_processors(1, &setup->processors);
 	h->needs.size = sizeof(h->needs);
 	uvmp_policy_needs(h->params.run.policy, &h->needs);
 	if (!choose_memory(h, &setup->roots) || !check_policy(h))

@@ -28,6 +28,11 @@ struct uvmp_processors {
 	uint64_t no_memory; /* processors without managed memory of their own; never the CPU */
 };
 
+/* Sets the relations of the CPU and `gpus` GPUs: the CPU accesses its own memory, each GPU accesses all memory,
+ * and the memory of other GPUs over fast links, with atomics. All processors have memory; no GPU is
+ * partitioned. UVMP_ERR_ARGUMENT: NULL. UVMP_ERR_RANGE: gpus above 63. O(GPUs). */
+UVMP_API enum uvmp_status uvmp_processors_init(struct uvmp_processors *processors, uint32_t gpus);
+
 /* True if count is in range, all sets name existing processors, each row includes or excludes its own
  * processor as documented above, and the CPU has memory and no SMC siblings. Symmetry and subsets are not
  * required. False for NULL. At most 64 steps. */

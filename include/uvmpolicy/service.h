@@ -105,12 +105,13 @@ struct uvmp_service_gpu {
 				 * processors->no_memory; otherwise the GPU must not be there. The capacity is
 				 * policy.memory_ratio percent of this value, so offsets of chunks may exceed
 				 * memory_bytes */
-	uint32_t splits;       /* roots that can be split at a time, see uvmp_pmm_params; limited to the
-				 * number of roots. policy.memory_ratio does not enlarge it: if it must
-				 * suffice for all roots, scale it by the ratio */
-	uint32_t fault_entries; /* of its fault buffer, 2..65536; sensible: policy.replay.max_batch and
-				 * more */
-	uint32_t utlbs;		/* 1..4096 */
+	uint32_t splits;       /* roots that can be split at a time, see uvmp_pmm_params; at most the number
+				 * of roots. policy.memory_ratio does not enlarge it: if it must suffice for
+				 * all roots, scale it by the ratio. 0: two for each of params.ranges, which
+				 * always suffices */
+	uint32_t fault_entries; /* of its fault buffer, 2..65536. 0: 1024, or policy.replay.max_batch + 1 if
+				 * that is more */
+	uint32_t utlbs;		/* 1..4096; 0: 64 */
 	uint32_t notes;		/* entries of its access-counter buffer, 0..65536; 0: no such buffer */
 	uint32_t sms;		/* for threads=on and sm_throttle=on, 0..65535; 0: not known, both are off */
 	bool counts_units; /* orders other than evict=lru: a unit counts with all its pages in the block from
@@ -119,32 +120,36 @@ struct uvmp_service_gpu {
 			    * than their units. false: only resident pages count */
 };
 
-/* The size reaches at least to `requests`. */
+/* The size reaches at least to `requests`. Zero is a default in every field but `size` and `gpu`. */
 struct uvmp_service_params {
 	uint32_t size;				  /* set by the host, see base.h */
-	uint32_t page_bytes;			  /* 4096 or 65536 (evict=lru|lru2m|lfu2m|clock2m) */
-	const struct uvmp_policy *policy;	  /* copied */
-	const struct uvmp_processors *processors; /* copied; count 2 or more */
-	const struct uvmp_service_gpu *gpu;	  /* [processors->count - 1]: of GPU 1, 2, ... */
+	uint32_t page_bytes;			  /* 4096 or 65536 (evict=lru|lru2m|lfu2m|clock2m); 0: 4096 */
+	const struct uvmp_policy *policy;	  /* copied; NULL: the driver's, as of uvmp_policy_init */
+	const struct uvmp_processors *processors; /* copied; count 2 or more. NULL: the CPU and `gpus` GPUs,
+						   * with the relations of uvmp_processors_init */
+	const struct uvmp_service_gpu *gpu;	  /* [number of GPUs]: of GPU 1, 2, ... */
 	uint32_t blocks;    /* VABlocks with state, 1..2^24: sizes their hash table, and for orders other than
-			     * evict=lru limits the number of blocks */
-	uint32_t spaces;    /* address spaces at a time, 1..4096 */
+			     * evict=lru limits the number of blocks; 0: 1024 */
+	uint32_t spaces;    /* address spaces at a time, 1..4096; 0: 64 */
 	uint32_t ranges;    /* managed ranges at a time, 1..2^20; setting policies on parts, and freeing them,
-			     * splits ranges */
-	uint32_t instances; /* channels that can be bound, 1..65536 */
-	uint32_t requests;  /* requests that can wait, 1..4096 */
+			     * splits ranges; 0: 1024 */
+	uint32_t instances; /* channels that can be bound, 1..65536; 0: 256 */
+	uint32_t requests;  /* requests that can wait, 1..4096; 0: 256 */
 	bool has_ats;	    /* for counters=driver */
 	uint64_t seed;	    /* of the random numbers for prefetch=random and evict=random4k */
 	bool memory_is_zero; /* uvmp_service_init's memory holds zeros, as fresh memory of an operating system
 			      * does: the engine does not write tables proportional to `blocks`, so the system
 			      * commits their pages on first use */
+	uint32_t gpus; /* GPUs, 1..63, if `processors` is NULL; 0: 1. With `processors`: 0, or their number
+			      * without the CPU */
 };
 
 #define UVMP_SERVICE_ERROR_MAX 160u
 
 /* The refused parameter, and the accepted values. */
 struct uvmp_service_error {
-	char field[40];	   /* as in C: "blocks", "gpu[0].splits", "policy->evict"; NUL-terminated */
+	char field[40];	   /* as in C: "blocks", "gpu[0].splits", "policy->evict", "processors->smc[2]";
+			    * NUL-terminated */
 	uint64_t value;	   /* value given; 0 for pointers */
 	uint64_t min, max; /* accepted numbers; if min exceeds max, the field has no range: see text */
 	char text[UVMP_SERVICE_ERROR_MAX]; /* e.g. `gpu[0].utlbs: 0 is not accepted; 1..4096`;

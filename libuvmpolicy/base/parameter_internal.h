@@ -17,6 +17,7 @@ enum parameter_limit {
 
 struct parameter {
 	char name[24];
+	char field[32];		    /* that holds it, as in C */
 	char summary[96];	    /* one line of help */
 	uint32_t min, max, initial; /* in the unit of the policy string */
 	uint32_t scale;	 /* field = number * scale, e.g. 1000 for microseconds kept in nanoseconds */
@@ -29,7 +30,7 @@ struct parameter {
 
 #define PARAMETER_OF(type, field, name, min, max, initial, scale, limit, is_pages, choice, summary)          \
 	{                                                                                                    \
-		name, summary, min, max, initial, scale, (uint16_t)offsetof(type, field),                    \
+		name, #field, summary, min, max, initial, scale, (uint16_t)offsetof(type, field),            \
 			(uint8_t)sizeof(((type *)0)->field), limit, is_pages, choice                         \
 	}
 #define PARAMETER(type, field, name, min, max, initial, scale, limit, choice, summary)                       \

@@ -5,6 +5,16 @@
 #include "bits_internal.h"
 #include "uvmpolicy/processor.h"
 
+/* What is wrong with a relation. */
+struct processors_fault {
+	const char *name; /* of the field */
+	uint32_t row;	  /* of a relation; UVMP_PROC_NONE: the field has no rows */
+	uint64_t value;
+	const char *why; /* NULL: a number out of range */
+};
+/* uvmp_processors_is_valid; false: *fault says what is wrong. */
+bool uvmpi_processors_check(const struct uvmp_processors *processors, struct processors_fault *fault);
+
 /* As uvmp_accessible_from. */
 uint64_t uvmpi_accessible_from(const struct uvmp_processors *processors, uint32_t processor);
 /* As uvmp_closest_processor; all candidates exist. */

@@ -8,8 +8,7 @@
 /* Bytes that the GPU holds, with compression (memory_ratio) more than it has. */
 static inline uint64_t uvmpi_memory_capacity(const struct uvmp_service_params *params, uint32_t gpu)
 {
-	return uvmp_etc_capacity(UVMP_ETC_COMPRESSION, uvmpi_params_gpu(params, gpu).memory_bytes,
-				 params->policy->memory_ratio, params->page_bytes);
+	return uvmpi_params_capacity(params, uvmpi_params_gpu(params, gpu).memory_bytes);
 }
 /* 0 also for a GPU without memory, and for an order with too many units (init: UVMP_ERR_RANGE). */
 size_t uvmpi_memory_size(const struct uvmp_service_params *params, uint32_t gpu);

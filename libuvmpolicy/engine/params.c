@@ -1,4 +1,5 @@
 /* Parameters of an engine: what is accepted, and which one is not. */
+#include "../base/processor_internal.h"
 #include "../base/text_internal.h"
 #include "../policy/policy_internal.h"
 #include "memory_internal.h"
@@ -55,23 +56,35 @@ static bool judge(struct uvmp_service_error *error, struct given given, bool is_
 	return is_accepted;
 }
 
+/* The value is not within min..max. */
+static struct text refuse_number(struct uvmp_service_error *error, const struct given *given, uint64_t min,
+				 uint64_t max)
+{
+	struct text text = name(error, given);
+
+	error->min = min;
+	error->max = max;
+	put_number(&text, given->value);
+	put_text(&text, " is not accepted; ");
+	put_number(&text, min);
+	put_text(&text, "..");
+	put_number(&text, max);
+	return text;
+}
+
 static bool is_within(struct uvmp_service_error *error, struct given given, uint64_t min, uint64_t max)
 {
-	struct text text;
+	bool is_accepted = given.value >= min && given.value <= max;
 
-	if (given.value >= min && given.value <= max)
-		return true;
-	if (error != NULL) {
-		text = name(error, &given);
-		error->min = min;
-		error->max = max;
-		put_number(&text, given.value);
-		put_text(&text, " is not accepted; ");
-		put_number(&text, min);
-		put_text(&text, "..");
-		put_number(&text, max);
-	}
-	return false;
+	if (!is_accepted && error != NULL)
+		(void)refuse_number(error, &given, min, max);
+	return is_accepted;
+}
+
+/* is_within for a value that may be 0, which stands for a default. */
+static bool is_within_or_0(struct uvmp_service_error *error, struct given given, uint64_t min, uint64_t max)
+{
+	return given.value == 0 || is_within(error, given, min, max);
 }
 
 /* -- what is accepted -- */
@@ -81,21 +94,66 @@ static bool is_there(struct uvmp_service_error *error, const char *field, const 
 	return judge(error, (struct given){0, field, 0}, pointer != NULL, "missing (NULL)");
 }
 
-static bool is_valid(struct uvmp_service_error *error, const char *field, bool is_it)
+/* Names the field of the policy that is not valid. */
+static bool check_policy(const struct uvmp_policy *policy, struct uvmp_service_error *error)
 {
-	return judge(error, (struct given){0, field, 0}, is_it, "not valid, see its _is_valid function");
+	struct policy_fault fault;
+	struct given given = {0, NULL, 0};
+	struct text text;
+	char field[sizeof(error->field)];
+
+	if (uvmpi_policy_check(policy, &fault))
+		return true;
+	if (error == NULL)
+		return false;
+	text = (struct text){field, sizeof(field), 0};
+	put_text(&text, "policy->");
+	put_text(&text, fault.field);
+	given.name = field;
+	given.value = fault.value;
+	text = refuse_number(error, &given, fault.min, fault.max);
+	if (fault.by != NULL && fault.by[0] == '\0')
+		put_text(&text, ": this policy does not use it");
+	if (fault.by != NULL && fault.by[0] != '\0') {
+		put_text(&text, ": follows from ");
+		put_text(&text, fault.by);
+	}
+	return false;
 }
 
-static bool check_pointers(const struct uvmp_service_params *params, struct uvmp_service_error *error)
+/* Names the field or row of the relations that is not valid. */
+static bool check_processors(const struct uvmp_processors *processors, struct uvmp_service_error *error)
 {
-	return is_there(error, "policy", params->policy) && is_there(error, "processors", params->processors) &&
-	       is_there(error, "gpu", params->gpu);
+	struct processors_fault fault;
+	struct given given = {0, NULL, 0};
+	struct text text;
+	char field[sizeof(error->field)];
+
+	if (uvmpi_processors_check(processors, &fault))
+		return true;
+	if (error == NULL)
+		return false;
+	text = (struct text){field, sizeof(field), 0};
+	put_text(&text, "processors->");
+	put_text(&text, fault.name);
+	if (fault.row != UVMP_PROC_NONE) {
+		put_char(&text, '[');
+		put_number(&text, fault.row);
+		put_char(&text, ']');
+	}
+	given.name = field;
+	given.value = fault.value;
+	if (fault.why == NULL)
+		(void)refuse_number(error, &given, 2, UVMP_PROCS_MAX);
+	else
+		(void)judge(error, given, false, fault.why);
+	return false;
 }
 
 static bool check_validity(const struct uvmp_service_params *params, struct uvmp_service_error *error)
 {
-	return is_valid(error, "policy", uvmp_policy_is_valid(params->policy)) &&
-	       is_valid(error, "processors", uvmp_processors_is_valid(params->processors));
+	return check_policy(params->policy, error) &&
+	       (params->processors == NULL || check_processors(params->processors, error));
 }
 
 /* The status of reading a structure of this size; writes the error. */
@@ -120,30 +178,46 @@ static enum uvmp_status read_params(const struct uvmp_service_params *params, st
 	status = judge_size(error, (struct given){0, "size", params->size}, status);
 	if (status != UVMP_OK)
 		return status;
-	if (!check_pointers(&own->params, error))
+	if (!is_there(error, "gpu", own->params.gpu))
 		return UVMP_ERR_ARGUMENT;
-	status = uvmpi_policy_read(&own->policy, own->params.policy);
-	status = judge_size(error, (struct given){0, "policy->size", own->params.policy->size}, status);
+	if (own->params.policy == NULL)
+		uvmpi_policy_reset(&own->policy);
+	else
+		status = uvmpi_policy_read(&own->policy, own->params.policy);
+	if (status != UVMP_OK)
+		return judge_size(error, (struct given){0, "policy->size", own->params.policy->size}, status);
 	own->params.policy = &own->policy;
-	return status;
+	return UVMP_OK;
 }
 
 static bool check_page(const struct uvmp_service_params *params, struct uvmp_service_error *error)
 {
 	return judge(error, (struct given){0, "page_bytes", params->page_bytes},
-		     params->page_bytes == 4096u || params->page_bytes == 65536u, "neither 4096 nor 65536");
+		     params->page_bytes == 0 || params->page_bytes == 4096u || params->page_bytes == 65536u,
+		     "neither 4096 nor 65536");
+}
+
+/* Elements of `gpu`. */
+static bool check_count(const struct uvmp_service_params *p, struct uvmp_service_error *error)
+{
+	const struct given gpus = {0, "gpus", p->gpus};
+	uint32_t count;
+
+	if (p->processors == NULL)
+		return is_within_or_0(error, gpus, 1, UVMP_PROCS_MAX - 1u);
+	count = p->processors->count;
+	return is_within(error, (struct given){0, "processors->count", count}, 2, UVMP_PROCS_MAX) &&
+	       is_within_or_0(error, gpus, count - 1u, count - 1u);
 }
 
 static bool check_numbers(const struct uvmp_service_params *p, struct uvmp_service_error *error)
 {
-	return is_within(error, (struct given){0, "processors->count", p->processors->count}, 2,
-			 UVMP_PROCS_MAX) &&
-	       check_page(p, error) &&
-	       is_within(error, (struct given){0, "blocks", p->blocks}, 1, BLOCKS_MAX) &&
-	       is_within(error, (struct given){0, "spaces", p->spaces}, 1, SPACES_MAX) &&
-	       is_within(error, (struct given){0, "ranges", p->ranges}, 1, RANGES_MAX) &&
-	       is_within(error, (struct given){0, "instances", p->instances}, 1, INSTANCES_MAX) &&
-	       is_within(error, (struct given){0, "requests", p->requests}, 1, REQUESTS_MAX);
+	return check_count(p, error) && check_page(p, error) &&
+	       is_within_or_0(error, (struct given){0, "blocks", p->blocks}, 1, BLOCKS_MAX) &&
+	       is_within_or_0(error, (struct given){0, "spaces", p->spaces}, 1, SPACES_MAX) &&
+	       is_within_or_0(error, (struct given){0, "ranges", p->ranges}, 1, RANGES_MAX) &&
+	       is_within_or_0(error, (struct given){0, "instances", p->instances}, 1, INSTANCES_MAX) &&
+	       is_within_or_0(error, (struct given){0, "requests", p->requests}, 1, REQUESTS_MAX);
 }
 
 /* What counts is what the GPU holds: memory_ratio percent of its memory, in roots. */
@@ -151,7 +225,7 @@ static bool check_memory(const struct uvmp_service_params *params, uint32_t gpu,
 			 struct uvmp_service_error *error)
 {
 	const struct given given = {gpu, "memory_bytes", uvmpi_params_gpu(params, gpu).memory_bytes};
-	bool has_none = (params->processors->no_memory >> gpu & 1u) != 0;
+	bool has_none = params->processors != NULL && (params->processors->no_memory >> gpu & 1u) != 0;
 
 	if (has_none)
 		return judge(error, given, roots == 0,
@@ -172,7 +246,7 @@ static bool check_size(const struct uvmp_service_params *params, uint32_t gpu, u
 static bool check_gpu(const struct uvmp_service_params *params, uint32_t gpu,
 		      struct uvmp_service_error *error)
 {
-	const struct uvmp_service_gpu g = uvmpi_params_gpu(params, gpu);
+	const struct uvmp_service_gpu g = uvmpi_params_gpu(params, gpu); /* zeros have become defaults */
 	uint64_t roots = uvmpi_memory_capacity(params, gpu) / UVMP_ROOT_CHUNK_BYTES;
 
 	return check_memory(params, gpu, roots, error) &&
@@ -216,7 +290,7 @@ static bool check_prefetcher(const struct uvmp_service_params *params, struct gi
 	put_list(&text, names, " and ");
 	put_text(&text, " know one GPU only");
 	return judge(error, given,
-		     params->processors->count == 2u || !uvmp_prefetch_traits_of(prefetcher)->has_one_gpu,
+		     uvmpi_params_processors(params) == 2u || !uvmp_prefetch_traits_of(prefetcher)->has_one_gpu,
 		     why);
 }
 
@@ -251,7 +325,7 @@ static bool check_support(const struct uvmp_service_params *params, struct uvmp_
 
 static enum uvmp_status check_gpus(const struct uvmp_service_params *params, struct uvmp_service_error *error)
 {
-	for (uint32_t gpu = 1; gpu < params->processors->count; gpu++) {
+	for (uint32_t gpu = 1; gpu < uvmpi_params_processors(params); gpu++) {
 		struct uvmp_service_gpu own;
 		enum uvmp_status status = UVMP_ERR_ARGUMENT;
 		uint32_t size;
@@ -279,6 +353,7 @@ enum uvmp_status uvmpi_params_read(const struct uvmp_service_params *params, str
 		return UVMP_ERR_ARGUMENT;
 	if (!check_numbers(&own->params, error))
 		return UVMP_ERR_RANGE;
+	uvmpi_params_fill(&own->params);
 	status = check_gpus(&own->params, error);
 	if (status != UVMP_OK)
 		return status;

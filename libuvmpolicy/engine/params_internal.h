@@ -3,10 +3,11 @@
 #define UVMPOLICY_PARAMS_INTERNAL_H
 
 #include "../base/sized_internal.h"
+#include "uvmpolicy/geometry.h"
 #include "uvmpolicy/service.h"
 
 struct own_params {
-	struct uvmp_service_params params; /* policy: that below; gpu: the host's array, see uvmpi_params_gpu */
+	struct uvmp_service_params params; /* without zeros; policy: that below; gpu: the host's array, see uvmpi_params_gpu */
 	struct uvmp_policy policy;
 };
 
@@ -27,13 +28,24 @@ static inline enum uvmp_status uvmpi_params_read_gpu(const struct uvmp_service_p
 				SIZE_THROUGH(struct uvmp_service_gpu, utlbs));
 }
 
-/* The parameters of a GPU, after uvmpi_params_read. */
-static inline struct uvmp_service_gpu uvmpi_params_gpu(const struct uvmp_service_params *params, uint32_t gpu)
+/* Processors of the engine, after uvmpi_params_read. */
+static inline uint32_t uvmpi_params_processors(const struct uvmp_service_params *params)
 {
-	struct uvmp_service_gpu own;
-
-	(void)uvmpi_params_read_gpu(params, gpu, &own); /* the size was checked */
-	return own;
+	return params->processors != NULL ? params->processors->count : params->gpus + 1u;
 }
+
+/* Bytes that a memory of so many bytes holds: with compression (memory_ratio) more than it has. */
+static inline uint64_t uvmpi_params_capacity(const struct uvmp_service_params *params, uint64_t memory_bytes)
+{
+	return uvmp_etc_capacity(UVMP_ETC_COMPRESSION, memory_bytes, params->policy->memory_ratio,
+				 params->page_bytes);
+}
+
+/* -- defaults.c -- */
+
+/* Gives fields that are 0 their defaults; those of the GPUs: uvmpi_params_gpu. */
+void uvmpi_params_fill(struct uvmp_service_params *params);
+/* The parameters of a GPU, after uvmpi_params_read, with defaults for zeros. */
+struct uvmp_service_gpu uvmpi_params_gpu(const struct uvmp_service_params *params, uint32_t gpu);
 
 #endif

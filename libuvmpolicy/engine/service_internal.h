@@ -26,7 +26,8 @@
  *   servicing.c        a job with the evictions that it needs
  *   bottom_half.c, request*.c, access_counter.c, hot.c, unpin.c   operations
  *   service.c, setup.c  events, scheduling, handing out actions; setting up
- *   check.c, log.c, params.c   the walk over everything; the text of an action; what is accepted
+ *   check.c, log.c   the walk over everything; the text of an action
+ *   params.c, defaults.c   what is accepted; what zeros stand for
  *
  * State machines are explicit: each `_advance` decides one thing, queues all actions of that and returns; the next call
  * comes when all of these are completed. An operation owns the job and the evictions that run for it (struct servicing).

@@ -121,14 +121,15 @@ static void lay_out(struct layout *l, const struct uvmp_service_params *params, 
 	while (p->buckets < params->blocks)
 		p->buckets *= 2u;
 	p->most_notes = 0;
-	for (uint32_t gpu = 1; gpu < params->processors->count; gpu++) {
+	p->processors = uvmpi_params_processors(params);
+	for (uint32_t gpu = 1; gpu < uvmpi_params_processors(params); gpu++) {
 		uint32_t notes = uvmpi_params_gpu(params, gpu).notes;
 
 		if (notes > p->most_notes)
 			p->most_notes = notes;
 	}
 	p->service = PART(l, struct uvmp_service, 1);
-	p->gpu = PART(l, struct gpu, params->processors->count);
+	p->gpu = PART(l, struct gpu, p->processors);
 	p->bucket = PART(l, handle, p->buckets);
 	p->space = PART(l, struct address_space, params->spaces);
 	p->range = PART(l, struct range, params->ranges);
@@ -137,12 +138,11 @@ static void lay_out(struct layout *l, const struct uvmp_service_params *params, 
 	p->request = PART(l, struct request, params->requests);
 	p->action = PART(l, struct uvmp_action, UVMP_SERVICE_PENDING_MAX);
 	p->done = PART(l, uint8_t, UVMP_SERVICE_PENDING_MAX);
-	p->in = PART(l, struct uvmp_copy, 4u * params->processors->count);
-	p->out = PART(l, struct uvmp_copy, params->processors->count);
+	p->in = PART(l, struct uvmp_copy, 4u * p->processors);
+	p->out = PART(l, struct uvmp_copy, p->processors);
 	p->note_order = PART(l, uint32_t, p->most_notes);
 	p->notes = PART(l, struct uvmp_note, p->most_notes);
 	p->pinned = PART(l, struct pinned, PINNED_MAX);
-	p->processors = params->processors->count;
 	p->servicing = PART(l, struct servicing, OPERATIONS);
 	p->arrive = PART(l, uvmp_mask, OPERATIONS * p->processors);
 	p->arrived_from = PART(l, uvmp_mask, OPERATIONS * p->processors);
@@ -162,9 +162,9 @@ static size_t size_for(const struct uvmp_service_params *params, uint32_t reside
 	struct parts parts;
 
 	lay_out(&l, params, &parts);
-	for (uint32_t gpu = 1; gpu < params->processors->count; gpu++)
+	for (uint32_t gpu = 1; gpu < uvmpi_params_processors(params); gpu++)
 		lay_out_gpu(&l, params, gpu, &gpu_parts);
-	l.at += UNIT_BYTES + uvmpi_arena_reserve(params->processors->count);
+	l.at += UNIT_BYTES + uvmpi_arena_reserve(uvmpi_params_processors(params));
 	l.at += (uint64_t)resident * (sizeof(struct block) + 2u * sizeof(struct residency));
 	return (size_t)l.at == l.at ? (size_t)l.at : 0;
 }
@@ -244,7 +244,10 @@ static void init_parts(struct uvmp_service *s, const struct uvmp_service_params 
 {
 	s->policy = *params->policy;
 	s->order = uvmp_evict_traits_of(params->policy->evict);
-	s->processors = *params->processors;
+	if (params->processors != NULL)
+		s->processors = *params->processors;
+	else
+		(void)uvmp_processors_init(&s->processors, params->gpus); /* checked before */
 	s->page_bytes = params->page_bytes;
 	s->page_shift = lowest_bit(params->page_bytes);
 	s->block_pages = UVMP_ROOT_CHUNK_BYTES / params->page_bytes;
@@ -305,7 +308,7 @@ static struct uvmp_service *build(const struct uvmp_service_params *params, void
 	s->reserve = (uint32_t)(uvmpi_arena_reserve(s->processors.count) / UNIT_BYTES);
 	uvmpi_adapt_init(s, params, parts.controllers);
 	uvmpi_runtime_init(s, params, parts.runtime);
-	for (uint32_t gpu = 1; gpu < params->processors->count; gpu++)
+	for (uint32_t gpu = 1; gpu < uvmpi_params_processors(params); gpu++)
 		init_gpu(s, params, gpu, &l);
 	/* unit 0 is "none" */
 	s->segment[0].memory = l.base + l.at;

@@ -34,30 +34,71 @@ enum uvmp_status uvmp_policy_init_size(struct uvmp_policy *policy, size_t size)
 	return uvmpi_sized_write(policy, size, &defaults, sizeof(defaults), POLICY_SIZE_LEAST);
 }
 
-static bool is_key_valid(const struct key *key, const struct uvmp_policy *policy)
+/* What the key accepts; the keys before it are valid, among them the key that it depends on. */
+static struct limit accepted(const struct key *key, const struct uvmp_policy *policy)
 {
-	uint32_t value = uvmpi_key_get(key, policy);
+	const struct parameter *parameter = key->parameter;
+
+	if (uvmpi_key_is_used(key, policy))
+		return uvmpi_key_limit(key, policy);
+	return (struct limit){"", 0, parameter->initial, parameter->initial};
+}
+
+/* Is the value in this range? False: *fault says what is wrong; `key` may be NULL. */
+static bool is_accepted(const struct key *key, uint64_t value, const struct limit *limit, struct policy_fault *fault)
+{
+	struct text text = {fault->field, sizeof(fault->field), 0};
+
+	if (value >= limit->min && value <= limit->max)
+		return true;
+	if (key != NULL)
+		uvmpi_key_put_field(key, &text);
+	fault->value = value;
+	fault->min = limit->min;
+	fault->max = limit->max;
+	fault->by = limit->by;
+	return false;
+}
+
+/* quirks stands in four places. */
+static bool agrees(const struct uvmp_policy *policy, struct policy_fault *fault)
+{
+	static const struct {
+		char name[16];
+		uint16_t offset;
+	} copies[] = {{"prefetch.quirks", offsetof(struct uvmp_policy, prefetch.quirks)},
+		      {"replay.quirks", offsetof(struct uvmp_policy, replay.quirks)},
+		      {"thrash.quirks", offsetof(struct uvmp_policy, thrash.quirks)}};
+	const struct limit limit = {"quirks", policy->quirks, policy->quirks, policy->quirks};
+
+	for (uint32_t i = 0; i < sizeof(copies) / sizeof(copies[0]); i++) {
+		if (is_accepted(NULL, uvmpi_field_get(policy, copies[i].offset, 1), &limit, fault))
+			continue;
+		__builtin_memcpy(fault->field, copies[i].name, sizeof(copies[i].name));
+		return false;
+	}
+	return true;
+}
+
+bool uvmpi_policy_check(const struct uvmp_policy *policy, struct policy_fault *fault)
+{
+	struct key_walk walk = {0};
+	const struct key *key;
 	struct limit limit;
 
-	if (value < key->parameter->min || value > key->parameter->max)
-		return false;
-	if (!uvmpi_key_is_used(key, policy))
-		return value == key->parameter->initial;
-	limit = uvmpi_key_limit(key, policy);
-	return value >= limit.min && value <= limit.max;
+	while ((key = uvmpi_key_next(&walk)) != NULL) {
+		limit = accepted(key, policy);
+		if (!is_accepted(key, uvmpi_key_get(key, policy), &limit, fault))
+			return false;
+	}
+	return agrees(policy, fault);
 }
 
 bool uvmpi_policy_is_valid(const struct uvmp_policy *policy)
 {
-	struct key_walk walk = {0};
-	const struct key *key;
+	struct policy_fault fault;
 
-	if (policy->prefetch.quirks != policy->quirks || policy->replay.quirks != policy->quirks || policy->thrash.quirks != policy->quirks)
-		return false;
-	while ((key = uvmpi_key_next(&walk)) != NULL)
-		if (!is_key_valid(key, policy)) /* a key stands behind the key that it depends on */
-			return false;
-	return true;
+	return uvmpi_policy_check(policy, &fault);
 }
 
 bool uvmp_policy_is_valid(const struct uvmp_policy *policy)

@@ -45,6 +45,8 @@ enum use {
 
 struct key {
 	const struct parameter *parameter; /* name, range, default, help, choices */
+	const char *field;		   /* that holds it in struct uvmp_policy, as in C; NULL: parameter->field
+					    * of `prefetch` or `controls` */
 	uint16_t offset;		   /* of the field in struct uvmp_policy, bytes */
 	uint8_t bytes;			   /* of the field */
 	uint8_t use;			   /* enum use */
@@ -72,6 +74,9 @@ void uvmpi_key_set(const struct key *key, struct uvmp_policy *policy, uint32_t v
 bool uvmpi_key_is_used(const struct key *key, const struct uvmp_policy *policy);
 /* Writes "prefetch=density|next" for a key that is not always used, nothing for others. */
 void uvmpi_key_put_use(const struct key *key, struct text *text);
+
+/* Writes the field that holds the key, as in C: "replay.max_batch". */
+void uvmpi_key_put_field(const struct key *key, struct text *text);
 
 /* Values that a key accepts with the other values of the policy; `by`: the key that narrows them, NULL: none. */
 struct limit {
@@ -101,7 +106,14 @@ static inline bool policy_has_controller(const struct uvmp_policy *policy, const
 enum uvmp_status uvmpi_policy_read(struct uvmp_policy *to, const struct uvmp_policy *from);
 /* The defaults, with the library's size. */
 void uvmpi_policy_reset(struct uvmp_policy *policy);
-/* Is a policy of the library's version valid? */
+/* The first value of a policy that is not accepted. */
+struct policy_fault {
+	char field[48]; /* of struct uvmp_policy, as in C */
+	uint64_t value, min, max;
+	const char *by; /* the key that narrows the range, "": the policy does not use the field, NULL: neither */
+};
+/* Is a policy of the library's version valid? False: *fault says what is wrong. */
+bool uvmpi_policy_check(const struct uvmp_policy *policy, struct policy_fault *fault);
 bool uvmpi_policy_is_valid(const struct uvmp_policy *policy);
 
 /* Copies what two structures of the policy share: quirks. */

@@ -61,10 +61,11 @@ static const char *plan_name(uint32_t choice)
 #define FIELD(field)                                                                                         \
 	.offset = (uint16_t)offsetof(struct uvmp_policy, field),                                             \
 	.bytes = (uint8_t)sizeof(((struct uvmp_policy *)0)->field)
+#define HELD_BY(member) .field = #member, FIELD(member)
 /* A key that is defined elsewhere, kept in this field of the policy. */
 #define OF(when, definition, field)                                                                          \
 	{                                                                                                    \
-		.parameter = &(definition), .use = USE_##when, FIELD(field)                                  \
+		.parameter = &(definition), .use = USE_##when, HELD_BY(field)                                \
 	}
 /* A key that is defined here. */
 #define NUMBER(when, field, name, min, max, initial, summary)                                                \
@@ -259,6 +260,16 @@ void uvmpi_key_set(const struct key *key, struct uvmp_policy *policy, uint32_t v
 	uvmpi_field_set(policy, key->offset, key->bytes, value);
 }
 
+void uvmpi_key_put_field(const struct key *key, struct text *text)
+{
+	if (key->field != NULL) {
+		put_text(text, key->field);
+		return;
+	}
+	put_text(text, key->offset >= offsetof(struct uvmp_policy, controls) ? "controls." : "prefetch.");
+	put_text(text, key->parameter->field);
+}
+
 /* -- which keys a policy uses -- */
 
 /* The field of the policy whose value decides. */
@@ -405,11 +416,13 @@ struct limit uvmpi_key_limit(const struct key *key, const struct uvmp_policy *po
 {
 	struct limit limit = {NULL, 0, key->parameter->min, key->parameter->max};
 	uint32_t threshold = policy->prefetch.threshold;
-	uint32_t base = threshold != 0 ? threshold : 1u;
+	uint32_t base = threshold != 0 ? threshold : 1u, quirks;
 
 	switch (key->parameter->limit) {
 	case LIMIT_QUIRKS:
-		limit = (struct limit){"quirks", policy->quirks, policy->quirks ? 0 : 1, limit.max};
+		/* its own key is checked later */
+		quirks = (uint32_t)uvmpi_field_get(policy, offsetof(struct uvmp_policy, quirks), 1);
+		limit = (struct limit){"quirks", quirks, quirks != 0 ? 0 : 1, limit.max};
 		break;
 	case LIMIT_TO_THRESHOLD:
 		limit = (struct limit){"threshold", threshold, limit.min, base};

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/processor_internal.h"
+#include "uvmpolicy/base.h"
 #include "uvmpolicy/processor.h"
 
 /* CPU and GPUs 1..count-1, each knowing only itself. */
@@ -57,6 +59,43 @@ static void test_not_valid(void **state)
 	EXPECT_BAD(p.smc[0] = 2);
 	EXPECT_BAD(p.no_memory = 8);
 	EXPECT_BAD(p.no_memory = 1);
+}
+
+/* The relations by default, and what the naming check says of relations with one random change. */
+static void test_init_and_check(void **state)
+{
+	struct uvmp_processors p;
+	struct processors_fault fault;
+	uint64_t random = 1;
+	uint32_t bad = 0;
+
+	(void)state;
+	assert_int_equal(uvmp_processors_init(NULL, 1), UVMP_ERR_ARGUMENT);
+	p.count = 77;
+	assert_int_equal(uvmp_processors_init(&p, 64), UVMP_ERR_RANGE);
+	assert_int_equal(p.count, 77);
+	for (uint32_t gpus = 0; gpus < 64; gpus++) {
+		assert_int_equal(uvmp_processors_init(&p, gpus), UVMP_OK);
+		assert_int_equal(p.count, gpus + 1u);
+		assert_true(uvmp_processors_is_valid(&p));
+		assert_true(uvmpi_processors_check(&p, &fault));
+	}
+	assert_int_equal(uvmp_processors_init(&p, 2), UVMP_OK);
+	assert_true(p.can_access[0] == 1 && p.can_access[1] == 7 && p.can_access[2] == 7 && p.no_memory == 0);
+	assert_true(p.fast_link[0] == 0 && p.fast_link[1] == 4 && p.fast_link[2] == 2 && p.smc[1] == 0);
+	assert_true(p.native_atomics[0] == 1 && p.native_atomics[1] == 6 && p.native_atomics[2] == 6);
+	for (uint32_t i = 0; i < 4000; i++) {
+		uint64_t *word;
+
+		assert_int_equal(uvmp_processors_init(&p, 3), UVMP_OK);
+		word = &p.can_access[0] + uvmp_random_below(&random, 4) * UVMP_PROCS_MAX + uvmp_random_below(&random, 4);
+		if (uvmp_random_below(&random, 8) == 0)
+			word = &p.no_memory;
+		*word ^= (uint64_t)1 << uvmp_random_below(&random, 5);
+		bad += !uvmp_processors_is_valid(&p);
+		assert_int_equal(uvmpi_processors_check(&p, &fault), uvmp_processors_is_valid(&p));
+	}
+	assert_true(bad > 1000 && bad < 3000);
 }
 
 static void test_accessible_from(void **state)
@@ -120,6 +159,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(test_valid),           cmocka_unit_test(test_not_valid),
+	        cmocka_unit_test(test_init_and_check),
 	        cmocka_unit_test(test_accessible_from), cmocka_unit_test(test_closest),
 	        cmocka_unit_test(test_closest_none),
 	};

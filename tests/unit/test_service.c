@@ -56,22 +56,15 @@ static void test_params(void **state)
 		change;                                                                                      \
 		refused(status);                                                                             \
 	} while (0)
-	REFUSED(e.params.policy = NULL, UVMP_ERR_ARGUMENT);
-	REFUSED(e.params.processors = NULL, UVMP_ERR_ARGUMENT);
 	REFUSED(e.params.gpu = NULL, UVMP_ERR_ARGUMENT);
 	REFUSED(e.policy.counter_batch = 0, UVMP_ERR_ARGUMENT);
 	REFUSED(e.processors.count = 65, UVMP_ERR_ARGUMENT);
 	REFUSED(e.processors.count = 1, UVMP_ERR_RANGE);
 	REFUSED(e.params.page_bytes = 16384, UVMP_ERR_RANGE);
-	REFUSED(e.params.blocks = 0, UVMP_ERR_RANGE);
 	REFUSED(e.params.blocks = (1u << 24) + 1u, UVMP_ERR_RANGE);
-	REFUSED(e.params.spaces = 0, UVMP_ERR_RANGE);
 	REFUSED(e.params.spaces = 4097, UVMP_ERR_RANGE);
-	REFUSED(e.params.ranges = 0, UVMP_ERR_RANGE);
 	REFUSED(e.params.ranges = (1u << 20) + 1u, UVMP_ERR_RANGE);
-	REFUSED(e.params.instances = 0, UVMP_ERR_RANGE);
 	REFUSED(e.params.instances = 65537, UVMP_ERR_RANGE);
-	REFUSED(e.params.requests = 0, UVMP_ERR_RANGE);
 	REFUSED(e.params.requests = 4097, UVMP_ERR_RANGE);
 	REFUSED(e.gpu[1].memory_bytes = MIB2 - 1u, UVMP_ERR_RANGE);
 	REFUSED(e.processors.no_memory = 4, UVMP_ERR_RANGE);
@@ -82,7 +75,6 @@ static void test_params(void **state)
 	        UVMP_ERR_RANGE);
 	REFUSED(e.gpu[1].fault_entries = 1, UVMP_ERR_RANGE);
 	REFUSED(e.gpu[1].fault_entries = 65537, UVMP_ERR_RANGE);
-	REFUSED(e.gpu[1].utlbs = 0, UVMP_ERR_RANGE);
 	REFUSED(e.gpu[1].utlbs = 4097, UVMP_ERR_RANGE);
 	REFUSED(e.gpu[1].notes = 65537, UVMP_ERR_RANGE);
 	/* more units of 4 KiB than the order can have */
@@ -121,17 +113,16 @@ static void test_params_check(void **state)
 	assert_memory_equal(&error, &before, sizeof(error));
 	assert_int_equal(uvmp_service_params_check(NULL, &error), UVMP_ERR_ARGUMENT);
 	assert_string_equal(error.text, "params: missing (NULL)");
-	SAYS(e.params.policy = NULL, "policy", 0, 1, 0, "missing (NULL)");
-	SAYS(e.params.processors = NULL, "processors", 0, 1, 0, "missing (NULL)");
 	SAYS(e.params.gpu = NULL, "gpu", 0, 1, 0, "missing (NULL)");
-	SAYS(e.policy.counter_batch = 0, "policy", 0, 1, 0, "not valid, see its _is_valid function");
-	SAYS(e.processors.count = 65, "processors", 0, 1, 0, "not valid, see its _is_valid function");
+	SAYS(e.policy.counter_batch = 0, "policy->counter_batch", 0, 1, 65536, "0 is not accepted; 1..65536");
+	SAYS(e.processors.count = 65, "processors->count", 65, 2, 64, "65 is not accepted; 2..64");
 	SAYS(e.processors.count = 1, "processors->count", 1, 2, 64, "1 is not accepted; 2..64");
 	SAYS(e.params.page_bytes = 16384, "page_bytes", 16384, 1, 0, "neither 4096 nor 65536");
-	SAYS(e.params.blocks = 0, "blocks", 0, 1, 1u << 24, "0 is not accepted; 1..16777216");
+	SAYS(e.params.blocks = (1u << 24) + 1u, "blocks", (1u << 24) + 1u, 1, 1u << 24,
+	     "16777217 is not accepted; 1..16777216");
 	SAYS(e.params.spaces = 4097, "spaces", 4097, 1, 4096, "4097 is not accepted; 1..4096");
-	SAYS(e.params.ranges = 0, "ranges", 0, 1, 1u << 20, "0 is not accepted; 1..1048576");
-	SAYS(e.params.instances = 0, "instances", 0, 1, 65536, "0 is not accepted; 1..65536");
+	SAYS(e.params.ranges = 1048577, "ranges", 1048577, 1, 1u << 20, "1048577 is not accepted; 1..1048576");
+	SAYS(e.params.instances = 65537, "instances", 65537, 1, 65536, "65537 is not accepted; 1..65536");
 	SAYS(e.params.requests = UINT32_MAX, "requests", UINT32_MAX, 1, 4096,
 	     "4294967295 is not accepted; 1..4096");
 	SAYS(e.gpu[1].memory_bytes = MIB2 - 1u, "gpu[1].memory_bytes", MIB2 - 1u, 1, 0,
@@ -143,7 +134,7 @@ static void test_params_check(void **state)
 	     "2 MiB or more (after memory_ratio), but the GPU is in processors->no_memory");
 	SAYS(e.gpu[0].splits = 5, "gpu[0].splits", 5, 0, 4, "5 is not accepted; 0..4");
 	SAYS(e.gpu[1].fault_entries = 1, "gpu[1].fault_entries", 1, 2, 65536, "1 is not accepted; 2..65536");
-	SAYS(e.gpu[1].utlbs = 0, "gpu[1].utlbs", 0, 1, 4096, "0 is not accepted; 1..4096");
+	SAYS(e.gpu[1].utlbs = 4097, "gpu[1].utlbs", 4097, 1, 4096, "4097 is not accepted; 1..4096");
 	SAYS(e.gpu[1].notes = 65537, "gpu[1].notes", 65537, 0, 65536, "65537 is not accepted; 0..65536");
 	SAYS(e.gpu[1].sms = 65536, "gpu[1].sms", 65536, 0, 65535, "65536 is not accepted; 0..65535");
 	SAYS((e.policy.evict = UVMP_EVICT_LRU_4K, e.params.blocks = 1u << 24), "blocks", 1u << 24, 1, 0,
@@ -154,7 +145,129 @@ static void test_params_check(void **state)
 	     "sequential, locality, stride, next and forest know one GPU only");
 	SAYS(engine_policy(&e, "prefetch_full=next"), "policy->prefetch_full", 1u + UVMP_PREFETCH_NEXT, 1, 0,
 	     "sequential, locality, stride, next and forest know one GPU only");
+	SAYS(e.params.gpus = 1, "gpus", 1, 2, 2, "1 is not accepted; 2..2");
+	SAYS((e.params.processors = NULL, e.params.gpus = 64), "gpus", 64, 1, 63, "64 is not accepted; 1..63");
+	SAYS(*(uint32_t *)&e.policy.evict = 77, "policy->evict", 77, 0, UVMP_EVICT_COUNT - 1u,
+	     "77 is not accepted; 0..9");
+	SAYS(e.policy.replay.max_batch = 0, "policy->replay.max_batch", 0, 1, 1048576,
+	     "0 is not accepted; 1..1048576");
+	SAYS(e.policy.prefetch.min_faults = 21, "policy->prefetch.min_faults", 21, 1, 20,
+	     "21 is not accepted; 1..20");
+	SAYS(e.policy.thrash.nap = 0, "policy->thrash.nap", 0, 1, 100, "0 is not accepted; 1..100");
+	SAYS(e.policy.controls.threads_drop = 7, "policy->controls.threads_drop", 7, 20, 20,
+	     "7 is not accepted; 20..20: this policy does not use it");
+	SAYS((engine_policy(&e, "adapt=pressure"), e.policy.controls.pressure_low = 60),
+	     "policy->controls.pressure_low", 60, 1, 51, "60 is not accepted; 1..51: follows from threshold");
+	SAYS(e.policy.prefetch.quirks = false, "policy->prefetch.quirks", 0, 1, 1,
+	     "0 is not accepted; 1..1: follows from quirks");
+	SAYS(e.policy.replay.quirks = false, "policy->replay.quirks", 0, 1, 1,
+	     "0 is not accepted; 1..1: follows from quirks");
+	SAYS(e.policy.thrash.quirks = false, "policy->thrash.quirks", 0, 1, 1,
+	     "0 is not accepted; 1..1: follows from quirks");
+	SAYS(e.processors.count = 0, "processors->count", 0, 2, 64, "0 is not accepted; 2..64");
+	SAYS(e.processors.can_access[2] = 12, "processors->can_access[2]", 12, 1, 0,
+	     "names a processor that does not exist");
+	SAYS(e.processors.can_access[1] = 1, "processors->can_access[1]", 1, 1, 0,
+	     "must include its own processor");
+	SAYS(e.processors.fast_link[1] = 2, "processors->fast_link[1]", 2, 1, 0,
+	     "must not include its own processor");
+	SAYS(e.processors.native_atomics[0] = 2, "processors->native_atomics[0]", 2, 1, 0,
+	     "must include its own processor");
+	SAYS(e.processors.smc[2] = 4, "processors->smc[2]", 4, 1, 0, "must not include its own processor");
+	SAYS(e.processors.smc[0] = 2, "processors->smc[0]", 2, 1, 0, "the CPU is no part of a GPU");
+	SAYS(e.processors.no_memory = 1, "processors->no_memory", 1, 1, 0, "the CPU has memory");
+	SAYS(e.processors.no_memory = 8, "processors->no_memory", 8, 1, 0, "names a processor that does not exist");
 #undef SAYS
+	engine_init(&e, 2, 4);
+	e.policy.counter_batch = 0;
+	assert_int_equal(uvmp_service_params_check(&e.params, NULL), UVMP_ERR_ARGUMENT);
+	engine_init(&e, 2, 4);
+	e.processors.smc[0] = 2;
+	assert_int_equal(uvmp_service_params_check(&e.params, NULL), UVMP_ERR_ARGUMENT);
+}
+
+/* Each byte of the policy, changed: the error names a field, whole. */
+static void test_params_fields(void **state)
+{
+	struct uvmp_service_error error;
+	uint32_t refused_bytes = 0;
+
+	(void)state;
+	for (size_t at = offsetof(struct uvmp_policy, prefetch); at < sizeof(e.policy); at++) {
+		engine_init(&e, 1, 4);
+		((uint8_t *)&e.policy)[at] ^= 0x7e;
+		if (uvmp_service_params_check(&e.params, &error) == UVMP_OK)
+			continue;
+		refused_bytes++;
+		assert_int_equal(strncmp(error.field, "policy->", 8), 0);
+		assert_int_equal(strncmp(error.text, error.field, strlen(error.field)), 0);
+		assert_true(strlen(error.field) + 1u < sizeof(error.field)); /* not cut */
+	}
+	assert_true(refused_bytes > sizeof(e.policy) / 2u);
+}
+
+/* Only sizes, `gpu` and memory_bytes: everything else has a default. */
+static void test_params_defaults(void **state)
+{
+	static struct uvmp_service_gpu gpu[2];
+	struct uvmp_service_params params = {.size = sizeof(params), .gpu = gpu}, given;
+	struct uvmp_processors processors;
+	struct uvmp_service *s;
+	size_t bytes;
+	void *memory;
+
+	(void)state;
+	for (uint32_t i = 0; i < 2; i++)
+		gpu[i] = (struct uvmp_service_gpu){.size = sizeof(gpu[i]), .memory_bytes = 16u * MIB2};
+	for (uint32_t gpus = 1; gpus <= 2; gpus++) {
+		params.gpus = gpus - 1u == 0 ? 0 : gpus;
+		bytes = uvmp_service_size(&params, 8);
+		assert_true(bytes != 0);
+		memory = aligned_alloc(16, bytes / 16u * 16u + 16u);
+		assert_int_equal(uvmp_service_init(&params, memory, bytes, &s), UVMP_OK);
+		assert_int_equal(s->processors.count, 1u + gpus);
+		assert_int_equal(uvmp_processors_init(&processors, gpus), UVMP_OK);
+		assert_memory_equal(&s->processors, &processors, sizeof(processors));
+		assert_int_equal(s->page_bytes, 4096);
+		assert_int_equal(s->gpu[1].batch.utlbs, 64);
+		assert_int_equal(s->gpu[1].buffer.capacity, 1024);
+		uvmp_policy_init(&e.policy);
+		assert_memory_equal(&s->policy, &e.policy, sizeof(e.policy));
+		free(memory);
+
+		/* the same values, given */
+		given = params;
+		given.policy = &e.policy;
+		given.processors = &processors;
+		given.gpus = gpus;
+		given.page_bytes = 4096;
+		given.blocks = given.ranges = 1024;
+		given.spaces = 64;
+		given.instances = given.requests = 256;
+		assert_int_equal(uvmp_service_size(&given, 8), bytes);
+	}
+	gpu[0].utlbs = gpu[1].utlbs = 64;
+	gpu[0].fault_entries = gpu[1].fault_entries = 1024;
+	gpu[0].splits = gpu[1].splits = 16; /* of 2048 for 1024 ranges, as many as there are roots */
+	assert_int_equal(uvmp_service_size(&params, 8), bytes);
+	gpu[0].splits = gpu[1].splits = 0;
+	params.ranges = 4;
+	bytes = uvmp_service_size(&params, 8);
+	gpu[0].splits = gpu[1].splits = 8;
+	assert_int_equal(uvmp_service_size(&params, 8), bytes);
+
+	/* fault buffers hold a batch, if that is possible */
+	params.policy = &e.policy;
+	gpu[0].fault_entries = gpu[1].fault_entries = 0;
+	e.policy.replay.max_batch = 5000;
+	bytes = uvmp_service_size(&params, 8);
+	gpu[0].fault_entries = gpu[1].fault_entries = 5001;
+	assert_int_equal(uvmp_service_size(&params, 8), bytes);
+	gpu[0].fault_entries = gpu[1].fault_entries = 0;
+	e.policy.replay.max_batch = 70000;
+	bytes = uvmp_service_size(&params, 8);
+	gpu[0].fault_entries = gpu[1].fault_entries = 65536;
+	assert_int_equal(uvmp_service_size(&params, 8), bytes);
 }
 
 static void test_init(void **state)
@@ -633,6 +746,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(test_params),
 	        cmocka_unit_test(test_params_check),
+	        cmocka_unit_test(test_params_fields),
+	        cmocka_unit_test(test_params_defaults),
 	        cmocka_unit_test(test_init),
 	        cmocka_unit_test(test_memory_as_used),
 	        cmocka_unit_test(test_variants),

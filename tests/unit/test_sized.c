@@ -184,7 +184,7 @@ static void test_gpus(void **state)
 	}
 	host.params.gpu = same;
 	assert_int_equal(uvmp_service_size(&host.params, 0), size);
-	same[1].utlbs = 0;
+	same[1].utlbs = 4097;
 	assert_string_equal(refused(UVMP_ERR_RANGE), "gpu[1].utlbs");
 	same[1].utlbs = 4096;
 	assert_true(uvmp_service_size(&host.params, 0) > size);
