@@ -54,7 +54,7 @@ help: ; @sed -n 's/^## //p' Makefile $(filter %.mk,$(MAKEFILE_LIST))
 run: $(BUILD)/uvmsim
 	@V='$(V)' sh tests/run.sh $(BUILD)/uvmsim
 
-include tests/targets.mk adapters/install.mk
+include tests/targets.mk adapters/install.mk adapters/packaging.mk
 
 ## make clean      remove build/
 clean: ; rm -rf $(BUILD)

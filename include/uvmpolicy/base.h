@@ -41,7 +41,9 @@
 extern "C" {
 #endif
 
-#if defined(__GNUC__) && !defined(__KERNEL__)
+/* What declares a public function. A host that includes the sources may define it first: static. */
+#if defined(UVMP_API)
+#elif defined(__GNUC__) && !defined(__KERNEL__)
 #define UVMP_API __attribute__((visibility("default")))
 #else
 #define UVMP_API
