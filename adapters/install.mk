@@ -7,8 +7,8 @@ installed = $(call put,644,$(headers),$(INCLUDEDIR)/uvmpolicy) \
   $(call put,644,$(addprefix $(BUILD)/,libuvmpolicy.a libuvmpolicy-pager.a),$(LIBDIR)) \
   $(call put,755,$(addprefix $(BUILD)/,libuvmpolicy.so.$(VERSION) libuvmp-preload.so),$(LIBDIR)) \
   $(call put,644,$(addprefix $(BUILD)/,libuvmpolicy.pc libuvmpolicy-pager.pc),$(LIBDIR)/pkgconfig) \
-  $(call put,755,$(addprefix $(BUILD)/,uvmsim uvmp-run),$(BINDIR)) $(call put,644,$(wildcard docs/*.1),$(MANDIR)/man1) $(call put,644,LICENSE adapters/python/uvmpolicy/api.json,$(DOCDIR)) \
-  $(foreach d,. examples fidelity,$(call put,644,$(filter-out %.1,$(foreach f,$(wildcard docs/$(d)/*),$(if $(wildcard $(f)/.),,$(f)))),$(DOCDIR)/$(d)))
+  $(call put,755,$(addprefix $(BUILD)/,uvmsim uvmp-run),$(BINDIR)) $(foreach s,1 3 7,$(call put,644,$(wildcard docs/*.$(s)),$(MANDIR)/man$(s))) $(call put,644,LICENSE adapters/python/uvmpolicy/api.json,$(DOCDIR)) \
+  $(foreach d,. examples fidelity,$(call put,644,$(filter-out %.1 %.3 %.7,$(foreach f,$(wildcard docs/$(d)/*),$(if $(wildcard $(f)/.),,$(f)))),$(DOCDIR)/$(d)))
 install: all $(BUILD)/libuvmpolicy.pc $(BUILD)/libuvmpolicy-pager.pc
 	@set -e; for f in $(installed); do IFS=:; set -- $$f; install -D -m "$$1" "$$2" '$(DESTDIR)'"$$3"; done
 	@ln -sf libuvmpolicy.so.$(VERSION) '$(DESTDIR)$(LIBDIR)/libuvmpolicy.so.$(SOMAJOR)'; ln -sf libuvmpolicy.so.$(SOMAJOR) '$(DESTDIR)$(LIBDIR)/libuvmpolicy.so'

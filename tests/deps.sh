@@ -39,6 +39,7 @@ int main(void) { return (int)ZSTD_versionNumber() < 0; }' -lzstd
 		program pkg-config pkg-config
 		program procps ps
 		program patch patch
+		program mandoc mandoc
 		[ "$1" = coverage ] && program gcovr gcovr
 		;;
 	fuzz)

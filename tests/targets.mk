@@ -120,9 +120,10 @@ fidelity-figures:
 policies: $(BUILD)/uvmsim
 	@sh tests/policies/policies.sh $(BUILD)/uvmsim $(BUILD)
 
-## make policy-tables  the tables of keys and presets in docs/policies.md, from the library
+## make policy-tables  the tables of keys and presets in docs/policies.md and manual pages, from the library and its headers
 policy-tables: $(BUILD)/uvmsim
 	@sh tests/policies/tables.sh $(BUILD)/uvmsim docs/policies.md
+	@sh tests/policies/man_tables.sh $(BUILD)/uvmsim docs
 
 ## make decisions  decision logs of every preset (6 runs each) into build/decisions-logs; AGAINST=DIR: compared with those of DIR
 decisions: $(BUILD)/uvmsim $(BUILD)/decisions

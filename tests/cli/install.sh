@@ -38,7 +38,7 @@ put() { $MAKE -s "$@" BUILD="$copy" CC="$CC" DESTDIR="$root" PREFIX=/usr LIBDIR=
 check 'install, multiarch' put install
 for file in "lib/$multiarch/libuvmpolicy.so" "lib/$multiarch/libuvmpolicy.so.0" "lib/$multiarch/libuvmpolicy.a" "lib/$multiarch/libuvmpolicy-pager.a" \
 	"lib/$multiarch/libuvmp-preload.so" "lib/$multiarch/pkgconfig/libuvmpolicy.pc" "lib/$multiarch/pkgconfig/libuvmpolicy-pager.pc" \
-	bin/uvmsim bin/uvmp-run include/uvmpolicy/policy.h include/uvmpolicy/pager.h man/man1/uvmsim.1 man/man1/uvmp-run.1 \
+	bin/uvmsim bin/uvmp-run include/uvmpolicy/policy.h include/uvmpolicy/pager.h man/man1/uvmsim.1 man/man1/uvmp-run.1 man/man3/uvmpolicy.3 man/man7/uvmpolicy-policy.7 \
 	doc/uvmp/LICENSE doc/uvmp/api.json doc/uvmp/embedding.md doc/uvmp/examples/own_store.c; do
 	check "installed: $file" test -s "$root/usr/$file"
 done

@@ -1,18 +1,38 @@
 # The two tables of docs/policies.md, from `uvmsim list policies` first, then `uvmsim list presets`. With -v dict=1: the words of
-# the policy string instead, one a line, as a dictionary of libFuzzer. tests/policies/tables.sh runs it.
+# the policy string instead, one a line, as a dictionary of libFuzzer. With -v man=1: both as lists of mdoc(7), with an empty line
+# between. tests/policies/tables.sh and tests/policies/man_tables.sh run it.
 
 function print_word(word) {
 	if (dict && !(word in words)) print "\"" word "\""
 	words[word]
 }
 
+# With a capital, unless it begins with a word like uTLB, and a full stop.
+function sentence(text) {
+	return (text ~ /^[a-z][A-Z]/ ? text : toupper(substr(text, 1, 1)) substr(text, 2)) "."
+}
+
 function print_key() {
-	if (key != "" && !dict) print "| `" key "` | " values " | `" value[key] "` | " user " | " summary " |"
+	if (key != "" && man) {
+		gsub(/[`,]/, "", values)
+		gsub(/`/, "", user)
+		gsub(/, /, "|", user)
+		print ".It Cm " key " Ns = Ns " (values ~ /[.][.]/ ? "Ar " values : "Ar value")
+		print sentence(summary)
+		if (values !~ /[.][.]/) print "Values:\n.Cm " values " .\nDefault:\n.Cm " value[key] " ."
+		else print "Default: " value[key] "."
+		print user == "every policy" ? "Used by every policy." : "Used by\n.Cm " user " ."
+	} else if (key != "" && !dict) print "| `" key "` | " values " | `" value[key] "` | " user " | " summary " |"
 	key = ""
 }
 
 function print_preset() {
-	if (preset != "" && !dict) print "| `" preset "` |" (keys != "" ? " `" keys "` |" : " |") " " summary " |"
+	if (preset != "" && man) {
+		if (!presets++) print ""
+		print ".It Cm " preset
+		print sentence(summary)
+		if (keys != "") print ".br\n.Cm " keys
+	} else if (preset != "" && !dict) print "| `" preset "` |" (keys != "" ? " `" keys "` |" : " |") " " summary " |"
 	preset = keys = ""
 }
 

@@ -140,7 +140,7 @@ else
 fi
 
 # shellcheck disable=SC2086
-old_words $pages docs/*.1 > "$tmp/words"
+old_words $pages docs/*.[1-9] > "$tmp/words"
 if [ -s "$tmp/words" ]; then
 	echo 'FAILED: words that have a plainer one:'
 	cat "$tmp/words"
