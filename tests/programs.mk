@@ -59,6 +59,16 @@ $(foreach k,san tsan,$(call obj,$(k),$(hardware) tests/unit/test_emu_gpu.c)): HO
 $(BUILD)/san/test_emu_gpu: $(call obj,san,$(hardware))
 $(BUILD)/tsan/test_emu_gpu_threads: $(call obj,tsan,tests/unit/test_emu_gpu.c $(hardware) $(core))
 	$(link) $(TSAN) $^ -lcmocka -lpthread -o $@
+# The adapter for NVIDIA's driver, over a mock of what it uses of driver and kernel; test_nvidia_64k has pages of 64 KiB.
+nvidia := $(wildcard adapters/nvidia-uvm/*.c tests/support/nvidia/*.c)
+nvidia_tests := $(wildcard tests/unit/test_nvidia*.c)
+nvidia_flags := -Iadapters/nvidia-uvm -Itests/support/nvidia -DUVMP_NV_DRIVER='"nvidia_mock.h"'
+$(call obj,san,$(nvidia) $(nvidia_tests)): HOST += $(nvidia_flags)
+$(BUILD)/san/tests/unit/test_nvidia_64k.o: HOST += -DMOCK_PAGE_SHIFT=16
+$(call prog,san,$(filter-out %_64k.c,$(nvidia_tests))): $(call obj,san,$(nvidia))
+$(BUILD)/san/test_nvidia_64k: $(call obj,san/64k,$(nvidia))
+$(BUILD)/san/64k/%.o: %.c $(BUILD)/flags
+	$(compile) $(HOST) $(nvidia_flags) -DMOCK_PAGE_SHIFT=16 $(SAN) -c $< -o $@
 # As released, without the pager, which needs a host of 64 bits: what tests/cross.sh runs on other machines.
 cross-programs: $(BUILD)/foreign-uvmsim $(call prog,foreign,$(covered))
 $(BUILD)/foreign.a: $(call obj,rel,$(filter-out tests/model/flaky_store.c,$(model)) $(simlib) $(core))

@@ -13,6 +13,10 @@ const struct oracle_kind oracle_kinds[] = {
         {NULL, 0, NULL},
 };
 
+const struct oracle_subject oracle_library = {uvmp_prefetch_decide, oracle_library_order,
+                                              &oracle_library_detector};
+const struct oracle_subject *oracle_subject = &oracle_library;
+
 /* The finaliser of splitmix64 (Steele, Lea and Flood, OOPSLA 2014). */
 static uint64_t mix(uint64_t z)
 {

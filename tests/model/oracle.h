@@ -12,7 +12,7 @@
 /* Generator and hash of one run of cases. */
 struct oracle {
 	uint64_t state; /* of the generator */
-	uint64_t sum;   /* hash of the answers so far */
+	uint64_t sum;	/* hash of the answers so far */
 };
 
 #define ORACLE_EMPTY_SUM 0xCBF29CE484222325u /* FNV-1a of nothing */
@@ -38,7 +38,41 @@ void oracle_processors(struct oracle *oracle, struct uvmp_processors *processors
 void oracle_put(struct oracle *oracle, uint64_t value, uint32_t bytes);
 void oracle_put_mask(struct oracle *oracle, const uvmp_mask *mask);
 
-/* -- kinds: each draws one case, asks the library and adds the answer to the hash -- */
+/* -- what is asked -- */
+
+/* The detector of one address space with ORACLE_BLOCKS blocks. */
+#define ORACLE_BLOCKS 2u
+struct oracle_detector {
+	void (*begin)(const struct uvmp_thrash_params *params, const struct uvmp_processors *processors,
+		      bool is_hmm, const uint32_t pages[ORACLE_BLOCKS]);
+	void (*end)(void);
+	enum uvmp_status (*migrate)(uint32_t block, const struct uvmp_thrash_migration *migration);
+	enum uvmp_status (*revoke)(uint32_t block, struct uvmp_region region, uint32_t processor,
+				   uint64_t now_ns);
+	enum uvmp_status (*reset)(uint32_t block, struct uvmp_region region);
+	enum uvmp_status (*unpin)(uint64_t now_ns); /* every page that is due */
+	enum uvmp_status (*decide)(uint32_t block, const struct uvmp_thrash_facts *facts,
+				   struct uvmp_thrash_hint *hint);
+	const uvmp_mask *(*thrashing)(uint32_t block);
+};
+
+/* What answers the cases: the library, unless a test sets another one. */
+struct oracle_subject {
+	enum uvmp_status (*prefetch)(const struct uvmp_prefetch_params *params,
+				     const struct uvmp_prefetch_facts *facts,
+				     struct uvmp_prefetch_state *state, struct uvmp_prefetch_hint *hint);
+	/* Sorts the indices 0..count-1 in order[]. */
+	void (*order)(const struct uvmp_fault *fault, uint32_t *order, uint32_t count, bool is_by_instance);
+	const struct oracle_detector *detector;
+};
+extern const struct oracle_subject *oracle_subject;
+extern const struct oracle_subject oracle_library;
+extern const struct oracle_detector oracle_library_detector;
+void oracle_library_order(const struct uvmp_fault *fault, uint32_t *order, uint32_t count,
+			  bool is_by_instance);
+
+/* -- kinds: each draws one case, asks the subject and adds the answer to the hash; ats and residency always ask the
+ * library -- */
 
 struct oracle_kind {
 	const char *name;

@@ -44,17 +44,26 @@ static void draw_batch(struct oracle *oracle, struct uvmp_fault *fault)
 	}
 }
 
-static void put_orders(struct oracle *oracle, const struct uvmp_fault *fault, uint32_t *order)
+void oracle_library_order(const struct uvmp_fault *fault, uint32_t *order, uint32_t count,
+			  bool is_by_instance)
 {
 	uint64_t scratch[UVMP_FAULT_ORDER_WORDS(FAULTS)];
 
-	uvmp_fault_order_by_instance(fault, order, FAULTS, scratch);
+	if (is_by_instance)
+		uvmp_fault_order_by_instance(fault, order, count, scratch);
+	else
+		uvmp_fault_order(fault, order, count, scratch);
+}
+
+static void put_orders(struct oracle *oracle, const struct uvmp_fault *fault, uint32_t *order)
+{
+	oracle_subject->order(fault, order, FAULTS, true);
 	for (uint32_t i = 0; i < FAULTS; i++) {
 		oracle_put(oracle, fault[order[i]].aperture, 4);
 		oracle_put(oracle, fault[order[i]].instance, 8);
 		oracle_put(oracle, fault[order[i]].subcontext, 4);
 	}
-	uvmp_fault_order(fault, order, FAULTS, scratch);
+	oracle_subject->order(fault, order, FAULTS, false);
 	for (uint32_t i = 0; i < FAULTS; i++) {
 		oracle_put(oracle, fault[order[i]].va_space, 8);
 		oracle_put(oracle, fault[order[i]].gpu, 4);

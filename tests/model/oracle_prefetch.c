@@ -193,7 +193,7 @@ static void answer_prefetch(struct oracle *oracle, bool is_hmm)
 	c.params.threshold = oracle_below(oracle, 2) ? 51u : oracle_below(oracle, 101);
 	c.params.min_faults = oracle_below(oracle, 2) ? 1u : 1u + oracle_below(oracle, 20);
 	draw_groups(oracle, &c);
-	oracle_put(oracle, (uint32_t)uvmp_prefetch_decide(&c.params, &c.facts, &c.state, &hint), 4);
+	oracle_put(oracle, (uint32_t)oracle_subject->prefetch(&c.params, &c.facts, &c.state, &hint), 4);
 	oracle_put_mask(oracle, &hint.pages);
 	oracle_put(oracle, hint.to, 4);
 	oracle_put(oracle, c.state.last_proc, 4);

@@ -3,27 +3,93 @@
 
 #include <string.h>
 
-#define BLOCKS        2u
-#define RECENT        8u
+#define BLOCKS	      ORACLE_BLOCKS
+#define RECENT	      8u
 #define PAGES_MAX     512u
 #define UNPIN_AT_MOST (BLOCKS * PAGES_MAX)
 
-struct sequence {
-	struct uvmp_thrash_params params;
+/* -- the library's detector -- */
+
+static struct {
 	struct uvmp_thrash_space space;
 	struct uvmp_thrash_block block[BLOCKS];
-	struct uvmp_processors processors;
 	struct uvmp_thrash_page memory[BLOCKS][PAGES_MAX];
+	struct uvmp_processors processors;
+} library;
+
+static void begin(const struct uvmp_thrash_params *params, const struct uvmp_processors *processors,
+		  bool is_hmm, const uint32_t pages[BLOCKS])
+{
+	(void)is_hmm;
+	library.processors = *processors;
+	uvmp_thrash_space_init(&library.space, params);
+	for (uint32_t i = 0; i < BLOCKS; i++) {
+		uvmp_thrash_block_init(&library.block[i], i, pages[i]);
+		uvmp_thrash_block_give(&library.block[i], library.memory[i], sizeof(library.memory[i]));
+	}
+}
+
+static void end(void)
+{
+}
+
+static enum uvmp_status move(uint32_t block, const struct uvmp_thrash_migration *migration)
+{
+	return uvmp_thrash_migrate(&library.space, &library.block[block], migration);
+}
+
+static enum uvmp_status revoke(uint32_t block, struct uvmp_region region, uint32_t processor, uint64_t now_ns)
+{
+	return uvmp_thrash_revoke(&library.space, &library.block[block], region, processor, now_ns);
+}
+
+static enum uvmp_status reset(uint32_t block, struct uvmp_region region)
+{
+	return uvmp_thrash_reset(&library.space, &library.block[block], region);
+}
+
+static enum uvmp_status unpin_due(uint64_t now_ns)
+{
+	struct uvmp_thrash_block *block;
+	enum uvmp_status status = UVMP_OK;
+	uint32_t page;
+	bool found = true;
+
+	for (uint32_t i = 0; i <= UNPIN_AT_MOST && found && status == UVMP_OK; i++)
+		status = uvmp_thrash_unpin(&library.space, now_ns, &block, &page, &found);
+	return status;
+}
+
+static enum uvmp_status decide(uint32_t block, const struct uvmp_thrash_facts *facts,
+			       struct uvmp_thrash_hint *hint)
+{
+	return uvmp_thrash_decide(&library.space, &library.block[block], &library.processors, facts, hint);
+}
+
+static const uvmp_mask *thrashing(uint32_t block)
+{
+	return &library.block[block].thrashing;
+}
+
+const struct oracle_detector oracle_library_detector = {begin, end,	  move,	  revoke,
+							reset, unpin_due, decide, thrashing};
+
+/* -- sequences -- */
+
+struct sequence {
+	struct uvmp_thrash_params params;
+	struct uvmp_processors processors;
+	uint32_t pages[BLOCKS];
 	uint64_t now_ns, lapse_ns, recent[RECENT];
 	uint32_t active; /* processors that take part */
-	uint32_t hot;    /* page that most steps concern */
+	uint32_t hot;	 /* page that most steps concern */
 	uint32_t steps, hints;
 	bool is_hmm, is_dense;
 };
 
 /* What all kinds of steps have in common. */
 struct step {
-	struct uvmp_thrash_block *block;
+	uint32_t block;
 	struct uvmp_region pages;
 	uint32_t processor;
 };
@@ -34,7 +100,7 @@ static void draw_params(struct oracle *oracle, struct uvmp_thrash_params *params
 	params->is_enabled = oracle_below(oracle, 40) != 0;
 	params->threshold = oracle_below(oracle, 2) ? oracle_below(oracle, 10) : 3;
 	params->pin_threshold =
-	        oracle_one_in(oracle, 3) ? oracle_below(oracle, 300) : 1u + oracle_below(oracle, 4);
+		oracle_one_in(oracle, 3) ? oracle_below(oracle, 300) : 1u + oracle_below(oracle, 4);
 	switch (oracle_below(oracle, 4)) {
 	case 2:
 		params->lapse_us = 1u + oracle_below(oracle, 2000);
@@ -65,13 +131,11 @@ static void draw_params(struct oracle *oracle, struct uvmp_thrash_params *params
 
 static void start(struct oracle *oracle, struct sequence *s)
 {
-	uint32_t pages[BLOCKS];
-
 	draw_params(oracle, &s->params);
 	oracle_processors(oracle, &s->processors);
 	s->is_hmm = oracle_one_in(oracle, 4);
-	pages[0] = oracle_below(oracle, 2) ? 1u + oracle_below(oracle, PAGES_MAX) : PAGES_MAX;
-	pages[1] = 1u + oracle_below(oracle, 20);
+	s->pages[0] = oracle_below(oracle, 2) ? 1u + oracle_below(oracle, PAGES_MAX) : PAGES_MAX;
+	s->pages[1] = 1u + oracle_below(oracle, 20);
 	s->active = 2u + oracle_below(oracle, s->processors.count - 1u);
 	s->steps = 20u + oracle_below(oracle, 400);
 	s->is_dense = oracle_one_in(oracle, 16);
@@ -85,17 +149,13 @@ static void start(struct oracle *oracle, struct sequence *s)
 	s->lapse_ns = (s->params.lapse_us == 0 ? 500u : s->params.lapse_us) * (uint64_t)1000;
 	for (uint32_t i = 0; i < RECENT; i++)
 		s->recent[i] = s->now_ns;
-	uvmp_thrash_space_init(&s->space, &s->params);
-	for (uint32_t i = 0; i < BLOCKS; i++) {
-		uvmp_thrash_block_init(&s->block[i], i, pages[i]);
-		uvmp_thrash_block_give(&s->block[i], s->memory[i], sizeof(s->memory[i]));
-	}
+	oracle_subject->detector->begin(&s->params, &s->processors, s->is_hmm, s->pages);
 }
 
 static uint64_t draw_pause(struct oracle *oracle, const struct sequence *s)
 {
-	static const uint64_t jump[11] = {1,      100,    20000,   200000,    450000,    499999,
-	                                  500001, 600000, 3000000, 100000000, 1200000000};
+	static const uint64_t jump[11] = {1,	  100,	  20000,   200000,    450000,	 499999,
+					  500001, 600000, 3000000, 100000000, 1200000000};
 	uint64_t pause;
 
 	if (s->is_dense)
@@ -111,7 +171,7 @@ static uint64_t draw_pause(struct oracle *oracle, const struct sequence *s)
 		return oracle_next(oracle) % (2u * s->lapse_ns + 1u);
 	case 6:
 		return oracle_one_in(oracle, 4) ? jump[oracle_below(oracle, 11)]
-		                                : oracle_below(oracle, 20000);
+						: oracle_below(oracle, 20000);
 	case 7:
 		pause = oracle_next(oracle) % (s->lapse_ns + 1u);
 		return pause * (1u + oracle_below(oracle, 16)) / 4u;
@@ -129,33 +189,26 @@ static enum uvmp_status migrate(struct oracle *oracle, struct sequence *s, const
 	migration.to = step->processor;
 	migration.cause = (enum uvmp_migrate_cause)(oracle_below(oracle, 6) ? 0 : oracle_below(oracle, 9));
 	migration.final_to =
-	        oracle_below(oracle, 12) ? step->processor : oracle_below(oracle, s->processors.count);
+		oracle_below(oracle, 12) ? step->processor : oracle_below(oracle, s->processors.count);
 	migration.is_copy = oracle_one_in(oracle, 15);
 	is_duplicated = oracle_one_in(oracle, 20);
 	migration.is_read_duplicated = is_duplicated && !s->is_hmm;
 	migration.now_ns = s->now_ns;
-	return uvmp_thrash_migrate(&s->space, step->block, &migration);
+	return oracle_subject->detector->migrate(step->block, &migration);
 }
 
 /* The unpin worker, now or, half of the time, about when a recent hint's pin ends. */
 static enum uvmp_status unpin(struct oracle *oracle, struct sequence *s)
 {
-	struct uvmp_thrash_block *block;
-	enum uvmp_status status = UVMP_OK;
-	uint32_t page;
-	bool found = true;
-
 	if (oracle_below(oracle, 2)) {
 		uint64_t then = s->recent[oracle_below(oracle, RECENT)] + s->params.pin * s->lapse_ns;
 
 		then -= oracle_below(oracle, 2) ? 19999u + oracle_below(oracle, 3)
-		                                : 19000u + oracle_below(oracle, 2000);
+						: 19000u + oracle_below(oracle, 2000);
 		if ((int64_t)(then - s->now_ns) > 0)
 			s->now_ns = then;
 	}
-	for (uint32_t i = 0; i <= UNPIN_AT_MOST && found && status == UVMP_OK; i++)
-		status = uvmp_thrash_unpin(&s->space, s->now_ns, &block, &page, &found);
-	return status;
+	return oracle_subject->detector->unpin(s->now_ns);
 }
 
 static uint64_t draw_residents(struct oracle *oracle, const struct sequence *s)
@@ -173,7 +226,7 @@ static uint64_t draw_residents(struct oracle *oracle, const struct sequence *s)
 }
 
 static enum uvmp_status ask(struct oracle *oracle, struct sequence *s, const struct step *step,
-                            struct uvmp_thrash_hint *hint)
+			    struct uvmp_thrash_hint *hint)
 {
 	struct uvmp_thrash_facts facts;
 
@@ -188,7 +241,7 @@ static enum uvmp_status ask(struct oracle *oracle, struct sequence *s, const str
 	if (oracle_below(oracle, 2)) /* holders of other pages, without effect */
 		(void)oracle_below(oracle, 1u << s->processors.count);
 	s->recent[s->hints++ % RECENT] = s->now_ns;
-	return uvmp_thrash_decide(&s->space, step->block, &s->processors, &facts, hint);
+	return oracle_subject->detector->decide(step->block, &facts, hint);
 }
 
 static void put_hint(struct oracle *oracle, const struct uvmp_thrash_hint *hint)
@@ -209,25 +262,25 @@ static void take_step(struct oracle *oracle, struct sequence *s)
 	if (oracle_one_in(oracle, 60))
 		s->hot = oracle_below(oracle, PAGES_MAX);
 	which = oracle_one_in(oracle, 8);
-	step.block = &s->block[s->is_dense ? 0 : which];
+	step.block = s->is_dense ? 0 : which;
 	step.processor = oracle_below(oracle, s->active);
 	s->now_ns += draw_pause(oracle, s);
 	is_hot = oracle_below(oracle, 3) != 0;
-	step.pages.first =
-	        is_hot || s->is_dense ? s->hot % step.block->pages : oracle_below(oracle, step.block->pages);
+	step.pages.first = is_hot || s->is_dense ? s->hot % s->pages[step.block]
+						 : oracle_below(oracle, s->pages[step.block]);
 	step.pages.end = step.pages.first + 1u;
 	if (oracle_one_in(oracle, 3))
-		step.pages.end += oracle_below(oracle, step.block->pages - step.pages.first);
+		step.pages.end += oracle_below(oracle, s->pages[step.block] - step.pages.first);
 	what = oracle_below(oracle, 100);
 	if (what < 38u) {
 		oracle_put(oracle, (uint32_t)migrate(oracle, s, &step), 4);
 	} else if (what < 53u) {
 		oracle_put(oracle,
-		           (uint32_t)uvmp_thrash_revoke(&s->space, step.block, step.pages, step.processor,
-		                                        s->now_ns),
-		           4);
+			   (uint32_t)oracle_subject->detector->revoke(step.block, step.pages, step.processor,
+								      s->now_ns),
+			   4);
 	} else if (what < 55u) {
-		oracle_put(oracle, (uint32_t)uvmp_thrash_reset(&s->space, step.block, step.pages), 4);
+		oracle_put(oracle, (uint32_t)oracle_subject->detector->reset(step.block, step.pages), 4);
 	} else if (what < 58u) {
 		oracle_put(oracle, (uint32_t)unpin(oracle, s), 4);
 	} else {
@@ -236,7 +289,7 @@ static void take_step(struct oracle *oracle, struct sequence *s)
 		put_hint(oracle, &hint);
 	}
 	for (uint32_t i = 0; i < BLOCKS; i++)
-		oracle_put_mask(oracle, &s->block[i].thrashing);
+		oracle_put_mask(oracle, oracle_subject->detector->thrashing(i));
 }
 
 void oracle_thrash(struct oracle *oracle)
@@ -246,4 +299,5 @@ void oracle_thrash(struct oracle *oracle)
 	start(oracle, &s);
 	for (uint32_t i = 0; i < s.steps; i++)
 		take_step(oracle, &s);
+	oracle_subject->detector->end();
 }
