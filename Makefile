@@ -45,7 +45,7 @@ JOBS   = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
 .PHONY: test-run test-quick-run test-long-run coverage-run fuzz-run msan-run cross-programs
 .DELETE_ON_ERROR:
 .SECONDARY:
-pagers:= $(BUILD)/libuvmpolicy-pager.a $(BUILD)/libuvmp-preload.so $(BUILD)/uvmp-run
+pagers:= $(BUILD)/libuvmpolicy-pager.a $(BUILD)/libuvmpolicy-pager.so.$(SOMAJOR) $(BUILD)/libuvmp-preload.so $(BUILD)/uvmp-run
 all: $(BUILD)/libuvmpolicy.a $(BUILD)/libuvmpolicy.so.$(SOMAJOR) $(BUILD)/uvmsim $(pagers)
 
 help: ; @sed -n 's/^## //p' Makefile $(filter %.mk,$(MAKEFILE_LIST))

@@ -20,12 +20,22 @@ $(foreach k,rel san cov fuzzed msan,$(BUILD)/$(k)/adapters/simulator/model_files
 
 $(BUILD)/uvmsim: $(call obj,rel,$(filter-out $(fast),$(sim))) $(call obj,fast,$(fast))
 	$(link) $(CFLAGS) $^ $(LIBS) -o $@
-$(BUILD)/libuvmpolicy-pager.a: $(call obj,rel,$(pager) $(core))
+# The pager is one object in its archive, without its private names. The shared library contains the core, and exports the
+# functions of pager.h and store.h.
+OBJCOPY ?= objcopy
+$(BUILD)/pager.o: $(call obj,rel,$(pager))
+	$(link) $(CFLAGS) $(if $(findstring -flto,$(CFLAGS)),-flinker-output=nolto-rel) -nostdlib -r $^ -o $@
+	@$(OBJCOPY) --localize-hidden $@
+$(BUILD)/libuvmpolicy-pager.a: $(BUILD)/pager.o $(call obj,rel,$(core))
 	@rm -f $@; $(AR) rcs $@ $^
+$(BUILD)/libuvmpolicy-pager.so.$(VERSION): $(call obj,rel,$(pager)) $(BUILD)/libuvmpolicy.a adapters/userspace/pager.map
+	$(link) -shared -Wl,-soname,libuvmpolicy-pager.so.$(SOMAJOR) -Wl,--version-script=$(filter %.map,$^) -Wl,-z,defs $(filter-out %.map,$^) $(LIBS) -lpthread -o $@
+$(BUILD)/libuvmpolicy-pager.so.$(SOMAJOR): $(BUILD)/libuvmpolicy-pager.so.$(VERSION)
+	@ln -sf $(<F) $@; ln -sf $(@F) $(BUILD)/libuvmpolicy-pager.so
 preload := $(wildcard adapters/userspace/preload*.c) adapters/userspace/run_config.c
 $(call obj,rel,$(pager) $(preload)): HOST += -fPIC -fvisibility=hidden
 $(call obj,rel,$(wildcard adapters/userspace/preload_*.c)): HOST += -fexceptions
-$(BUILD)/libuvmp-preload.so: $(call obj,rel,$(preload) $(pager)) $(BUILD)/libuvmpolicy.a
-	$(link) -shared -Wl,--exclude-libs,ALL -Wl,-z,defs $^ $(LIBS) -lpthread -ldl -o $@
+$(BUILD)/libuvmp-preload.so: $(call obj,rel,$(preload) $(pager)) $(BUILD)/libuvmpolicy.a adapters/userspace/preload.map
+	$(link) -shared -Wl,--version-script=$(filter %.map,$^) -Wl,--exclude-libs,ALL -Wl,-z,defs $(filter-out %.map,$^) $(LIBS) -lpthread -ldl -o $@
 $(BUILD)/uvmp-run: $(call obj,rel,$(runner)) $(BUILD)/libuvmpolicy-pager.a $(BUILD)/libuvmp-preload.so
 	$(link) $(CFLAGS) $(filter-out %.so,$^) $(LIBS) -lpthread -o $@

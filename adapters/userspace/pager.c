@@ -21,9 +21,11 @@
  * needed. */
 #define EACH_BYTES 45056u
 
-void uvmp_pager_config_init(struct uvmp_pager_config *config)
+void uvmp_pager_config_init_size(struct uvmp_pager_config *config, size_t size)
 {
-	*config = (struct uvmp_pager_config){.page_bytes = 4096, .batch_threads = 1};
+	const struct uvmp_pager_config defaults = {.page_bytes = 4096, .batch_threads = 1};
+
+	sized_copy(config, size, &defaults, sizeof(defaults));
 }
 
 static int check(const struct uvmp_pager_config *c, struct text error)
@@ -268,7 +270,21 @@ static void close_all(struct uvmp_pager *p)
 	free(p);
 }
 
-static int create(const struct uvmp_pager_config *c, struct uvmp_pager **pager, char *text, size_t text_bytes)
+/* Does the caller set a field that this library does not know? */
+static bool is_beyond(const struct uvmp_pager_config *c, size_t size)
+{
+	const unsigned char *byte = (const unsigned char *)c;
+
+	for (size_t i = sizeof(*c); i < size; i++) {
+		if (byte[i] != 0)
+			return true;
+	}
+	return false;
+}
+
+/* `is_newer`: the caller's configuration has values that this library does not know. */
+static int create(const struct uvmp_pager_config *c, bool is_newer, struct uvmp_pager **pager, char *text,
+		  size_t text_bytes)
 {
 	struct text error = {text, text ? text_bytes : 0};
 	struct uvmp_pager *p = c && pager ? calloc(1, sizeof(*p)) : NULL;
@@ -288,7 +304,8 @@ static int create(const struct uvmp_pager_config *c, struct uvmp_pager **pager, 
 	p->logs_completions = c->logs_completions;
 	p->page_bytes = c->page_bytes;
 	p->stats.budget_bytes = c->budget_bytes / BLOCK_BYTES * BLOCK_BYTES;
-	status = check(c, error);
+	status = is_newer ? text_refuse(error, -EINVAL, "the configuration has fields that this library does not have")
+			  : check(c, error);
 	if (status == 0)
 		status = open_all(p, c, error);
 	if (status != 0) {
@@ -300,14 +317,17 @@ static int create(const struct uvmp_pager_config *c, struct uvmp_pager **pager, 
 	return 0;
 }
 
-int uvmp_pager_create(const struct uvmp_pager_config *c, struct uvmp_pager **pager, char *text,
-		      size_t text_bytes)
+int uvmp_pager_create_size(const struct uvmp_pager_config *c, size_t size, struct uvmp_pager **pager, char *text,
+			   size_t text_bytes)
 {
+	struct uvmp_pager_config config;
 	struct pager_caller caller;
 	int status;
 
+	if (c)
+		sized_copy(&config, sizeof(config), c, size);
 	pager_block_signals(&caller);
-	status = create(c, pager, text, text_bytes);
+	status = create(c ? &config : NULL, c && is_beyond(c, size), pager, text, text_bytes);
 	pager_restore_signals(&caller);
 	return status;
 }

@@ -76,6 +76,15 @@
 extern "C" {
 #endif
 
+/* What declares a public function. */
+#ifndef UVMP_PAGER_API
+#ifdef __GNUC__
+#define UVMP_PAGER_API __attribute__((visibility("default")))
+#else
+#define UVMP_PAGER_API
+#endif
+#endif
+
 #define UVMP_PAGER_BLOCK_BYTES ((uint64_t)2 << 20) /* a VABlock */
 
 /* The smallest budget. An instruction completes only if all its pages are resident together. An instruction
@@ -127,10 +136,19 @@ struct uvmp_pager_config {
 				* prefetches and advice; NAME.zst is compressed. NULL: none */
 };
 
+/* Structures of this header grow at their end only. Functions whose names end in _size take the size of the
+ * caller's structure, so that a program and a library of different versions understand each other. Programs
+ * in C and C++ call the functions without _size. */
+UVMP_PAGER_API void uvmp_pager_config_init_size(struct uvmp_pager_config *config, size_t size);
 /* Budget 0 (must be set), policy of the environment or UVMP_PAGER_POLICY, store "mem", pages of
  * 4096 bytes, one thread. */
-void uvmp_pager_config_init(struct uvmp_pager_config *config);
+static inline void uvmp_pager_config_init(struct uvmp_pager_config *config)
+{
+	uvmp_pager_config_init_size(config, sizeof(*config));
+}
 
+UVMP_PAGER_API int uvmp_pager_create_size(const struct uvmp_pager_config *config, size_t size,
+					  struct uvmp_pager **pager, char *error, size_t error_bytes);
 /* Does not keep `config`. Every error has a text in `error` (may be NULL). -EINVAL: the
  * configuration; -EPERM, -ENOSYS: no userfaultfd for this process; -ENOTSUP: the kernel cannot
  * write-protect pages (before 5.7), without which writes would be lost or, for store "map", cannot
@@ -138,29 +156,33 @@ void uvmp_pager_config_init(struct uvmp_pager_config *config);
  * without zstd). After fork the child has the same pager: resident pages are shared as fork shares
  * memory, the store is copied (a file into an unnamed one beside it), and a thread of the child
  * services it. If the copy fails (-EBUSY), managed memory of the child raises SIGSEGV. */
-int uvmp_pager_create(const struct uvmp_pager_config *config, struct uvmp_pager **pager, char *error,
-		      size_t error_bytes);
+static inline int uvmp_pager_create(const struct uvmp_pager_config *config, struct uvmp_pager **pager,
+				    char *error, size_t error_bytes)
+{
+	return uvmp_pager_create_size(config, sizeof(*config), pager, error, error_bytes);
+}
 /* Unmaps all managed memory, which must not be in use, and closes the store. NULL: no effect. */
-void uvmp_pager_destroy(struct uvmp_pager *pager);
+UVMP_PAGER_API void uvmp_pager_destroy(struct uvmp_pager *pager);
 
 /* Zeroed memory, aligned to 2 MiB. NULL with errno: ENOMEM (managed_bytes, address space), EINVAL
  * (0 bytes). */
-void *uvmp_pager_alloc(struct uvmp_pager *pager, size_t bytes);
+UVMP_PAGER_API void *uvmp_pager_alloc(struct uvmp_pager *pager, size_t bytes);
 /* Frees a whole allocation of uvmp_pager_alloc. -EINVAL: not one. NULL: no effect. */
-int uvmp_pager_free(struct uvmp_pager *pager, void *memory);
+UVMP_PAGER_API int uvmp_pager_free(struct uvmp_pager *pager, void *memory);
 /* Unmaps a part of an allocation, in whole pages of page_bytes, as munmap does. It reads as zeros
  * from then on; when all parts are unmapped, the allocation is freed. -EINVAL: not managed, or not
  * whole pages. */
-int uvmp_pager_unmap(struct uvmp_pager *pager, void *memory, size_t bytes);
+UVMP_PAGER_API int uvmp_pager_unmap(struct uvmp_pager *pager, void *memory, size_t bytes);
 /* Zeros the whole pages within the range, as MADV_DONTNEED does. -EINVAL: not managed. */
-int uvmp_pager_clear(struct uvmp_pager *pager, void *memory, size_t bytes);
+UVMP_PAGER_API int uvmp_pager_clear(struct uvmp_pager *pager, void *memory, size_t bytes);
 /* Bytes from here to the end of the allocation; 0: not managed. */
-size_t uvmp_pager_usable(struct uvmp_pager *pager, const void *memory);
+UVMP_PAGER_API size_t uvmp_pager_usable(struct uvmp_pager *pager, const void *memory);
 
 /* Makes the pages of [memory, memory + bytes) resident, or evicts them to the store. Returns when
  * done. -EINVAL: not all of it is managed; -ENOMEM: no room for a page, after earlier pages have
  * arrived; errors of the store. */
-int uvmp_pager_prefetch(struct uvmp_pager *pager, const void *memory, size_t bytes, bool is_in);
+UVMP_PAGER_API int uvmp_pager_prefetch(struct uvmp_pager *pager, const void *memory, size_t bytes,
+				       bool is_in);
 
 enum uvmp_pager_advice {
 	UVMP_PAGER_PREFER_RESIDENT = 0, /* preferred location: the budget */
@@ -175,7 +197,8 @@ enum uvmp_pager_advice {
 					 * processor, and clean pages have one in the store */
 };
 /* Errors as uvmp_pager_prefetch; -ENOMEM also after about 2000 borders of advice within allocations. */
-int uvmp_pager_advise(struct uvmp_pager *pager, void *memory, size_t bytes, enum uvmp_pager_advice advice);
+UVMP_PAGER_API int uvmp_pager_advise(struct uvmp_pager *pager, void *memory, size_t bytes,
+				     enum uvmp_pager_advice advice);
 
 struct uvmp_pager_stats {
 	uint64_t budget_bytes, managed_bytes, resident_bytes; /* at present */
@@ -210,28 +233,38 @@ struct uvmp_pager_stats {
 	int store_error;				/* the first, negative errno; 0: none */
 	int trace_error; /* the first; the trace ends there, and is valid up to there */
 };
-void uvmp_pager_stats(struct uvmp_pager *pager, struct uvmp_pager_stats *stats);
+UVMP_PAGER_API void uvmp_pager_stats_size(struct uvmp_pager *pager, struct uvmp_pager_stats *stats,
+					  size_t size);
+static inline void uvmp_pager_stats(struct uvmp_pager *pager, struct uvmp_pager_stats *stats)
+{
+	uvmp_pager_stats_size(pager, stats, sizeof(*stats));
+}
+UVMP_PAGER_API void uvmp_pager_show_stats_size(struct uvmp_pager *pager, struct uvmp_pager_stats *shown,
+					       size_t size);
 /* Keeps the statistics in *shown up to date after each round of faults and each call, for another
  * process to read in shared memory, even after this one has died. NULL: ends that. A forked child
  * begins at 0, and shows none. */
-void uvmp_pager_show_stats(struct uvmp_pager *pager, struct uvmp_pager_stats *shown);
+static inline void uvmp_pager_show_stats(struct uvmp_pager *pager, struct uvmp_pager_stats *shown)
+{
+	uvmp_pager_show_stats_size(pager, shown, sizeof(*shown));
+}
 
 /* Writes buffered lines of the trace and the log, which otherwise happens periodically and in
  * uvmp_pager_destroy: for programs that end by _exit. Returns the trace's first error, negative
  * errno; -EBUSY: the pager was busy for a second, as it is for a signal handler that interrupted
  * one of these functions. */
-int uvmp_pager_flush(struct uvmp_pager *pager);
+UVMP_PAGER_API int uvmp_pager_flush(struct uvmp_pager *pager);
 
 /* What this kernel and process support, and the substitutes: one sentence a line, NUL-terminated,
  * cut to `bytes`. */
-void uvmp_pager_features(struct uvmp_pager *pager, char *text, size_t bytes);
+UVMP_PAGER_API void uvmp_pager_features(struct uvmp_pager *pager, char *text, size_t bytes);
 /* The lowest descriptor of the pager, from `from` on, which must not be closed; -1: none. Takes no
  * lock. */
-int uvmp_pager_next_descriptor(const struct uvmp_pager *pager, int from);
+UVMP_PAGER_API int uvmp_pager_next_descriptor(const struct uvmp_pager *pager, int from);
 /* Can system calls access managed memory that is not resident? */
-bool uvmp_pager_serves_kernel(const struct uvmp_pager *pager);
+UVMP_PAGER_API bool uvmp_pager_serves_kernel(const struct uvmp_pager *pager);
 /* The policy in canonical form (UVMP_POLICY_TEXT_MAX suffices). */
-void uvmp_pager_policy(struct uvmp_pager *pager, char *text, size_t bytes);
+UVMP_PAGER_API void uvmp_pager_policy(struct uvmp_pager *pager, char *text, size_t bytes);
 
 #ifdef __cplusplus
 }

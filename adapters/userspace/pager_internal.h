@@ -39,6 +39,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/types.h>
 
 #include "uvmpolicy/uvmpolicy.h"
@@ -48,6 +49,15 @@
 #define BLOCK_BYTES   UVMP_PAGER_BLOCK_BYTES
 #define KERNEL_PAGE   ((uint64_t)UVMP_STORE_PAGE_BYTES)
 #define SEGMENTS_MORE 7u /* arena segments beside the first: as many as the engine accepts */
+
+/* Copies a structure between versions of it: fields that `to` lacks are left out, fields that `from` lacks become 0. */
+static inline void sized_copy(void *to, size_t to_bytes, const void *from, size_t from_bytes)
+{
+	size_t both = to_bytes < from_bytes ? to_bytes : from_bytes;
+
+	memcpy(to, from, both);
+	memset((char *)to + both, 0, to_bytes - both);
+}
 
 /* -- pager_thread.c -- */
 
@@ -281,6 +291,7 @@ struct uvmp_pager {
 	uint64_t start_ns;
 
 	struct uvmp_pager_stats stats, *shown; /* shown: shared statistics; NULL: none */
+	size_t shown_bytes;		       /* of the caller's version of the structure */
 	int error;			       /* of the current action */
 	bool has_stranded;		       /* a block may have stranded pages */
 	uint32_t cancels;		       /* since a page arrived */

@@ -35,20 +35,21 @@ int uvmp_pager_flush(struct uvmp_pager *p)
 	return error;
 }
 
-void uvmp_pager_stats(struct uvmp_pager *p, struct uvmp_pager_stats *stats)
+void uvmp_pager_stats_size(struct uvmp_pager *p, struct uvmp_pager_stats *stats, size_t size)
 {
 	struct uvmp_pager_stats now;
 
 	pager_enter(p);
 	statistics_count(p, &now);
 	pager_leave(p);
-	*stats = now; /* may be managed memory */
+	sized_copy(stats, size, &now, sizeof(now)); /* may be managed memory */
 }
 
-void uvmp_pager_show_stats(struct uvmp_pager *p, struct uvmp_pager_stats *shown)
+void uvmp_pager_show_stats_size(struct uvmp_pager *p, struct uvmp_pager_stats *shown, size_t size)
 {
 	pager_enter(p);
 	p->shown = shown;
+	p->shown_bytes = size;
 	pager_leave(p);
 }
 

@@ -53,6 +53,10 @@ void pager_log_flush(struct uvmp_pager *p)
 
 void statistics_publish(struct uvmp_pager *p)
 {
-	if (p->shown)
-		statistics_count(p, p->shown);
+	struct uvmp_pager_stats now;
+
+	if (!p->shown)
+		return;
+	statistics_count(p, &now);
+	sized_copy(p->shown, p->shown_bytes, &now, sizeof(now));
 }

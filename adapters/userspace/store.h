@@ -11,6 +11,15 @@
 extern "C" {
 #endif
 
+/* What declares a public function, as in pager.h. */
+#ifndef UVMP_PAGER_API
+#ifdef __GNUC__
+#define UVMP_PAGER_API __attribute__((visibility("default")))
+#else
+#define UVMP_PAGER_API
+#endif
+#endif
+
 #define UVMP_STORE_PAGE_BYTES 4096u
 
 enum uvmp_store_fork { UVMP_STORE_BEFORE_FORK, UVMP_STORE_PARENT, UVMP_STORE_CHILD };
@@ -48,22 +57,22 @@ struct uvmp_pager_store {
 
 /* Opens "mem", "file:PATH", "zstd", "zstd:LEVEL" or "map" for `pages` pages. NULL: *error is
  * negative, and `text` has the reason. */
-struct uvmp_pager_store *uvmp_store_open(const char *name, uint64_t pages, int *error, char *text,
-					 size_t text_bytes);
+UVMP_PAGER_API struct uvmp_pager_store *uvmp_store_open(const char *name, uint64_t pages, int *error,
+							char *text, size_t text_bytes);
 
 #define UVMP_STORE_ZSTD_FASTEST	 (-50)
 #define UVMP_STORE_ZSTD_LEVEL	 (-1)
 #define UVMP_STORE_ZSTD_SMALLEST 19
 
 /* One function for each kind. -EINVAL: no pages, or more than 2^34; -ENOMEM: no address space. */
-struct uvmp_pager_store *uvmp_store_mem(uint64_t pages, int *error);
+UVMP_PAGER_API struct uvmp_pager_store *uvmp_store_mem(uint64_t pages, int *error);
 /* A directory, a new or empty file, or a block device (store_path.c). */
-struct uvmp_pager_store *uvmp_store_file(const char *path, uint64_t pages, int *error, char *text,
-					 size_t text_bytes);
+UVMP_PAGER_API struct uvmp_pager_store *uvmp_store_file(const char *path, uint64_t pages, int *error,
+							char *text, size_t text_bytes);
 /* -ENOTSUP: built without zstd. */
-struct uvmp_pager_store *uvmp_store_zstd(uint64_t pages, int level, int *error);
+UVMP_PAGER_API struct uvmp_pager_store *uvmp_store_zstd(uint64_t pages, int level, int *error);
 /* Memory that is shared with the managed memory: saves nothing, copies nothing (store_map.c). */
-struct uvmp_pager_store *uvmp_store_map(uint64_t pages, int *error);
+UVMP_PAGER_API struct uvmp_pager_store *uvmp_store_map(uint64_t pages, int *error);
 
 #ifdef __cplusplus
 }

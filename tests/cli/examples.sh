@@ -23,10 +23,10 @@ check() # NAME COMMAND...
 
 # The prefix is moved after installation, so that nothing but the installed files is used.
 check "make install DESTDIR" ${MAKE:-make} -s install BUILD="$build" DESTDIR="$tmp/installed" PREFIX=/usr
-for file in include/uvmpolicy/pager.h include/uvmpolicy/store.h lib/libuvmpolicy-pager.a lib/pkgconfig/libuvmpolicy-pager.pc; do
+for file in include/uvmpolicy/pager.h include/uvmpolicy/store.h lib/libuvmpolicy-pager.a lib/libuvmpolicy-pager.so lib/pkgconfig/libuvmpolicy-pager.pc; do
 	check "installed: $file" test -s "$tmp/installed/usr/$file"
 done
-export PKG_CONFIG_PATH="$tmp/installed/usr/lib/pkgconfig"
+export PKG_CONFIG_PATH="$tmp/installed/usr/lib/pkgconfig" LD_LIBRARY_PATH="$tmp/installed/usr/lib"
 cp docs/examples/*.c "$tmp"
 cd "$tmp" || exit 1
 for name in sgemm_out_of_core bfs_out_of_core sort_out_of_core own_store; do

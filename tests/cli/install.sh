@@ -10,6 +10,7 @@ trap 'rm -rf "$work"' EXIT
 : "${CC:=cc}" "${MAKE:=make}"
 unset MAKEFLAGS MAKEOVERRIDES MFLAGS MAKELEVEL LD_LIBRARY_PATH
 failed=0
+major=$(sed -n 's/^SOMAJOR := //p' Makefile)
 
 verdict() { # STATUS NAME
 	if [ "$1" = 0 ]; then
@@ -36,7 +37,8 @@ multiarch=$($CC -print-multiarch 2>/dev/null)
 root=$work/root
 put() { $MAKE -s "$@" BUILD="$copy" CC="$CC" DESTDIR="$root" PREFIX=/usr LIBDIR="/usr/lib/$multiarch" MANDIR=/usr/man DOCDIR=/usr/doc/uvmp; }
 check 'install, multiarch' put install
-for file in "lib/$multiarch/libuvmpolicy.so" "lib/$multiarch/libuvmpolicy.so.0" "lib/$multiarch/libuvmpolicy.a" "lib/$multiarch/libuvmpolicy-pager.a" \
+for file in "lib/$multiarch/libuvmpolicy.so" "lib/$multiarch/libuvmpolicy.so.$major" "lib/$multiarch/libuvmpolicy.a" "lib/$multiarch/libuvmpolicy-pager.a" \
+	"lib/$multiarch/libuvmpolicy-pager.so" "lib/$multiarch/libuvmpolicy-pager.so.$major" \
 	"lib/$multiarch/libuvmp-preload.so" "lib/$multiarch/pkgconfig/libuvmpolicy.pc" "lib/$multiarch/pkgconfig/libuvmpolicy-pager.pc" \
 	bin/uvmsim bin/uvmp-run include/uvmpolicy/policy.h include/uvmpolicy/pager.h man/man1/uvmsim.1 man/man1/uvmp-run.1 man/man3/uvmpolicy.3 man/man7/uvmpolicy-policy.7 \
 	doc/uvmp/LICENSE doc/uvmp/api.json doc/uvmp/embedding.md doc/uvmp/examples/own_store.c; do
@@ -81,8 +83,8 @@ END
 check 'pkg-config: a program with the shared library' \
 	$CC $(pkg-config --cflags libuvmpolicy) "$work/version.c" $(pkg-config --libs libuvmpolicy) -o "$work/shared"
 check 'pkg-config: it runs' env LD_LIBRARY_PATH="$root/usr/lib/$multiarch" "$work/shared"
-readelf -d "$work/shared" 2>/dev/null | grep -q 'libuvmpolicy\.so\.0'
-verdict $? 'pkg-config: it needs libuvmpolicy.so.0'
+readelf -d "$work/shared" 2>/dev/null | grep -q "libuvmpolicy\\.so\\.$major"
+verdict $? "pkg-config: it needs libuvmpolicy.so.$major"
 # shellcheck disable=SC2046
 check 'pkg-config: a program with the pager' \
 	$CC $(pkg-config --cflags libuvmpolicy-pager) docs/examples/own_store.c $(pkg-config --libs libuvmpolicy-pager) -o "$work/pager"
@@ -134,7 +136,7 @@ verdict $? 'WERROR=1: warnings are errors'
 
 # Programs that are linked already are linked again for other LDFLAGS.
 check 'make all, with LDFLAGS' $MAKE -s all LDFLAGS=-Wl,--build-id=0x0123456789abcdef BUILD="$copy" CC="$CC"
-for file in uvmsim uvmp-run libuvmp-preload.so libuvmpolicy.so.0; do
+for file in uvmsim uvmp-run libuvmp-preload.so libuvmpolicy.so.$major libuvmpolicy-pager.so.$major; do
 	readelf -n "$copy/$file" 2>/dev/null | grep -q 'Build ID: 0123456789abcdef'
 	verdict $? "other LDFLAGS: $file is linked again"
 done
@@ -144,7 +146,7 @@ check 'everything is built' $MAKE -s all BUILD="$copy" CC="$CC"
 touch "$work/before"
 sleep 0.1
 check 'make all, without zstd' $MAKE -s all HAVE_ZSTD= BUILD="$copy" CC="$CC"
-find "$copy" -name '*.o' -newer "$work/before" | sed "s,$copy/[a-z]*/,,; s,\.o$,.c," | sort -u >"$work/compiled"
+find "$copy/rel" "$copy/fast" -name '*.o' -newer "$work/before" | sed "s,$copy/[a-z]*/,,; s,\.o$,.c," | sort -u >"$work/compiled"
 xargs grep -L HAVE_ZSTD <"$work/compiled" >"$work/out"
 if [ ! -s "$work/out" ] && { [ -s "$work/compiled" ] || ! grep -q HAVE_ZSTD "$build/zstd_flags"; }; then verdict 0 'without zstd: only its users are compiled again'
 else verdict 1 'without zstd: only its users are compiled again'; fi

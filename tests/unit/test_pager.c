@@ -82,6 +82,50 @@ static void test_bad_configurations(void **state)
 }
 
 /* A file that holds something is not ours. */
+/* Callers that were compiled with a shorter or a longer version of a structure. */
+static void test_sizes_of_other_versions(void **state)
+{
+	struct {
+		struct uvmp_pager_config config;
+		unsigned char more[8];
+	} longer;
+	struct {
+		struct uvmp_pager_stats stats;
+		unsigned char more[8];
+	} shown = {.more = {1}};
+	size_t until_trace = offsetof(struct uvmp_pager_config, trace);
+	struct uvmp_pager *pager;
+
+	(void)state;
+	memset(&longer, 0xff, sizeof(longer));
+	uvmp_pager_config_init_size(&longer.config, until_trace);
+	assert_int_equal(longer.config.page_bytes, 4096);
+	assert_ptr_equal(longer.config.trace, (void *)UINTPTR_MAX); /* not of that version: not written */
+	longer.config.budget_bytes = UVMP_PAGER_BUDGET_LEAST;
+	assert_int_equal(uvmp_pager_create_size(&longer.config, until_trace, &pager, pager_error, sizeof(pager_error)), 0);
+
+	uvmp_pager_stats_size(pager, &shown.stats, offsetof(struct uvmp_pager_stats, managed_bytes));
+	assert_true(shown.stats.budget_bytes == UVMP_PAGER_BUDGET_LEAST);
+	assert_true(shown.stats.managed_most_bytes == 0);
+	uvmp_pager_stats_size(pager, &shown.stats, sizeof(shown));
+	assert_true(shown.stats.managed_most_bytes != 0);
+	assert_int_equal(shown.more[0], 0);
+	shown.more[0] = 1;
+	uvmp_pager_show_stats_size(pager, &shown.stats, sizeof(shown));
+	assert_non_null(uvmp_pager_alloc(pager, MIB));
+	assert_true(shown.stats.managed_bytes == 2 * MIB);
+	assert_int_equal(shown.more[0], 0);
+	uvmp_pager_destroy(pager);
+
+	uvmp_pager_config_init_size(&longer.config, sizeof(longer));
+	longer.config.budget_bytes = UVMP_PAGER_BUDGET_LEAST;
+	assert_int_equal(uvmp_pager_create_size(&longer.config, sizeof(longer), &pager, pager_error, sizeof(pager_error)), 0);
+	uvmp_pager_destroy(pager);
+	longer.more[7] = 1;
+	assert_int_equal(uvmp_pager_create_size(&longer.config, sizeof(longer), &pager, pager_error, sizeof(pager_error)), -EINVAL);
+	assert_string_equal(pager_error, "the configuration has fields that this library does not have");
+}
+
 static void test_a_file_in_use_is_left_alone(void **state)
 {
 	struct uvmp_pager_config config;
@@ -644,6 +688,7 @@ static void test_a_store_that_is_full(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_bad_configurations),
+					   cmocka_unit_test(test_sizes_of_other_versions),
 	                                   cmocka_unit_test(test_a_file_in_use_is_left_alone),
 	                                   cmocka_unit_test(test_bad_calls),
 	                                   cmocka_unit_test(test_contents_outlive_eviction),
