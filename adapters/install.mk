@@ -3,20 +3,21 @@
 ##                 /usr/local), BINDIR, LIBDIR, INCLUDEDIR, MANDIR, DOCDIR; DESTDIR before each
 put     = $(foreach f,$(2),$(1):$(f):$(3)/$(notdir $(f)))
 headers:= $(wildcard include/uvmpolicy/*.h) $(addprefix adapters/userspace/,pager.h store.h)
+cmakes := $(addprefix $(BUILD)/,uvmpolicyConfig.cmake uvmpolicyConfigVersion.cmake)
 shared := libuvmpolicy libuvmpolicy-pager
 installed = $(call put,644,$(headers),$(INCLUDEDIR)/uvmpolicy) \
   $(call put,644,$(addprefix $(BUILD)/,libuvmpolicy.a libuvmpolicy-pager.a),$(LIBDIR)) \
   $(call put,755,$(addprefix $(BUILD)/,$(addsuffix .so.$(VERSION),$(shared)) libuvmp-preload.so),$(LIBDIR)) \
-  $(call put,644,$(addprefix $(BUILD)/,libuvmpolicy.pc libuvmpolicy-pager.pc),$(LIBDIR)/pkgconfig) \
+  $(call put,644,$(addprefix $(BUILD)/,libuvmpolicy.pc libuvmpolicy-pager.pc),$(LIBDIR)/pkgconfig) $(call put,644,$(cmakes),$(LIBDIR)/cmake/uvmpolicy) \
   $(call put,755,$(addprefix $(BUILD)/,uvmsim uvmp-run),$(BINDIR)) $(foreach s,1 3 7,$(call put,644,$(wildcard docs/*.$(s)),$(MANDIR)/man$(s))) $(call put,644,LICENSE adapters/python/uvmpolicy/api.json,$(DOCDIR)) \
   $(foreach d,. examples fidelity,$(call put,644,$(filter-out %.1 %.3 %.7,$(foreach f,$(wildcard docs/$(d)/*),$(if $(wildcard $(f)/.),,$(f)))),$(DOCDIR)/$(d)))
-install: all $(BUILD)/libuvmpolicy.pc $(BUILD)/libuvmpolicy-pager.pc
+install: all $(cmakes) $(BUILD)/libuvmpolicy.pc $(BUILD)/libuvmpolicy-pager.pc
 	@set -e; for f in $(installed); do IFS=:; set -- $$f; install -D -m "$$1" "$$2" '$(DESTDIR)'"$$3"; done
 	@for l in $(shared); do ln -sf $$l.so.$(VERSION) '$(DESTDIR)$(LIBDIR)'/$$l.so.$(SOMAJOR); ln -sf $$l.so.$(SOMAJOR) '$(DESTDIR)$(LIBDIR)'/$$l.so; done
 uninstall:
 	@for f in $(installed); do rm -f '$(DESTDIR)'"$${f##*:}"; done
 	@for l in $(shared); do rm -f '$(DESTDIR)$(LIBDIR)'/$$l.so '$(DESTDIR)$(LIBDIR)'/$$l.so.$(SOMAJOR); done
-	@for d in $(INCLUDEDIR)/uvmpolicy $(DOCDIR)/examples $(DOCDIR)/fidelity $(DOCDIR); do rmdir '$(DESTDIR)'"$$d" 2>/dev/null || :; done
+	@for d in $(INCLUDEDIR)/uvmpolicy $(DOCDIR)/examples $(DOCDIR)/fidelity $(DOCDIR) $(LIBDIR)/cmake/uvmpolicy; do rmdir '$(DESTDIR)'"$$d" 2>/dev/null || :; done
 # $(1) TITLE LIBRARIES [LIBRARIES-OF-A-STATIC-PROGRAM]. Directories below PREFIX are named by it, so that an installation can be moved.
 below   = $(patsubst $(PREFIX)/%,$${prefix}/%,$(1))
 pc_file = printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$(call below,$(LIBDIR))' 'includedir=$(call below,$(INCLUDEDIR))' 'Name: $(basename $(@F))' \
@@ -25,6 +26,10 @@ $(BUILD)/libuvmpolicy.pc: FORCE
 	@$(call pc_file,decisions of a GPU unified-memory driver,-luvmpolicy)
 $(BUILD)/libuvmpolicy-pager.pc: FORCE
 	@$(call pc_file,managed memory larger than what is resident,-luvmpolicy-pager,$(strip $(LIBS) -lpthread))
+# The package of CMake finds the headers from where it lies.
+$(cmakes): $(BUILD)/%: adapters/packaging/%.in FORCE
+	@sed -e 's,@VERSION@,$(VERSION),g; s,@SOMAJOR@,$(SOMAJOR),g; s,@LIBS@,$(subst $() ,;,$(patsubst -l%,%,$(strip $(LIBS) -lpthread))),' \
+	  -e 's,@INCLUDE@,$(shell realpath -ms --relative-to='$(LIBDIR)' '$(INCLUDEDIR)'),; s,@POINTER@,$(shell echo __SIZEOF_POINTER__ | $(CC) -E -P -),' $< > $@
 
 ## make examples   programs that need more memory than they may take, into build/examples
 examples: $(patsubst docs/examples/%.c,$(BUILD)/examples/%,$(filter-out $(addprefix docs/examples/,engine.c arena.c decide.c kernel_%),$(wildcard docs/examples/*.c)))
