@@ -161,7 +161,7 @@ void emu_engine_take(struct emu_bottom *b, const struct uvmp_policy *policy, con
 	b->driver->policy = *policy;
 	(void)uvmp_policy_needs(policy, &needs);
 	b->wants_touches = needs.touches;
-	b->counts_pages = !uvmp_evict_traits_of(policy->evict)->is_chunked;
+	b->counts_pages = !uvmp_policy_evict_traits(policy)->is_chunked;
 	b->stalled = (struct stalled_queue){.fault = engine->stalled, .capacity = engine->fault_capacity};
 	b->start_ns = ktime_get_ns();
 	b->now_ns = b->throttled_ns = b->paused_until_ns = b->retry_ns = 0;

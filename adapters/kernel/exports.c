@@ -170,6 +170,13 @@ EXPORT_SYMBOL(uvmp_plan_merge);
 EXPORT_SYMBOL(uvmp_next_transfer);
 EXPORT_SYMBOL(uvmp_count_transfers);
 
+/* plugin.h */
+EXPORT_SYMBOL(uvmp_prefetch_params_init_plugin);
+EXPORT_SYMBOL(uvmp_evict_plugin_size);
+EXPORT_SYMBOL(uvmp_evict_init_plugin);
+EXPORT_SYMBOL(uvmp_plugins_check);
+EXPORT_SYMBOL(uvmp_policy_parse_plugins_size);
+
 /* pmm.h */
 EXPORT_SYMBOL(uvmp_pmm_size);
 EXPORT_SYMBOL(uvmp_pmm_init);
@@ -195,6 +202,9 @@ EXPORT_SYMBOL(uvmp_pmm_count);
 /* policy.h */
 EXPORT_SYMBOL(uvmp_policy_init_size);
 EXPORT_SYMBOL(uvmp_policy_is_valid);
+EXPORT_SYMBOL(uvmp_policy_prefetch_traits);
+EXPORT_SYMBOL(uvmp_policy_evict_traits);
+EXPORT_SYMBOL(uvmp_policy_evict_name);
 EXPORT_SYMBOL(uvmp_policy_unit_pages);
 EXPORT_SYMBOL(uvmp_policy_needs);
 EXPORT_SYMBOL(uvmp_policy_evictors);

@@ -46,7 +46,7 @@ static size_t arena_bytes(const struct host *h, const struct uvmp_service_params
 
 bool host_has_roots(const struct host *h)
 {
-	return uvmp_evict_traits_of(h->params.run.policy->evict)->is_chunked;
+	return uvmp_policy_evict_traits(h->params.run.policy)->is_chunked;
 }
 
 /* The memory for managed ranges; an engine has one root even without ranges. A percentage is of the managed

@@ -29,12 +29,12 @@ struct page_cache {
 
 /* -- which runs -- */
 
-/* Does the order decide by the calls of this file alone? */
-static bool is_order_of_pages(enum uvmp_evictor evictor)
+/* Does the order decide by the calls of this file alone? A plugin may learn from others. */
+static bool is_order_of_pages(const struct uvmp_policy *policy)
 {
-	const struct uvmp_evict_traits *order = uvmp_evict_traits_of(evictor);
+	const struct uvmp_evict_traits *order = uvmp_policy_evict_traits(policy);
 
-	return order->unit_pages == 1 && !order->is_chunked && !order->has_granularity && !order->has_touches &&
+	return policy->evict != UVMP_EVICT_PLUGIN && order->unit_pages == 1 && !order->is_chunked && !order->has_granularity && !order->has_touches &&
 	       !order->has_tree && !order->counts_uses && !order->spares_incomplete;
 }
 
@@ -45,7 +45,7 @@ bool page_cache_suits(const struct sim_run *run)
 	char wanted[UVMP_POLICY_TEXT_MAX], given[UVMP_POLICY_TEXT_MAX];
 	struct uvmp_policy plain;
 
-	if (run->log.file || !is_order_of_pages(run->policy->evict) ||
+	if (run->log.file || !is_order_of_pages(run->policy) ||
 	    uvmp_policy_parse(text, sizeof(text) - 1u, &plain, NULL) != UVMP_OK)
 		return false;
 	plain.evict = run->policy->evict;

@@ -181,7 +181,7 @@ static uint64_t managed_most(const struct uvmp_policy *policy)
 	uint64_t blocks = BLOCKS_MOST;
 	uint64_t numbered = UVMP_UNITS_MAX / (UVMP_MASK_BITS / uvmp_policy_unit_pages(policy));
 
-	if (!uvmp_evict_traits_of(policy->evict)->is_chunked && numbered - CUTS_MOST - AREAS_MOST < blocks)
+	if (!uvmp_policy_evict_traits(policy)->is_chunked && numbered - CUTS_MOST - AREAS_MOST < blocks)
 		blocks = numbered - CUTS_MOST - AREAS_MOST;
 	return blocks * BLOCK_BYTES;
 }
@@ -207,12 +207,12 @@ static int open_all(struct uvmp_pager *p, const struct uvmp_pager_config *c, str
 			"managed memory (managed_bytes, --managed): %llu bytes are not accepted; %llu at "
 			"most with evict=%s",
 			(unsigned long long)c->managed_bytes, (unsigned long long)managed_most(&p->policy),
-			uvmp_evict_name(p->policy.evict));
+			uvmp_policy_evict_name(&p->policy));
 	if (status == 0 && c->budget_bytes > managed_most(&p->policy))
 		return text_refuse(
 			error, -EINVAL, "budget: %llu bytes are not accepted; %llu at most with evict=%s",
 			(unsigned long long)c->budget_bytes, (unsigned long long)managed_most(&p->policy),
-			uvmp_evict_name(p->policy.evict));
+			uvmp_policy_evict_name(&p->policy));
 	if (status == 0)
 		status = open_engine(p, c->budget_bytes, managed, error);
 	if (status != 0)

@@ -17,6 +17,7 @@
  *   pressure.h    | whether memory is full (UVM Smart)
  *   counter.h     | access counters of the driver and of UVM Smart; migrate or access remotely
  *   adapt.h       | controllers: what a run changes in the parameters of later decisions
+ *   plugin.h      | prefetchers and eviction orders of your own
  */
 #ifndef UVMPOLICY_ADVANCED_H
 #define UVMPOLICY_ADVANCED_H
@@ -28,6 +29,7 @@
 #include "geometry.h"
 #include "mask.h"
 #include "plan.h"
+#include "plugin.h"
 #include "pmm.h"
 #include "prefetch.h"
 #include "pressure.h"

@@ -120,6 +120,9 @@ enum uvmp_right {
 	UVMP_RIGHT_READ_WRITE_ATOMIC = 3
 };
 
+/* Parameters of one plugin, at most (plugin.h). */
+#define UVMP_PLUGIN_VALUES_MAX 8u
+
 /* Deterministic pseudo-random generator (xorshift64*, Vigna 2016). Returns the next 64 bits. `*state` belongs
  * to the caller; any value may seed it (a constant replaces 0). */
 UVMP_API uint64_t uvmp_random_next(uint64_t *state);

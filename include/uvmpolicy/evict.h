@@ -35,12 +35,14 @@ extern "C" {
 	ROW(AUTO, auto)	       /* 64 KiB by last fault, the oldest or the newest old; whole blocks as one */ \
 			       /* a new row goes above this line */
 
-/* UVMP_EVICT_LRU (0), UVMP_EVICT_LRU_2M, ... in the order of the list. */
+/* UVMP_EVICT_LRU (0), UVMP_EVICT_LRU_2M, ... in the order of the list. UVMP_EVICT_PLUGIN: in
+ * struct uvmp_policy an order that is not of the library (plugin.h). */
 enum uvmp_evictor {
 #define UVMP_EVICT_VALUE(CONSTANT, name) UVMP_EVICT_##CONSTANT,
 	UVMP_EVICT_ORDERS(UVMP_EVICT_VALUE)
 #undef UVMP_EVICT_VALUE
-		UVMP_EVICT_COUNT
+		UVMP_EVICT_COUNT,
+	UVMP_EVICT_PLUGIN = 63
 };
 
 /* Properties of an order, for the engine and for hosts. */
@@ -73,11 +75,11 @@ struct uvmp_evict_traits {
 };
 
 /* Name as in the policy string ("lru", "lru2m", "lru4k", "random4k", "sl64k", "tbne", "lfu2m",
- * "clock2m", "mhpe", "auto"); NULL for a value outside the enumeration. */
+ * "clock2m", "mhpe", "auto"); NULL for a value outside the list. */
 UVMP_API const char *uvmp_evict_name(enum uvmp_evictor evictor);
-/* NULL for a value outside the enumeration. */
+/* NULL for a value outside the list. */
 UVMP_API const struct uvmp_evict_traits *uvmp_evict_traits_of(enum uvmp_evictor evictor);
-/* Pages of 4 KiB per unit, 512, 16 or 1; 0 for a value outside the enumeration. */
+/* Pages of 4 KiB per unit, 512, 16 or 1; 0 for a value outside the list. */
 UVMP_API uint32_t uvmp_evict_unit_pages(enum uvmp_evictor evictor);
 
 /* An order in use; its state lives in the caller's memory and is private to the order.
@@ -121,10 +123,10 @@ struct uvmp_evict {
 };
 
 /* Bytes of memory for `units` units; 0 if out of range, if the size does not fit size_t, or if the order has
- * no state here (UVMP_EVICT_LRU). */
+ * no state here (UVMP_EVICT_LRU). Of a plugin: uvmp_evict_plugin_size. */
 UVMP_API size_t uvmp_evict_size(enum uvmp_evictor evictor, uint32_t units);
-/* UVMP_ERR_ARGUMENT: NULL or memory not aligned to 8. UVMP_ERR_RANGE: evictor or units. UVMP_ERR_UNSUPPORTED:
- * UVMP_EVICT_LRU (use pmm.h). UVMP_ERR_SPACE: bytes is too small. Only the head of the memory is written, at
+/* UVMP_ERR_ARGUMENT: NULL or memory not aligned to 8. UVMP_ERR_RANGE: evictor or units; for a plugin use
+ * uvmp_evict_init_plugin. UVMP_ERR_UNSUPPORTED: UVMP_EVICT_LRU (use pmm.h). UVMP_ERR_SPACE: bytes is too small. Only the head of the memory is written, at
  * most 520 bytes. The state of a unit is written when this unit or a later one is touched first. O(1). */
 UVMP_API enum uvmp_status uvmp_evict_init(struct uvmp_evict *evict, enum uvmp_evictor evictor, uint32_t units,
 					  void *memory, size_t bytes);

@@ -28,7 +28,7 @@
 extern "C" {
 #endif
 
-#define UVMP_POLICY_TEXT_MAX  2048u /* longest canonical form, with its NUL; longest text that is parsed */
+#define UVMP_POLICY_TEXT_MAX  4096u /* longest canonical form, with its NUL; longest text that is parsed */
 #define UVMP_POLICY_ERROR_MAX 1024u
 
 /* Do access counters move pages? */
@@ -96,6 +96,12 @@ struct uvmp_policy {
 	uint32_t memory_ratio;	       /* memory_ratio: of uvmp_etc_capacity, for each GPU's memory */
 	uint32_t link_ratio;	       /* link_ratio: used by hosts, not by the engine */
 	bool quirks;		       /* quirks; the same value as in prefetch, replay and thrash */
+	/* Plugins (plugin.h), which must stay as they are while the policy, or an engine with it, is in use.
+	 * That of `prefetch` is prefetch.plugin. NULL: the key names a policy of the library. */
+	const struct uvmp_prefetch_plugin
+		*full_plugin;			      /* prefetch_full, with the defaults of its parameters */
+	const struct uvmp_evict_plugin *evict_plugin; /* evict */
+	uint32_t evict_value[UVMP_PLUGIN_VALUES_MAX]; /* of its parameters */
 };
 
 struct uvmp_policy_error {
@@ -115,6 +121,12 @@ static inline void uvmp_policy_init(struct uvmp_policy *policy)
  * quirks off a density threshold of 0 is not valid ([driver: threshold-zero]: the corrected rule accepts
  * 1..100), nor is a vote threshold of 0 [driver: vote-threshold-zero]. */
 UVMP_API bool uvmp_policy_is_valid(const struct uvmp_policy *policy);
+
+/* Traits of the prefetcher and of the eviction order, also of a plugin; the name of the order. The policy must
+ * be valid. O(1). */
+UVMP_API const struct uvmp_prefetch_traits *uvmp_policy_prefetch_traits(const struct uvmp_policy *policy);
+UVMP_API const struct uvmp_evict_traits *uvmp_policy_evict_traits(const struct uvmp_policy *policy);
+UVMP_API const char *uvmp_policy_evict_name(const struct uvmp_policy *policy);
 
 /* Pages of 4 KiB per unit of eviction: the unit of `evict`, or `granularity` if the order supports it. The
  * policy must be valid. */

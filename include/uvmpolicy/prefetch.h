@@ -44,15 +44,17 @@ extern "C" {
 	ROW(AUTO, auto)		    /* whole blocks or parts of them, by what each range costs */            \
 /* a new row goes above this line */
 
-/* UVMP_PREFETCH_NONE (0), UVMP_PREFETCH_DENSITY, ... in the order of the list. */
+/* UVMP_PREFETCH_NONE (0), UVMP_PREFETCH_DENSITY, ... in the order of the list. UVMP_PREFETCH_PLUGIN: a
+ * prefetcher that is not of the library, params->plugin (plugin.h). */
 enum uvmp_prefetcher {
 #define UVMP_PREFETCHER_VALUE(CONSTANT, name) UVMP_PREFETCH_##CONSTANT,
 	UVMP_PREFETCHERS(UVMP_PREFETCHER_VALUE)
 #undef UVMP_PREFETCHER_VALUE
-		UVMP_PREFETCH_COUNT
+		UVMP_PREFETCH_COUNT,
+	UVMP_PREFETCH_PLUGIN = 63
 };
 
-/* Name as in the policy string ("none", "density", "tbn", ...); NULL for a value outside the enumeration. */
+/* Name as in the policy string ("none", "density", "tbn", ...); NULL for a value outside the list. */
 UVMP_API const char *uvmp_prefetch_name(enum uvmp_prefetcher prefetcher);
 
 enum uvmp_grouping {
@@ -119,12 +121,15 @@ struct uvmp_prefetch_params {
 	uint32_t auto_threshold;   /* auto: `threshold` of sparse ranges, 0..100; default 0: 99, or 100
 				    * where memory has frames of single pages */
 	bool quirks;		   /* density; next, pattern and safe, which use it and both its numbers */
+	const struct uvmp_prefetch_plugin *plugin; /* UVMP_PREFETCH_PLUGIN only; NULL for the others */
+	uint32_t value[UVMP_PLUGIN_VALUES_MAX];	   /* of its parameters; 0 for the others */
 };
 
-/* NULL for a value outside the enumeration. */
+/* NULL for a value outside the list. */
 UVMP_API const struct uvmp_prefetch_traits *uvmp_prefetch_traits_of(enum uvmp_prefetcher prefetcher);
 
-/* The defaults above, with `prefetcher` and quirks on. */
+/* The defaults above, with `prefetcher` and quirks on. uvmp_prefetch_params_init_plugin (plugin.h): those of
+ * a plugin. */
 UVMP_API void uvmp_prefetch_params_init(struct uvmp_prefetch_params *params, enum uvmp_prefetcher prefetcher);
 UVMP_API bool uvmp_prefetch_params_is_valid(const struct uvmp_prefetch_params *params);
 
@@ -265,8 +270,8 @@ struct uvmp_prefetch_departure {
 };
 
 /* Reports evicted pages. `block`: the prefetcher's private state of the block; NULL: no effect. No effect
- * without the traits has_touches or has_memory. UVMP_ERR_ARGUMENT: NULL, unknown prefetcher. UVMP_ERR_RANGE:
- * processor. O(words of a mask). */
+ * without the traits has_touches or has_memory. UVMP_ERR_ARGUMENT: NULL, unknown prefetcher,
+ * UVMP_PREFETCH_PLUGIN (call its function `left`). UVMP_ERR_RANGE: processor. O(words of a mask). */
 UVMP_API enum uvmp_status uvmp_prefetch_left(enum uvmp_prefetcher prefetcher, void *block,
 					     const struct uvmp_prefetch_departure *departure);
 

@@ -8,10 +8,11 @@
 #include "memory_internal.h"
 #include "prefetch_states_internal.h"
 #include "space_internal.h"
+#include "uvmpolicy/plugin.h"
 
 const struct uvmp_prefetch_traits *uvmpi_prefetch_traits(const struct uvmp_service *s)
 {
-	return uvmp_prefetch_traits_of(s->tuned.prefetch.prefetcher);
+	return uvmpi_prefetch_params_traits(&s->tuned.prefetch);
 }
 
 bool uvmpi_prefetch_has_tree(const struct uvmp_service *s)
@@ -248,11 +249,15 @@ void uvmpi_prefetch_switch(struct uvmp_service *s)
 	struct uvmp_prefetch_params *params = &s->tuned.prefetch;
 	enum uvmp_prefetcher full = (enum uvmp_prefetcher)(s->policy.prefetch_full - 1u);
 
-	if (!s->is_full || s->policy.prefetch_full == UVMP_PREFETCH_FULL_SAME || params->prefetcher == full ||
+	if (!s->is_full || s->policy.prefetch_full == UVMP_PREFETCH_FULL_SAME ||
+	    (params->prefetcher == full && params->plugin == s->policy.full_plugin) ||
 	    s->policy
 		    .runtime) /* [uvmsmart: oversubscription-switch]: the runtime engine keeps the prefetcher */
 		return;
-	uvmp_prefetch_params_init(params, full);
+	if (full == UVMP_PREFETCH_PLUGIN)
+		(void)uvmp_prefetch_params_init_plugin(params, s->policy.full_plugin); /* the policy is valid */
+	else
+		uvmp_prefetch_params_init(params, full);
 	params->quirks = s->policy.quirks;
 	s->prefetch_states.present = 1;
 	uvmpi_prefetch_scale(s);

@@ -23,6 +23,7 @@
  */
 #include "../base/bits_internal.h"
 #include "../policy/policy_internal.h"
+#include "../prefetch/prefetch_internal.h"
 #include "controllers_internal.h"
 #include "memory_internal.h"
 #include "prefetch_states_internal.h"
@@ -360,7 +361,7 @@ static void *of_block(const struct uvmp_service *s, struct history *history)
 bool uvmpi_adapt_tune(struct uvmp_service *s, handle h, uint32_t to, uint32_t faults,
 		      struct uvmp_prefetch_params *params)
 {
-	const struct uvmp_prefetch_traits *traits = uvmp_prefetch_traits_of(params->prefetcher);
+	const struct uvmp_prefetch_traits *traits = uvmpi_prefetch_params_traits(params);
 	struct controls *c = &s->gpu[to].controls;
 	const struct controller *tuner;
 

@@ -8,7 +8,7 @@
 
 static bool is_chunked(const struct uvmp_service_params *params)
 {
-	return uvmp_evict_traits_of(params->policy->evict)->is_chunked;
+	return uvmp_policy_evict_traits(params->policy)->is_chunked;
 }
 
 size_t uvmpi_memory_size(const struct uvmp_service_params *params, uint32_t gpu)

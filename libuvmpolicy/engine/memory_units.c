@@ -11,6 +11,7 @@
 #include "memory_backend_internal.h"
 #include "params_internal.h"
 #include "queue_internal.h"
+#include "uvmpolicy/plugin.h"
 
 #define ALIGNMENT 16u
 
@@ -31,7 +32,11 @@ static size_t order_bytes(const struct uvmp_service_params *params)
 {
 	uint64_t units = uvmpi_units_count(params);
 
-	return units <= UVMP_UNITS_MAX ? uvmp_evict_size(params->policy->evict, (uint32_t)units) : 0;
+	if (units > UVMP_UNITS_MAX)
+		return 0;
+	return params->policy->evict == UVMP_EVICT_PLUGIN
+		       ? uvmp_evict_plugin_size(params->policy->evict_plugin, (uint32_t)units)
+		       : uvmp_evict_size(params->policy->evict, (uint32_t)units);
 }
 
 size_t uvmpi_units_size(const struct uvmp_service_params *params)
@@ -45,6 +50,17 @@ size_t uvmpi_units_size(const struct uvmp_service_params *params)
 	/* 0 where size_t is narrower than the size; a product, as a branch could never be taken on a 64-bit
 	 * host. */
 	return (size_t)bytes * (size_t)((size_t)bytes == bytes);
+}
+
+static enum uvmp_status init_order(struct uvmp_evict *order, const struct uvmp_service_params *params, void *memory)
+{
+	const struct uvmp_policy *policy = params->policy;
+	uint32_t units = (uint32_t)uvmpi_units_count(params);
+
+	return policy->evict == UVMP_EVICT_PLUGIN
+		       ? uvmp_evict_init_plugin(order, policy->evict_plugin, policy->evict_value, units, memory,
+						order_bytes(params))
+		       : uvmp_evict_init(order, policy->evict, units, memory, order_bytes(params));
 }
 
 enum uvmp_status uvmpi_units_init(struct uvmp_service *s, const struct uvmp_service_params *params,
@@ -67,8 +83,7 @@ enum uvmp_status uvmpi_units_init(struct uvmp_service *s, const struct uvmp_serv
 	g->frames.by_root = s->order->has_groups;
 	memory += uvmpi_frames_size(uvmpi_units_count(params));
 	g->numbers = params->blocks;
-	status = uvmp_evict_init(&g->order, params->policy->evict, (uint32_t)uvmpi_units_count(params), memory,
-				 order_bytes(params));
+	status = init_order(&g->order, params, memory);
 	g->order.reserve_percent = params->policy->reserve;
 	g->order.keeps_old = params->policy->auto_keep;
 	return status;

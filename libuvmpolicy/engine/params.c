@@ -5,6 +5,7 @@
 #include "memory_internal.h"
 #include "params_internal.h"
 #include "service_internal.h"
+#include "uvmpolicy/plugin.h"
 
 #define BLOCKS_MAX    (1u << 24)
 #define SPACES_MAX    4096u
@@ -111,6 +112,8 @@ static bool check_policy(const struct uvmp_policy *policy, struct uvmp_service_e
 	put_text(&text, fault.field);
 	given.name = field;
 	given.value = fault.value;
+	if (fault.why != NULL)
+		return judge(error, given, false, fault.why);
 	text = refuse_number(error, &given, fault.min, fault.max);
 	if (fault.by != NULL && fault.by[0] == '\0')
 		put_text(&text, ": this policy does not use it");
@@ -274,12 +277,11 @@ static void put_list(struct text *text, const char *list, const char *before_las
 	}
 }
 
-/* Does the prefetcher of this field work with the host's GPUs? State of a range knows one GPU only. */
-static bool check_prefetcher(const struct uvmp_service_params *params, struct given given,
-			     enum uvmp_prefetcher prefetcher, struct uvmp_service_error *error)
+/* "sequential, locality and stride know one GPU only" */
+static void put_one_gpu(struct text *text)
 {
-	char why[UVMP_SERVICE_ERROR_MAX], names[UVMP_SERVICE_ERROR_MAX];
-	struct text text = {why, sizeof(why), 0}, list = {names, sizeof(names), 0};
+	char names[UVMP_SERVICE_ERROR_MAX];
+	struct text list = {names, sizeof(names), 0};
 
 	for (uint32_t i = 0; i < UVMP_PREFETCH_COUNT; i++) {
 		if (!uvmp_prefetch_traits_of((enum uvmp_prefetcher)i)->has_one_gpu)
@@ -287,11 +289,26 @@ static bool check_prefetcher(const struct uvmp_service_params *params, struct gi
 		put_text(&list, list.length != 0 ? "|" : "");
 		put_text(&list, uvmp_prefetch_name((enum uvmp_prefetcher)i));
 	}
-	put_list(&text, names, " and ");
-	put_text(&text, " know one GPU only");
-	return judge(error, given,
-		     uvmpi_params_processors(params) == 2u || !uvmp_prefetch_traits_of(prefetcher)->has_one_gpu,
-		     why);
+	put_list(text, names, " and ");
+	put_text(text, " know one GPU only");
+}
+
+/* Does the prefetcher of this field work with the host's GPUs? State of a range knows one GPU only. `plugin`: NULL for a
+ * prefetcher of the library. */
+static bool check_prefetcher(const struct uvmp_service_params *params, struct given given,
+			     const struct uvmp_prefetch_traits *prefetcher, const struct uvmp_prefetch_plugin *plugin,
+			     struct uvmp_service_error *error)
+{
+	char why[UVMP_SERVICE_ERROR_MAX];
+	struct text text = {why, sizeof(why), 0};
+
+	if (plugin != NULL) {
+		put_text(&text, plugin->name);
+		put_text(&text, " knows one GPU only");
+	} else {
+		put_one_gpu(&text);
+	}
+	return judge(error, given, uvmpi_params_processors(params) == 2u || !prefetcher->has_one_gpu, why);
 }
 
 /* Does the eviction order work with the host's page size? */
@@ -312,15 +329,16 @@ static bool check_pages(const struct uvmp_service_params *params, const struct u
 
 static bool check_support(const struct uvmp_service_params *params, struct uvmp_service_error *error)
 {
-	const struct given prefetch = {0, "policy->prefetch", params->policy->prefetch.prefetcher};
-	const struct given full = {0, "policy->prefetch_full", params->policy->prefetch_full};
+	const struct uvmp_policy *policy = params->policy;
+	const struct given prefetch = {0, "policy->prefetch", policy->prefetch.prefetcher};
+	const struct given full = {0, "policy->prefetch_full", policy->prefetch_full};
 	struct uvmp_needs needs = {.size = sizeof(needs)};
 
 	(void)uvmp_policy_needs(params->policy, &needs); /* the policy is valid */
 	return check_pages(params, &needs, error) &&
-	       check_prefetcher(params, prefetch, params->policy->prefetch.prefetcher, error) &&
+	       check_prefetcher(params, prefetch, uvmp_policy_prefetch_traits(policy), policy->prefetch.plugin, error) &&
 	       (full.value == UVMP_PREFETCH_FULL_SAME ||
-		check_prefetcher(params, full, (enum uvmp_prefetcher)(full.value - 1u), error));
+		check_prefetcher(params, full, uvmpi_policy_full_traits(policy), policy->full_plugin, error));
 }
 
 static enum uvmp_status check_gpus(const struct uvmp_service_params *params, struct uvmp_service_error *error)

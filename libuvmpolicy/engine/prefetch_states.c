@@ -3,6 +3,7 @@
 #include "prefetch_states_internal.h"
 #include "../prefetch/prefetch_internal.h"
 #include "cold_internal.h"
+#include "uvmpolicy/plugin.h"
 
 #define ALIGNMENT 8u
 
@@ -15,14 +16,17 @@ static uint32_t add(uint32_t *total, uint32_t bytes)
 	return offset;
 }
 
-static void add_prefetcher(struct prefetch_states *states, enum uvmp_prefetcher prefetcher)
+/* `plugin`: of UVMP_PREFETCH_PLUGIN. */
+static void add_prefetcher(struct prefetch_states *states, enum uvmp_prefetcher prefetcher,
+			   const struct uvmp_prefetch_plugin *plugin)
 {
-	const struct uvmp_prefetch_traits *traits = uvmp_prefetch_traits_of(prefetcher);
+	const struct uvmp_prefetch_traits *traits = plugin != NULL ? &plugin->traits : uvmp_prefetch_traits_of(prefetcher);
 
 	states->counts_touches |= traits->counts_touches;
 	states->has_memory |= traits->has_memory;
 	states->of[states->count++] =
 		(struct prefetch_offsets){.prefetcher = prefetcher,
+					  .plugin = plugin,
 					  .block = add(&states->block_bytes, traits->block_bytes),
 					  .range = add(&states->range_bytes, traits->range_bytes),
 					  .processor = add(&states->processor_bytes, traits->processor_bytes)};
@@ -31,9 +35,9 @@ static void add_prefetcher(struct prefetch_states *states, enum uvmp_prefetcher 
 void uvmpi_prefetch_states_init(const struct uvmp_policy *policy, struct prefetch_states *states)
 {
 	*states = (struct prefetch_states){.count = 0};
-	add_prefetcher(states, policy->prefetch.prefetcher);
+	add_prefetcher(states, policy->prefetch.prefetcher, policy->prefetch.plugin);
 	if (policy->prefetch_full != UVMP_PREFETCH_FULL_SAME)
-		add_prefetcher(states, (enum uvmp_prefetcher)(policy->prefetch_full - 1u));
+		add_prefetcher(states, (enum uvmp_prefetcher)(policy->prefetch_full - 1u), policy->full_plugin);
 	states->has_bytes = (states->block_bytes | states->range_bytes | states->processor_bytes) != 0;
 }
 
@@ -86,6 +90,18 @@ void uvmpi_prefetch_states_clear(struct uvmp_service *s, uint32_t slot)
 		state[i] = 0;
 }
 
+static const struct uvmp_prefetch_traits *traits_of(const struct prefetch_offsets *of)
+{
+	return of->plugin != NULL ? &of->plugin->traits : uvmp_prefetch_traits_of(of->prefetcher);
+}
+
+static void tell_plugin(const struct uvmp_prefetch_plugin *plugin, void *block,
+			const struct uvmp_prefetch_departure *departure)
+{
+	if (plugin->left != NULL && block != NULL)
+		plugin->left(plugin->user, block, departure);
+}
+
 /* Tells the prefetchers that learn from evictions with this trait. */
 static void tell(const struct uvmp_service *s, struct history *history, const struct uvmp_prefetch_departure *departure,
 		 bool has_memory)
@@ -93,7 +109,11 @@ static void tell(const struct uvmp_service *s, struct history *history, const st
 	for (uint32_t i = 0; i < s->prefetch_states.count; i++) {
 		const struct prefetch_offsets *of = &s->prefetch_states.of[i];
 
-		if (uvmp_prefetch_traits_of(of->prefetcher)->has_memory == has_memory)
+		if (traits_of(of)->has_memory != has_memory)
+			continue;
+		if (of->plugin != NULL)
+			tell_plugin(of->plugin, of_block(of, history), departure);
+		else
 			(void)uvmp_prefetch_left(of->prefetcher, of_block(of, history), departure);
 	}
 }

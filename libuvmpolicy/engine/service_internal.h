@@ -215,6 +215,7 @@ struct adapt {
 /* Offsets of the private states of one prefetcher, bytes. */
 struct prefetch_offsets {
 	enum uvmp_prefetcher prefetcher;
+	const struct uvmp_prefetch_plugin *plugin; /* UVMP_PREFETCH_PLUGIN */
 	uint32_t block, range, processor;
 };
 

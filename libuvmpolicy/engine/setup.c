@@ -75,7 +75,7 @@ static void lay_out_gpu(struct layout *l, const struct uvmp_service_params *para
 	const struct uvmp_service_gpu g = uvmpi_params_gpu(params, gpu);
 
 	/* An order writes state of a unit when the unit is used. */
-	parts->memory = uvmp_evict_traits_of(params->policy->evict)->is_chunked
+	parts->memory = uvmp_policy_evict_traits(params->policy)->is_chunked
 				? part(l, 1, uvmpi_memory_size(params, gpu))
 				: plain_part(l, uvmpi_memory_size(params, gpu));
 	parts->entry = PART(l, struct uvmp_fault, g.fault_entries);
@@ -243,7 +243,7 @@ static void init_parts(struct uvmp_service *s, const struct uvmp_service_params 
 		       const struct parts *p)
 {
 	s->policy = *params->policy;
-	s->order = uvmp_evict_traits_of(params->policy->evict);
+	s->order = uvmp_policy_evict_traits(params->policy);
 	if (params->processors != NULL)
 		s->processors = *params->processors;
 	else
@@ -294,7 +294,7 @@ static void init_parts(struct uvmp_service *s, const struct uvmp_service_params 
 }
 
 /* Builds an engine; the size has been checked. */
-static struct uvmp_service *build(const struct uvmp_service_params *params, void *memory, size_t bytes)
+static UVMPI_NOINLINE struct uvmp_service *build(const struct uvmp_service_params *params, void *memory, size_t bytes)
 {
 	struct layout l = {(uint8_t *)memory, 0, false};
 	struct uvmp_service *s;

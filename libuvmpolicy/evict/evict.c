@@ -4,20 +4,23 @@
 #include "../base/bits_internal.h"
 #include "evict_internal.h"
 
-#define ENTRY(CONSTANT, name) [UVMP_EVICT_##CONSTANT] = &uvmpi_order_##name,
-const struct eviction_order *const uvmpi_orders[UVMP_EVICT_COUNT] = {UVMP_EVICT_ORDERS(ENTRY)};
+/* In the order of the list, as the enumeration. */
+#define ENTRY(CONSTANT, name) &uvmpi_order_##name,
+const struct eviction_order *const uvmpi_orders[UVMP_EVICT_COUNT + 1] = {UVMP_EVICT_ORDERS(ENTRY) &uvmpi_order_plugin};
 
 _Static_assert(UVMP_EVICT_LRU == 0, "the order without a state is the first");
+_Static_assert((uint32_t)UVMP_EVICT_COUNT <= (uint32_t)UVMP_EVICT_PLUGIN, "the list leaves room for plugins");
 
-/* The check of every call: has uvmp_evict_init written the structure? uvmp_evict_is_valid also looks at the state. */
+/* The check of every call: has an _init function written the structure? uvmp_evict_is_valid also looks at the state. */
 static inline bool is_made(const struct uvmp_evict *evict)
 {
-	return evict != NULL && evict->state != NULL && (uint32_t)evict->evictor - 1u < UVMP_EVICT_COUNT - 1u;
+	return evict != NULL && evict->state != NULL && (uint32_t)evict->evictor - 1u < UVMP_EVICT_COUNT;
 }
 
 /* The largest number of units whose state size_t can count; UVMP_UNITS_MAX if addresses have 64 bits. */
 enum { UNITS_FIT = (size_t)-1 / 48u < UVMP_UNITS_MAX ? (size_t)-1 / 48u : UVMP_UNITS_MAX };
 
+/* Of the list. */
 static const struct eviction_order *order_of(enum uvmp_evictor evictor)
 {
 	return (uint32_t)evictor < UVMP_EVICT_COUNT ? uvmpi_orders[evictor] : NULL;

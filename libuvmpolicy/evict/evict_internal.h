@@ -55,8 +55,11 @@ struct eviction_order {
 #define EVICT_DECLARE(CONSTANT, name) extern const struct eviction_order uvmpi_order_##name;
 UVMP_EVICT_ORDERS(EVICT_DECLARE)
 
-/* The table of orders; LRU has traits only. */
-extern const struct eviction_order *const uvmpi_orders[UVMP_EVICT_COUNT];
+/* The descriptor that calls a plugin (evict_plugin.c), without traits: those are the plugin's. */
+extern const struct eviction_order uvmpi_order_plugin;
+
+/* The table of orders; LRU has traits only. A plugin is UVMP_EVICT_COUNT in struct uvmp_evict, so that the table has no gap. */
+extern const struct eviction_order *const uvmpi_orders[UVMP_EVICT_COUNT + 1];
 
 /* -- uvmp_evict_NAME without its checks: the order is set up, the unit is in range -- */
 

@@ -234,34 +234,16 @@ static void spare(struct uvmp_evict *evict, uint32_t unit, bool is_spared)
 static enum uvmp_status victim(struct uvmp_evict *evict, uint64_t *random, uint32_t rank, enum evict_walk walk,
 			       uint32_t *unit)
 {
-	struct sequence *order = &list_of(evict)->order;
-	uint32_t found;
-
 	(void)random;
-	if (rank != 0)
-		uvmpi_sequence_seek(order, rank);
-	if (walk == EVICT_ANY)
-		return evict_found(rank != 0 ? uvmpi_sequence_first_behind(order) : uvmpi_sequence_first(order), unit);
-	found = rank != 0 ? uvmpi_sequence_behind(order, 0) : sequence_first(order, 0);
-	if (found == UVMP_UNIT_NONE && walk == EVICT_SPARED_LAST)
-		found = rank != 0 ? uvmpi_sequence_behind(order, 1) : sequence_first(order, 1);
-	return evict_found(found, unit);
+	return evict_found(sequence_victim(&list_of(evict)->order, rank, walk), unit);
 }
 
 static enum uvmp_status next(const struct uvmp_evict *evict, uint64_t *random, enum evict_walk walk, uint32_t *unit)
 {
-	const struct sequence *order = &list_of(evict)->order;
-	uint32_t found;
-
 	(void)random;
 	if (!contains(evict, *unit))
 		return UVMP_ERR_NO_MEMORY;
-	if (walk == EVICT_ANY)
-		return evict_found(uvmpi_sequence_next(order, *unit), unit);
-	found = sequence_next(order, *unit);
-	if (found == UVMP_UNIT_NONE && walk == EVICT_SPARED_LAST && order->kind[*unit] == 0)
-		found = sequence_first(order, 1);
-	return evict_found(found, unit);
+	return evict_found(sequence_walk(&list_of(evict)->order, *unit, walk), unit);
 }
 
 const struct eviction_order uvmpi_order_lfu2m = {

@@ -150,4 +150,33 @@ void uvmpi_sequence_seek(struct sequence *seq, uint32_t rank);
 uint32_t uvmpi_sequence_behind(const struct sequence *seq, uint32_t kind);
 uint32_t uvmpi_sequence_first_behind(const struct sequence *seq);
 
+/* -- walks of orders whose elements are units, and whose kind 1 has the spared ones -- */
+
+/* The victim of eviction_order.victim. */
+static inline uint32_t sequence_victim(struct sequence *seq, uint32_t rank, enum evict_walk walk)
+{
+	uint32_t found;
+
+	if (rank != 0)
+		uvmpi_sequence_seek(seq, rank);
+	if (walk == EVICT_ANY)
+		return rank != 0 ? uvmpi_sequence_first_behind(seq) : uvmpi_sequence_first(seq);
+	found = rank != 0 ? uvmpi_sequence_behind(seq, 0) : sequence_first(seq, 0);
+	if (found == UVMP_UNIT_NONE && walk == EVICT_SPARED_LAST)
+		found = rank != 0 ? uvmpi_sequence_behind(seq, 1) : sequence_first(seq, 1);
+	return found;
+}
+/* The unit that follows one of the walk. */
+static inline uint32_t sequence_walk(const struct sequence *seq, uint32_t unit, enum evict_walk walk)
+{
+	uint32_t found;
+
+	if (walk == EVICT_ANY)
+		return uvmpi_sequence_next(seq, unit);
+	found = sequence_next(seq, unit);
+	if (found == UVMP_UNIT_NONE && walk == EVICT_SPARED_LAST && seq->kind[unit] == 0)
+		found = sequence_first(seq, 1);
+	return found;
+}
+
 #endif

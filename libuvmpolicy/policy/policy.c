@@ -1,4 +1,5 @@
 /* Defaults, validity, and what follows from a policy. */
+#include "../prefetch/prefetch_internal.h"
 #include "policy_internal.h"
 
 void uvmpi_policy_share(struct uvmp_policy *policy)
@@ -57,6 +58,22 @@ static bool is_accepted(const struct key *key, uint64_t value, const struct limi
 	fault->min = limit->min;
 	fault->max = limit->max;
 	fault->by = limit->by;
+	fault->why = NULL;
+	return false;
+}
+
+/* Does the policy have a plugin exactly where the key names one? */
+static bool has_plugin_fields(const struct key *key, const struct uvmp_policy *policy, struct policy_fault *fault)
+{
+	static const char *const field[] = {"", "prefetch.plugin", "full_plugin", "evict_plugin"};
+	struct text text = {fault->field, sizeof(fault->field), 0};
+
+	if (key->plugin == PLUGIN_NONE ||
+	    uvmpi_policy_plugin_is_valid(policy, (enum plugin_key)key->plugin, uvmpi_key_get(key, policy)))
+		return true;
+	put_text(&text, field[key->plugin]);
+	fault->value = 0;
+	fault->why = "a valid plugin, with values of its parameters, if the key names one; otherwise zeros";
 	return false;
 }
 
@@ -87,6 +104,10 @@ bool uvmpi_policy_check(const struct uvmp_policy *policy, struct policy_fault *f
 	struct limit limit;
 
 	while ((key = uvmpi_key_next(&walk)) != NULL) {
+		if (!has_plugin_fields(key, policy, fault))
+			return false;
+		if (uvmpi_is_plugin((enum plugin_key)key->plugin, uvmpi_key_get(key, policy)))
+			continue;
 		limit = accepted(key, policy);
 		if (!is_accepted(key, uvmpi_key_get(key, policy), &limit, fault))
 			return false;
@@ -108,9 +129,26 @@ bool uvmp_policy_is_valid(const struct uvmp_policy *policy)
 	return uvmpi_policy_read(&own, policy) == UVMP_OK && uvmpi_policy_is_valid(&own);
 }
 
+const struct uvmp_evict_traits *uvmp_policy_evict_traits(const struct uvmp_policy *policy)
+{
+	return policy->evict == UVMP_EVICT_PLUGIN ? &policy->evict_plugin->traits : uvmp_evict_traits_of(policy->evict);
+}
+
+const char *uvmp_policy_evict_name(const struct uvmp_policy *policy)
+{
+	return policy->evict == UVMP_EVICT_PLUGIN ? policy->evict_plugin->name : uvmp_evict_name(policy->evict);
+}
+
+const struct uvmp_prefetch_traits *uvmp_policy_prefetch_traits(const struct uvmp_policy *policy)
+{
+	return uvmpi_prefetch_params_traits(&policy->prefetch);
+}
+
 uint32_t uvmp_policy_unit_pages(const struct uvmp_policy *policy)
 {
-	if (uvmp_evict_traits_of(policy->evict)->has_granularity)
+	const struct uvmp_evict_traits *order = uvmp_policy_evict_traits(policy);
+
+	if (order->has_granularity)
 		return UVMP_BASIC_BLOCK_PAGES << (uint32_t)policy->granularity;
-	return uvmp_evict_unit_pages(policy->evict);
+	return order->unit_pages;
 }

@@ -6,6 +6,7 @@
  *   policy_parse.c    text to policy
  *   policy_print.c    policy to text
  *   policy_needs.c    what a policy needs of its host
+ *   policy_plugins.c  policies that are not of the library: lists of them, and those that a policy names
  *
  * Values are read from and written to struct uvmp_policy in place, through the key's field. */
 #ifndef UVMPOLICY_POLICY_INTERNAL_H
@@ -13,6 +14,7 @@
 
 #include "../adapt/adapt_internal.h"
 #include "../base/parameter_internal.h"
+#include "../base/plugin_internal.h"
 #include "../base/sized_internal.h"
 #include "../base/text_internal.h"
 #include "uvmpolicy/policy.h"
@@ -43,6 +45,9 @@ enum use {
 	USE_SWITCHED
 };
 
+/* The keys that may name a plugin. */
+enum plugin_key { PLUGIN_NONE, PLUGIN_PREFETCH, PLUGIN_FULL, PLUGIN_EVICT };
+
 struct key {
 	const struct parameter *parameter; /* name, range, default, help, choices */
 	const char *field;		   /* that holds it in struct uvmp_policy, as in C; NULL: parameter->field
@@ -51,6 +56,7 @@ struct key {
 	uint8_t bytes;			   /* of the field */
 	uint8_t use;			   /* enum use */
 	uint8_t owner;			   /* USE_PREFETCHER, USE_CONTROLLER: that defines the parameter */
+	uint8_t plugin;			   /* enum plugin_key */
 };
 
 #define KEYS_MAX 96u
@@ -111,6 +117,7 @@ struct policy_fault {
 	char field[48]; /* of struct uvmp_policy, as in C */
 	uint64_t value, min, max;
 	const char *by; /* the key that narrows the range, "": the policy does not use the field, NULL: neither */
+	const char *why; /* what is accepted, in words; NULL: the range says it */
 };
 /* Is a policy of the library's version valid? False: *fault says what is wrong. */
 bool uvmpi_policy_check(const struct uvmp_policy *policy, struct policy_fault *fault);
@@ -118,5 +125,32 @@ bool uvmpi_policy_is_valid(const struct uvmp_policy *policy);
 
 /* Copies what two structures of the policy share: quirks. */
 void uvmpi_policy_share(struct uvmp_policy *policy);
+
+/* The traits of the prefetcher of a policy with `prefetch_full`. */
+static inline const struct uvmp_prefetch_traits *uvmpi_policy_full_traits(const struct uvmp_policy *policy)
+{
+	return policy->full_plugin != NULL ? &policy->full_plugin->traits
+					   : uvmp_prefetch_traits_of((enum uvmp_prefetcher)(policy->prefetch_full - 1u));
+}
+
+/* -- plugins -- */
+
+/* Does the value of a key that may name a plugin name one? */
+bool uvmpi_is_plugin(enum plugin_key key, uint32_t value);
+/* Are the fields of the plugin valid for this value of the key? */
+bool uvmpi_policy_plugin_is_valid(const struct uvmp_policy *policy, enum plugin_key key, uint32_t value);
+/* The plugin that a key names; the fields are valid. */
+struct plugin_head uvmpi_policy_plugin(const struct uvmp_policy *policy, enum plugin_key key);
+/* The values of its parameters; NULL: the policy keeps no values of this plugin. */
+const uint32_t *uvmpi_policy_plugin_values(const struct uvmp_policy *policy, enum plugin_key key);
+/* The policy gets the plugin with this index in the list of its kind. */
+void uvmpi_policy_set_plugin(struct uvmp_policy *policy, enum plugin_key key, const struct uvmp_plugins *plugins,
+			     uint32_t index);
+
+/* The plugin of a valid list with this index, of the kind of a key; name NULL: beyond the last, or no list. */
+struct plugin_head uvmpi_plugin_at(const struct uvmp_plugins *plugins, enum plugin_key key, uint32_t index);
+/* The parameter of this name; NULL: the plugin has no such parameter. */
+const struct uvmp_plugin_parameter *uvmpi_plugin_parameter(const struct plugin_head *plugin, const char *name,
+							   uint32_t length);
 
 #endif

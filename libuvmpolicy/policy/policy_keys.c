@@ -79,6 +79,14 @@ static const char *plan_name(uint32_t choice)
 						     choice, summary)),                                      \
 	   field)
 
+/* A choice that plugins add to. */
+#define NAME(key, member, name, count, initial, choice_, summary)                                            \
+	{                                                                                                    \
+		.parameter = &(const struct parameter)PARAMETER_CHOICE(struct uvmp_policy, member, name,     \
+								       count, initial, choice_, summary),    \
+		HELD_BY(member), .use = USE_ALWAYS, .plugin = PLUGIN_##key                                   \
+	}
+
 /* The parameters of these descriptors follow here. */
 #define EXPAND(descriptors)                                                                                  \
 	{                                                                                                    \
@@ -86,16 +94,16 @@ static const char *plan_name(uint32_t choice)
 	}
 
 static const struct key table[] = {
-	CHOICE(ALWAYS, prefetch.prefetcher, "prefetch", UVMP_PREFETCH_COUNT, UVMP_PREFETCH_DENSITY,
-	       prefetcher_name, "pages fetched together with faulted pages"),
+	NAME(PREFETCH, prefetch.prefetcher, "prefetch", UVMP_PREFETCH_COUNT, UVMP_PREFETCH_DENSITY,
+	     prefetcher_name, "pages fetched together with faulted pages"),
 	EXPAND(PREFETCHERS),
-	CHOICE(ALWAYS, prefetch_full, "prefetch_full", UVMP_PREFETCH_COUNT + 1, UVMP_PREFETCH_FULL_SAME,
-	       full_name, "prefetcher from the time at which memory is first full, to the end"),
+	NAME(FULL, prefetch_full, "prefetch_full", UVMP_PREFETCH_COUNT + 1, UVMP_PREFETCH_FULL_SAME,
+	     full_name, "prefetcher from the time at which memory is first full, to the end"),
 	CHOICE(THRESHOLD, adapt, "adapt", UVMP_ADAPT_COUNT, UVMP_ADAPT_OFF, adapt_name,
 	       "input that changes the threshold: pressure: evictions and refaults; early: fault rates"),
 	EXPAND(TUNERS),
-	CHOICE(ALWAYS, evict, "evict", UVMP_EVICT_COUNT, UVMP_EVICT_LRU, evictor_name,
-	       "unit that is evicted when memory is full"),
+	NAME(EVICT, evict, "evict", UVMP_EVICT_COUNT, UVMP_EVICT_LRU, evictor_name,
+	     "unit that is evicted when memory is full"),
 	CHOICE(GRANULARITY, granularity, "granularity", UVMP_GRANULARITY_2M + 1, UVMP_GRANULARITY_2M,
 	       size_name, "size of an eviction unit"),
 	NUMBER(RESERVE, reserve, "reserve", 0, UVMP_EVICT_RESERVE_MAX, 0,
@@ -356,14 +364,21 @@ static bool is_used_by_order(uint32_t use, const struct uvmp_evict_traits *order
 	}
 }
 
-/* Is the key used while the key that it depends on has this value? */
-static bool is_used_with(const struct key *key, uint32_t value)
+/* The order of this value; of a plugin: the policy's. */
+static const struct uvmp_evict_traits *order_of(const struct uvmp_policy *policy, uint32_t value)
+{
+	return value == UVMP_EVICT_PLUGIN ? &policy->evict_plugin->traits : uvmp_evict_traits_of((enum uvmp_evictor)value);
+}
+
+/* Is the key used while the key that it depends on has this value? `policy`: that has it; may be NULL for policies of the
+ * library. */
+static bool is_used_with(const struct key *key, uint32_t value, const struct uvmp_policy *policy)
 {
 	switch (key->use) {
 	case USE_PREFETCHER:
 		return takes_parameter((enum uvmp_prefetcher)value, (enum uvmp_prefetcher)key->owner);
 	case USE_THRESHOLD:
-		return uvmp_prefetch_traits_of((enum uvmp_prefetcher)value)->has_threshold;
+		return uvmpi_prefetcher_at((enum uvmp_prefetcher)value)->traits.has_threshold;
 	case USE_CONTROLLER:
 		return uvmpi_controller_is_on(uvmpi_controller_at(key->owner), value);
 	case USE_PENALTY:
@@ -378,7 +393,7 @@ static bool is_used_with(const struct key *key, uint32_t value)
 	case USE_THRASH:
 		return value != 0;
 	default:
-		return is_used_by_order(key->use, uvmp_evict_traits_of((enum uvmp_evictor)value));
+		return is_used_by_order(key->use, order_of(policy, value));
 	}
 }
 
@@ -387,7 +402,7 @@ bool uvmpi_key_is_used(const struct key *key, const struct uvmp_policy *policy)
 	struct field field = decides_of(key);
 
 	return key->use == USE_ALWAYS ||
-	       is_used_with(key, (uint32_t)uvmpi_field_get(policy, field.offset, field.bytes));
+	       is_used_with(key, (uint32_t)uvmpi_field_get(policy, field.offset, field.bytes), policy);
 }
 
 void uvmpi_key_put_use(const struct key *key, struct text *text)
@@ -400,7 +415,7 @@ void uvmpi_key_put_use(const struct key *key, struct text *text)
 	user = user_of(key);
 	put_text(text, user->name);
 	for (uint32_t value = user->min; value <= user->max; value++) {
-		if (!is_used_with(key, value))
+		if (!is_used_with(key, value, NULL))
 			continue;
 		put_char(text, separator);
 		put_text(text, user->choice(value));

@@ -12,18 +12,14 @@
 #define TREE_BYTES     400u
 
 /* Pages of 64 KiB leave whole, and only where the order does not look into basic blocks. */
-static uint32_t page_bytes_of(enum uvmp_evictor evictor)
+static uint32_t page_bytes_of(const struct uvmp_evict_traits *order)
 {
-	const struct uvmp_evict_traits *order = uvmp_evict_traits_of(evictor);
-
 	return order->is_chunked || order->has_granularity ? SMALL_PAGE | LARGE_PAGE : SMALL_PAGE;
 }
 
 /* Returns whether the prefetcher keeps a tree of basic blocks. */
-static bool add_prefetcher(struct uvmp_needs *needs, enum uvmp_prefetcher prefetcher)
+static bool add_prefetcher(struct uvmp_needs *needs, const struct uvmp_prefetch_traits *traits)
 {
-	const struct uvmp_prefetch_traits *traits = uvmp_prefetch_traits_of(prefetcher);
-
 	needs->utlbs |= traits->has_utlbs;
 	needs->one_gpu |= traits->has_one_gpu;
 	needs->touches |= traits->counts_touches;
@@ -54,8 +50,8 @@ static bool counts_accesses(const struct uvmp_policy *policy)
 static struct uvmp_needs needs_of(const struct uvmp_policy *policy)
 {
 	bool is_auto = policy->remote.remote == UVMP_REMOTE_AUTO;
-	const struct uvmp_evict_traits *order = uvmp_evict_traits_of(policy->evict);
-	struct uvmp_needs needs = {.page_bytes = page_bytes_of(policy->evict),
+	const struct uvmp_evict_traits *order = uvmp_policy_evict_traits(policy);
+	struct uvmp_needs needs = {.page_bytes = page_bytes_of(order),
 				   .accesses = counts_accesses(policy),
 				   .notifications = policy->counters == UVMP_COUNTERS_ON || is_auto,
 				   .kernels = policy->runtime,
@@ -63,9 +59,9 @@ static struct uvmp_needs needs_of(const struct uvmp_policy *policy)
 				   .requests = is_auto};
 	bool has_tree, has_history;
 
-	has_tree = add_prefetcher(&needs, policy->prefetch.prefetcher);
+	has_tree = add_prefetcher(&needs, uvmp_policy_prefetch_traits(policy));
 	if (policy->prefetch_full != UVMP_PREFETCH_FULL_SAME)
-		has_tree |= add_prefetcher(&needs, (enum uvmp_prefetcher)(policy->prefetch_full - 1u));
+		has_tree |= add_prefetcher(&needs, uvmpi_policy_full_traits(policy));
 	has_history = needs.block_bytes != 0;
 	for (uint32_t i = 0; i < UVMP_CONTROLLER_COUNT; i++)
 		has_history |= add_controller(&needs, policy, i);
@@ -101,7 +97,7 @@ enum uvmp_status uvmp_policy_evictors(uint32_t page_bytes, char *text, size_t ca
 	if (text == NULL)
 		return UVMP_ERR_ARGUMENT;
 	for (uint32_t i = 0; i < UVMP_EVICT_COUNT; i++) {
-		if ((page_bytes_of((enum uvmp_evictor)i) & page_bytes) == 0)
+		if ((page_bytes_of(uvmp_evict_traits_of((enum uvmp_evictor)i)) & page_bytes) == 0)
 			continue;
 		put_text(&out, out.length != 0 ? "|" : "");
 		put_text(&out, uvmp_evict_name((enum uvmp_evictor)i));

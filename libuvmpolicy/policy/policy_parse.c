@@ -1,4 +1,5 @@
 /* Text to policy: words are read into a copy of the defaults, in place; keys that the result does not use are reset. */
+#include "../base/bits_internal.h"
 #include "policy_internal.h"
 
 /* How much of a caller's word an error quotes. */
@@ -35,7 +36,9 @@ static void put_quote(struct text *out, struct span span)
 		put_text(out, "...");
 }
 
-static void put_accepted(struct text *out, const struct parameter *parameter)
+/* `plugins` has policies that the key may name, too; NULL: none. */
+static void put_accepted(struct text *out, const struct parameter *parameter, const struct uvmp_plugins *plugins,
+			 enum plugin_key key)
 {
 	if (parameter->choice == NULL) {
 		put_number(out, parameter->min);
@@ -46,6 +49,10 @@ static void put_accepted(struct text *out, const struct parameter *parameter)
 	for (uint32_t i = parameter->min; i <= parameter->max; i++) {
 		put_text(out, i > parameter->min ? " " : "");
 		put_text(out, parameter->choice(i));
+	}
+	for (uint32_t i = 0; key != PLUGIN_NONE && uvmpi_plugin_at(plugins, key, i).name != NULL; i++) {
+		put_char(out, ' ');
+		put_text(out, uvmpi_plugin_at(plugins, key, i).name);
 	}
 }
 
@@ -72,10 +79,11 @@ struct word {
 struct parser {
 	struct span text;
 	struct uvmp_policy policy;
-	struct word given[KEYS_MAX];	 /* by number of key: the word that set it; presets do not count */
+	uint16_t given[KEYS_MAX];	 /* by number of key: 1 + the offset of the word that set it; 0: none has, or a preset */
 	struct word word;		 /* the present one */
 	struct key_walk walk;		 /* to the key of the last word */
 	struct uvmp_policy_error *error; /* NULL: none is wanted */
+	const struct uvmp_plugins *plugins; /* NULL: none */
 };
 
 /* Points the error at the word and opens its text; the text is empty if the caller wants none. */
@@ -221,7 +229,8 @@ static enum uvmp_status take_preset(struct parser *parser, struct span wanted, b
 	return UVMP_ERR_UNKNOWN;
 }
 
-static void reject_value(const struct parser *parser, const struct parameter *parameter, struct span value)
+static void reject_value(const struct parser *parser, const struct parameter *parameter, enum plugin_key key,
+			 struct span value)
 {
 	struct text out = error_at(parser, parser->word);
 	const char *quote = parameter->choice != NULL ? "\"" : "";
@@ -232,7 +241,114 @@ static void reject_value(const struct parser *parser, const struct parameter *pa
 	put_quote(&out, value);
 	put_text(&out, quote);
 	put_text(&out, " is not accepted; ");
-	put_accepted(&out, parameter);
+	put_accepted(&out, parameter, parser->plugins, key);
+}
+
+/* -- plugins -- */
+
+/* The key names a plugin of the list; false: the list has no such name. */
+static bool take_plugin(struct parser *parser, enum plugin_key key, struct span name)
+{
+	const char *own;
+
+	if (key == PLUGIN_NONE)
+		return false;
+	for (uint32_t i = 0; (own = uvmpi_plugin_at(parser->plugins, key, i).name) != NULL; i++) {
+		if (equal(name, own)) {
+			uvmpi_policy_set_plugin(&parser->policy, key, parser->plugins, i);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The plugin of the list that has this parameter, of the kind of a key; name NULL: none has. */
+static struct plugin_head owner_of(const struct parser *parser, enum plugin_key key, struct span name)
+{
+	struct plugin_head plugin = uvmpi_plugin_at(parser->plugins, key, 0);
+
+	for (uint32_t i = 1; plugin.name != NULL && uvmpi_plugin_parameter(&plugin, name.at, name.length) == NULL; i++)
+		plugin = uvmpi_plugin_at(parser->plugins, key, i);
+	return plugin;
+}
+
+static bool is_parameter(const struct parser *parser, struct span name)
+{
+	return owner_of(parser, PLUGIN_PREFETCH, name).name != NULL || owner_of(parser, PLUGIN_EVICT, name).name != NULL;
+}
+
+/* The kind of plugin that the policy names and that has the parameter; PLUGIN_NONE: none. */
+static enum plugin_key taker_of(const struct parser *parser, struct span name, struct plugin_head *plugin)
+{
+	static const enum plugin_key keys[] = {PLUGIN_PREFETCH, PLUGIN_EVICT};
+	const uint32_t value[] = {(uint32_t)parser->policy.prefetch.prefetcher, (uint32_t)parser->policy.evict};
+
+	for (uint32_t i = 0; i < 2u; i++) {
+		if (!uvmpi_is_plugin(keys[i], value[i]))
+			continue;
+		*plugin = uvmpi_policy_plugin(&parser->policy, keys[i]);
+		if (uvmpi_plugin_parameter(plugin, name.at, name.length) != NULL)
+			return keys[i];
+	}
+	return PLUGIN_NONE;
+}
+
+static enum uvmp_status reject_owner(const struct parser *parser, struct span name)
+{
+	struct plugin_head owner = owner_of(parser, PLUGIN_PREFETCH, name);
+
+	if (owner.name != NULL) {
+		say(parser, parser->word, name, "used only by prefetch=", owner.name);
+		return UVMP_ERR_CONFLICT;
+	}
+	say(parser, parser->word, name, "used only by evict=", owner_of(parser, PLUGIN_EVICT, name).name);
+	return UVMP_ERR_CONFLICT;
+}
+
+/* The name is that of a parameter of some plugin. given[]: bit i: parameter i was given, by kind. */
+static enum uvmp_status take_parameter(struct parser *parser, struct span name, struct span value, uint32_t *given)
+{
+	struct plugin_head plugin;
+	enum plugin_key key = taker_of(parser, name, &plugin);
+	struct parameter range = {.name = ""};
+	const struct uvmp_plugin_parameter *parameter;
+	uint32_t *values = key == PLUGIN_EVICT ? parser->policy.evict_value : parser->policy.prefetch.value;
+	uint32_t index;
+
+	if (key == PLUGIN_NONE)
+		return reject_owner(parser, name);
+	parameter = uvmpi_plugin_parameter(&plugin, name.at, name.length);
+	index = (uint32_t)(parameter - plugin.parameter);
+	if ((given[key] >> index & 1u) != 0) {
+		say(parser, parser->word, name, "given twice", "");
+		return UVMP_ERR_CONFLICT;
+	}
+	given[key] |= (uint32_t)1 << index;
+	for (uint32_t i = 0; i < name.length; i++)
+		range.name[i] = name.at[i];
+	range.min = parameter->min;
+	range.max = parameter->max;
+	if (read_value(&range, value, &values[index]) == UVMP_OK)
+		return UVMP_OK;
+	reject_value(parser, &range, PLUGIN_NONE, value);
+	return UVMP_ERR_RANGE;
+}
+
+/* Reads the words that are parameters of plugins: all plugins are known now. */
+static UVMPI_NOINLINE enum uvmp_status take_parameters(struct parser *parser)
+{
+	uint32_t given[PLUGIN_EVICT + 1] = {0};
+	enum uvmp_status status = UVMP_OK;
+	struct span name, value;
+
+	parser->word = (struct word){0, 0};
+	while (status == UVMP_OK && next_word(parser->text, &parser->word)) {
+		struct span word = {parser->text.at + parser->word.offset, parser->word.length};
+
+		if (split(word, &name, &value) && is_parameter(parser, name))
+			status = take_parameter(parser, name, value, given);
+	}
+	return status;
 }
 
 static enum uvmp_status take_word(struct parser *parser, bool is_first)
@@ -240,7 +356,7 @@ static enum uvmp_status take_word(struct parser *parser, bool is_first)
 	struct span word = {parser->text.at + parser->word.offset, parser->word.length}, name, value;
 	const struct key *key;
 	enum uvmp_status status;
-	struct word *given;
+	uint16_t *given;
 	uint32_t number;
 
 	if (!split(word, &name, &value)) {
@@ -253,20 +369,25 @@ static enum uvmp_status take_word(struct parser *parser, bool is_first)
 		return take_preset(parser, value, is_first);
 	key = find_key(name, &parser->walk);
 	if (key == NULL) {
+		if (is_parameter(parser, name))
+			return UVMP_OK; /* take_parameters reads it */
 		say(parser, parser->word, name, "no such key", "");
 		return UVMP_ERR_UNKNOWN;
 	}
 	given = &parser->given[parser->walk.keys - 1];
-	if (given->length > 0) {
+	if (*given != 0) {
 		say(parser, parser->word, name, "given twice", "");
 		return UVMP_ERR_CONFLICT;
 	}
 	status = read_value(key->parameter, value, &number);
-	if (status == UVMP_OK)
+	*given = (uint16_t)(parser->word.offset + 1u);
+	if (status == UVMP_OK) {
 		uvmpi_key_set(key, &parser->policy, number);
-	else
-		reject_value(parser, key->parameter, value);
-	*given = parser->word;
+		return UVMP_OK;
+	}
+	if (take_plugin(parser, (enum plugin_key)key->plugin, value))
+		return UVMP_OK;
+	reject_value(parser, key->parameter, (enum plugin_key)key->plugin, value);
 	return status;
 }
 
@@ -286,6 +407,18 @@ static void reject_limit(const struct parser *parser, struct word word, const st
 	put_number(&out, limit->min);
 	put_text(&out, "..");
 	put_number(&out, limit->max);
+}
+
+/* The word that set the key of this number; length 0: none has. */
+static struct word given_word(const struct parser *parser, uint32_t number)
+{
+	struct word word = {0, 0};
+
+	if (parser->given[number] == 0)
+		return word;
+	word.offset = (uint16_t)(parser->given[number] - 1u);
+	(void)next_word(parser->text, &word);
+	return word;
 }
 
 /* Clamps a key that was defaulted to keys that were given. False: the key was given, and contradicts another key. */
@@ -308,7 +441,7 @@ static bool fit(struct parser *parser, const struct key *key, struct word given)
 
 /* Resets the keys that the result does not use, and fits the others. A key that the text sets, and that has no use,
  * is an error; so is, if there is no such key, a key that contradicts another. */
-static enum uvmp_status settle(struct parser *parser)
+static UVMPI_NOINLINE enum uvmp_status settle(struct parser *parser)
 {
 	struct key_walk walk = {0};
 	struct key contrary = {.parameter = NULL};
@@ -317,7 +450,7 @@ static enum uvmp_status settle(struct parser *parser)
 	const struct key *key;
 
 	while ((key = uvmpi_key_next(&walk)) != NULL) {
-		struct word given = parser->given[walk.keys - 1];
+		struct word given = given_word(parser, walk.keys - 1u);
 
 		if (uvmpi_key_is_used(key, &parser->policy)) {
 			if (!fit(parser, key, given) && contrary.parameter == NULL) {
@@ -386,14 +519,32 @@ static enum uvmp_status parse(struct parser *parser, size_t length)
 		is_first = false;
 	}
 	status = settle(parser);
+	if (status == UVMP_OK)
+		status = take_parameters(parser);
 	uvmpi_policy_share(&parser->policy);
 	return status;
 }
 
-enum uvmp_status uvmp_policy_parse_size(const char *text, size_t length, struct uvmp_policy *policy, size_t size,
-					struct uvmp_policy_error *error)
+/* Is the list valid? If not, the error says why. */
+static enum uvmp_status check_plugins(const struct parser *parser)
 {
-	struct parser parser = {.text = {text, 0}, .error = error};
+	enum uvmp_status status = UVMP_OK;
+	struct text out;
+
+	if (parser->plugins != NULL)
+		status = uvmp_plugins_check(parser->plugins, NULL, 0);
+	if (status == UVMP_OK)
+		return UVMP_OK;
+	out = error_at(parser, parser->word);
+	(void)uvmp_plugins_check(parser->plugins, out.at, out.capacity);
+	return status;
+}
+
+enum uvmp_status uvmp_policy_parse_plugins_size(const char *text, size_t length, const struct uvmp_plugins *plugins,
+						struct uvmp_policy *policy, size_t size,
+						struct uvmp_policy_error *error)
+{
+	struct parser parser = {.text = {text, 0}, .error = error, .plugins = plugins};
 	enum uvmp_status status;
 
 	if (text == NULL || policy == NULL || !uvmpi_sized_fits(size, POLICY_SIZE_LEAST)) {
@@ -402,8 +553,16 @@ enum uvmp_status uvmp_policy_parse_size(const char *text, size_t length, struct 
 		put_text(&out, uvmp_status_text(UVMP_ERR_ARGUMENT));
 		return UVMP_ERR_ARGUMENT;
 	}
-	status = parse(&parser, length);
+	status = check_plugins(&parser);
+	if (status == UVMP_OK)
+		status = parse(&parser, length);
 	if (status == UVMP_OK)
 		status = uvmpi_sized_write(policy, size, &parser.policy, sizeof(parser.policy), POLICY_SIZE_LEAST);
 	return status;
+}
+
+enum uvmp_status uvmp_policy_parse_size(const char *text, size_t length, struct uvmp_policy *policy, size_t size,
+					struct uvmp_policy_error *error)
+{
+	return uvmp_policy_parse_plugins_size(text, length, NULL, policy, size, error);
 }

@@ -5,10 +5,15 @@
 #include "../base/geometry_internal.h"
 #include "../base/tree_internal.h"
 #include "prefetch_internal.h"
+#include "prefetch_plugin_internal.h"
 
-#define ENTRY(upper, lower) [UVMP_PREFETCH_##upper] = &uvmpi_prefetcher_##lower,
+/* In the order of the list, as the enumeration. */
+#define ENTRY(upper, lower) &uvmpi_prefetcher_##lower,
 static const struct prefetcher *const table[UVMP_PREFETCH_COUNT] = {UVMP_PREFETCHERS(ENTRY)};
 
+_Static_assert((uint32_t)UVMP_PREFETCH_COUNT <= (uint32_t)UVMP_PREFETCH_PLUGIN, "the list leaves room for plugins");
+
+/* Of the list? */
 static bool is_known(enum uvmp_prefetcher prefetcher)
 {
 	return (uint32_t)prefetcher < UVMP_PREFETCH_COUNT;
@@ -16,7 +21,7 @@ static bool is_known(enum uvmp_prefetcher prefetcher)
 
 const struct prefetcher *uvmpi_prefetcher_at(enum uvmp_prefetcher prefetcher)
 {
-	return table[prefetcher];
+	return is_known(prefetcher) ? table[prefetcher] : &uvmpi_prefetcher_plugin;
 }
 
 const char *uvmp_prefetch_name(enum uvmp_prefetcher prefetcher)
@@ -29,6 +34,16 @@ const struct uvmp_prefetch_traits *uvmp_prefetch_traits_of(enum uvmp_prefetcher 
 	return is_known(prefetcher) ? &table[prefetcher]->traits : NULL;
 }
 
+static inline bool is_plugin(const struct uvmp_prefetch_params *params)
+{
+	return params->prefetcher == UVMP_PREFETCH_PLUGIN && uvmpi_prefetch_plugin_is_valid(params);
+}
+
+const struct uvmp_prefetch_traits *uvmpi_prefetch_params_traits(const struct uvmp_prefetch_params *params)
+{
+	return is_known(params->prefetcher) ? &table[params->prefetcher]->traits : &params->plugin->traits;
+}
+
 /* -- parameters -- */
 
 void uvmp_prefetch_params_init(struct uvmp_prefetch_params *params, enum uvmp_prefetcher prefetcher)
@@ -38,6 +53,17 @@ void uvmp_prefetch_params_init(struct uvmp_prefetch_params *params, enum uvmp_pr
 	*params = (struct uvmp_prefetch_params){.prefetcher = prefetcher, .quirks = true};
 	for (uint32_t i = 0; i < UVMP_PREFETCH_COUNT; i++)
 		uvmpi_parameters_init(table[i]->parameter, table[i]->parameters, params);
+}
+
+enum uvmp_status uvmp_prefetch_params_init_plugin(struct uvmp_prefetch_params *params,
+						  const struct uvmp_prefetch_plugin *plugin)
+{
+	if (params == NULL || plugin == NULL || uvmpi_prefetch_plugin_defect(plugin).status != UVMP_OK)
+		return UVMP_ERR_ARGUMENT;
+	uvmp_prefetch_params_init(params, UVMP_PREFETCH_PLUGIN);
+	params->plugin = plugin;
+	uvmpi_plugin_values_init(plugin->parameter, plugin->parameters, params->value);
+	return UVMP_OK;
 }
 
 void uvmpi_prefetch_params_scale(struct uvmp_prefetch_params *params, uint32_t smaller)
@@ -81,7 +107,7 @@ static inline bool are_params_valid(const struct prefetcher *prefetcher, const s
 
 bool uvmp_prefetch_params_is_valid(const struct uvmp_prefetch_params *params)
 {
-	if (params == NULL || !is_known(params->prefetcher))
+	if (params == NULL || (!is_known(params->prefetcher) && !is_plugin(params)))
 		return false;
 	for (uint32_t i = 0; i < UVMP_PREFETCH_COUNT; i++)
 		if (!are_params_valid(table[i], params))
@@ -237,10 +263,9 @@ static UVMPI_NOINLINE enum uvmp_status
 check_traits_and_decide(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts,
 			struct uvmp_prefetch_state *state, struct uvmp_prefetch_hint *hint)
 {
-	const struct prefetcher *prefetcher = table[params->prefetcher];
-	enum uvmp_status status = check_traits(&prefetcher->traits, facts, state);
+	enum uvmp_status status = check_traits(uvmpi_prefetch_params_traits(params), facts, state);
 
-	return status == UVMP_OK ? prefetcher->decide(params, facts, state, hint) : status;
+	return status == UVMP_OK ? uvmpi_prefetcher_at(params->prefetcher)->decide(params, facts, state, hint) : status;
 }
 
 static UVMPI_NOINLINE enum uvmp_status
@@ -290,14 +315,27 @@ enum uvmp_status uvmp_prefetch_touched(const struct uvmp_prefetch_params *params
 
 	if (touch == NULL || state == NULL || !uvmp_prefetch_params_is_valid(params))
 		return UVMP_ERR_ARGUMENT;
-	prefetcher = table[params->prefetcher];
-	if (!has_states(&prefetcher->traits, state))
+	prefetcher = uvmpi_prefetcher_at(params->prefetcher);
+	if (!has_states(uvmpi_prefetch_params_traits(params), state))
 		return UVMP_ERR_ARGUMENT;
 	if (touch->page >= UVMP_MASK_BITS || touch->range_page >= touch->range_pages)
 		return UVMP_ERR_RANGE;
 	if (prefetcher->touched != NULL)
 		prefetcher->touched(params, touch, state->range, state->block);
 	return UVMP_OK;
+}
+
+static UVMPI_NOINLINE enum uvmp_status decide_plugin(const struct uvmp_prefetch_params *params,
+						     const struct uvmp_prefetch_facts *facts,
+						     struct uvmp_prefetch_state *state,
+						     struct uvmp_prefetch_hint *hint)
+{
+	enum uvmp_status status;
+
+	if (params == NULL || !is_plugin(params))
+		return UVMP_ERR_ARGUMENT;
+	status = check_common(&uvmpi_prefetcher_plugin, params, facts, state, hint);
+	return status == UVMP_OK ? check_rest_and_decide(params, facts, state, hint) : status;
 }
 
 /* All calls are in tail position: no register must be saved. */
@@ -309,7 +347,7 @@ enum uvmp_status uvmp_prefetch_decide(const struct uvmp_prefetch_params *params,
 	enum uvmp_status status;
 
 	if (params == NULL || !is_known(params->prefetcher))
-		return UVMP_ERR_ARGUMENT;
+		return decide_plugin(params, facts, state, hint);
 	prefetcher = table[params->prefetcher];
 	status = check_common(prefetcher, params, facts, state, hint);
 	if (status != UVMP_OK)
@@ -324,10 +362,10 @@ enum uvmp_status uvmp_prefetch_decide(const struct uvmp_prefetch_params *params,
 enum uvmp_status uvmpi_prefetch_decide(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts,
 				       struct uvmp_prefetch_state *state, struct uvmp_prefetch_hint *hint)
 {
-	const struct prefetcher *prefetcher = table[params->prefetcher];
+	const struct prefetcher *prefetcher = uvmpi_prefetcher_at(params->prefetcher);
 
 	UVMPI_ASSERT(check_common(prefetcher, params, facts, state, hint) == UVMP_OK);
 	UVMPI_ASSERT(check_parts(facts) == UVMP_OK);
-	UVMPI_ASSERT(check_traits(&prefetcher->traits, facts, state) == UVMP_OK);
+	UVMPI_ASSERT(check_traits(uvmpi_prefetch_params_traits(params), facts, state) == UVMP_OK);
 	return prefetcher->decide(params, facts, state, hint);
 }

@@ -45,6 +45,8 @@ enum uvmp_status uvmpi_prefetch_decide(const struct uvmp_prefetch_params *params
 
 /* The descriptor (prefetch.c); the prefetcher is valid. */
 const struct prefetcher *uvmpi_prefetcher_at(enum uvmp_prefetcher prefetcher);
+/* The traits (prefetch.c), also of a plugin; the parameters are valid. */
+const struct uvmp_prefetch_traits *uvmpi_prefetch_params_traits(const struct uvmp_prefetch_params *params);
 
 /* Parameter of struct uvmp_prefetch_params. */
 #define PREFETCH_PARAMETER(field, name, min, max, initial, summary)                                          \

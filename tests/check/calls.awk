@@ -1,7 +1,8 @@
 # Who calls whom in one object: reads `nm`, `objdump -dr --no-show-raw-insn` and `objdump -r` of it, one after the other, and
 # prints pairs "caller callee". The object is compiled with -ffunction-sections -fno-jump-tables, so that what is not a direct
 # call or a jump inside a function is a relocation or an indirect call. Static functions print as FILE:NAME (variable `file`).
-# An indirect call prints as "caller *", a function whose address is taken as "* function".
+# An indirect call prints as "caller *", a function whose address is taken as "* function". In the files *_plugin.c an indirect call
+# leaves the library, for a function of the plugin: it prints as "caller plugin".
 
 function node(symbol)
 {
@@ -62,7 +63,7 @@ $2 ~ /^R_/ { # belongs to the instruction above
 	is_call = $i ~ /^(callq?|bl)$/
 	is_direct = is_call || $i ~ /^(jmpq?|j[a-z]+|b|b\..*|cbn?z|tbn?z)$/
 	if ((is_direct && $(i + 1) ~ /^\*/) || $i ~ /^(blr|br)$/) {
-		print current, "*"
+		print current, file ~ /_plugin\.c$/ ? "plugin" : "*"
 		is_direct = is_call = 0
 	}
 	shown = $NF

@@ -594,7 +594,7 @@ static void test_long_words(void **unused)
 	               "evict: \"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...\" is not accepted; lru lru2m"));
 	assert_int_equal(error.length, UVMP_POLICY_TEXT_MAX);
 	assert_int_equal(uvmp_policy_parse(text, UVMP_POLICY_TEXT_MAX + 1, &policy, &error), UVMP_ERR_SYNTAX);
-	assert_string_equal(error.text, "longer than 2048 bytes");
+	assert_string_equal(error.text, "longer than 4096 bytes");
 	assert_int_equal(error.offset, UVMP_POLICY_TEXT_MAX);
 	assert_int_equal(error.length, 1);
 	assert_int_equal(uvmp_policy_parse(text, SIZE_MAX, &policy, &error), UVMP_ERR_SYNTAX);

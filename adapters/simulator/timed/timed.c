@@ -710,7 +710,7 @@ static void limit_entries(struct timed *m)
 
 	if (m->model.counts_units == 0 || host_has_roots(&m->system.host))
 		return;
-	m->model.checks_frames = uvmp_evict_traits_of(policy->evict)->has_groups;
+	m->model.checks_frames = uvmp_policy_evict_traits(policy)->has_groups;
 	if (m->model.tlb_entry_bytes > unit_bytes && !m->model.checks_frames)
 		m->model.tlb_entry_bytes = unit_bytes;
 }
