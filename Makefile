@@ -4,6 +4,7 @@ CFLAGS ?= -O2 -g
 PREFIX ?= /usr/local
 BINDIR ?= $(PREFIX)/bin
 LIBDIR ?= $(PREFIX)/lib
+PRELOADDIR ?= $(LIBDIR)
 INCLUDEDIR ?= $(PREFIX)/include
 MANDIR ?= $(PREFIX)/share/man
 DOCDIR ?= $(PREFIX)/share/doc/libuvmpolicy
@@ -60,14 +61,14 @@ include tests/targets.mk adapters/install.mk adapters/packaging.mk
 clean: ; rm -rf $(BUILD)
 
 # Objects are rebuilt when the compiler or its flags change; objects that use zstd also when zstd is
-# installed or removed, and the search for the preload library when the path from BINDIR to LIBDIR changes. A change of
+# installed or removed, and the search for the preload library when the path from BINDIR to PRELOADDIR changes. A change of
 # LDFLAGS rebuilds one object that every program links.
 kinds := rel fast san tsan cov fuzzed
 zstd_users := $(sort $(shell grep -l HAVE_ZSTD $(sim) $(pager) $(tests)))
 lib_users  := $(shell grep -l UVMP_LIBDIR $(runner))
 flags      := $(CC) $(CPPFLAGS) $(CFLAGS) $(CORE) $(NOFPU) $(NOREP) $(filter-out -I$(BUILD),$(HOST)) $(SAN) $(TSAN) $(COV) $(FUZZ) $(MSAN)
 zstd_flags := $(if $(HAVE_ZSTD),-DHAVE_ZSTD)
-lib_flags  := -DUVMP_LIBDIR='"$(shell realpath -ms --relative-to='$(BINDIR)' '$(LIBDIR)')"'
+lib_flags  := -DUVMP_LIBDIR='"$(shell realpath -ms --relative-to='$(BINDIR)' '$(PRELOADDIR)')"'
 link_flags := $(LDFLAGS)
 $(foreach k,$(kinds),$(call obj,$(k),libuvmpolicy/base/base.c)): $(BUILD)/link_flags
 $(addprefix $(BUILD)/,flags zstd_flags lib_flags link_flags): FORCE

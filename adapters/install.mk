@@ -1,13 +1,14 @@
 # Installation and examples. Read by the Makefile.
 ## make install    libraries, headers, uvmsim, uvmp-run, manuals, documents; make uninstall removes them. Of PREFIX (default
-##                 /usr/local), BINDIR, LIBDIR, INCLUDEDIR, MANDIR, DOCDIR; DESTDIR before each
+##                 /usr/local), BINDIR, LIBDIR, PRELOADDIR (the library of uvmp-run; LIBDIR), INCLUDEDIR, MANDIR, DOCDIR; DESTDIR
+##                 before each
 put     = $(foreach f,$(2),$(1):$(f):$(3)/$(notdir $(f)))
 headers:= $(wildcard include/uvmpolicy/*.h) $(addprefix adapters/userspace/,pager.h store.h)
 cmakes := $(addprefix $(BUILD)/,uvmpolicyConfig.cmake uvmpolicyConfigVersion.cmake)
 shared := libuvmpolicy libuvmpolicy-pager
 installed = $(call put,644,$(headers),$(INCLUDEDIR)/uvmpolicy) \
   $(call put,644,$(addprefix $(BUILD)/,libuvmpolicy.a libuvmpolicy-pager.a),$(LIBDIR)) \
-  $(call put,755,$(addprefix $(BUILD)/,$(addsuffix .so.$(VERSION),$(shared)) libuvmp-preload.so),$(LIBDIR)) \
+  $(call put,755,$(addprefix $(BUILD)/,$(addsuffix .so.$(VERSION),$(shared))),$(LIBDIR)) $(call put,755,$(BUILD)/libuvmp-preload.so,$(PRELOADDIR)) \
   $(call put,644,$(addprefix $(BUILD)/,libuvmpolicy.pc libuvmpolicy-pager.pc),$(LIBDIR)/pkgconfig) $(call put,644,$(cmakes),$(LIBDIR)/cmake/uvmpolicy) \
   $(call put,755,$(addprefix $(BUILD)/,uvmsim uvmp-run),$(BINDIR)) $(foreach s,1 3 7,$(call put,644,$(wildcard docs/*.$(s)),$(MANDIR)/man$(s))) $(call put,644,LICENSE adapters/python/uvmpolicy/api.json,$(DOCDIR)) \
   $(foreach d,. examples fidelity,$(call put,644,$(filter-out %.1 %.3 %.7,$(foreach f,$(wildcard docs/$(d)/*),$(if $(wildcard $(f)/.),,$(f)))),$(DOCDIR)/$(d)))

@@ -7,4 +7,9 @@ amalgamation:
 ## make dist       the sources as build/libuvmpolicy-VERSION.tar.gz: the same bytes for the same files, with and without git
 dist:
 	@sh adapters/packaging/dist.sh '$(BUILD)' $(VERSION)
-.PHONY: amalgamation dist
+
+## make deb        Debian packages into build/deb: libraries, headers, tools, documents; checked by lintian. DEBFULLNAME, DEBEMAIL
+deb:
+	@sh tests/deps.sh deb
+	@sh adapters/packaging/deb.sh '$(BUILD)/deb' $(VERSION) $(SOMAJOR)
+.PHONY: amalgamation dist deb

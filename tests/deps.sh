@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what a make target needs and this system lacks: by apt-get when root, else it prints the one line to run.
-# usage: deps.sh test|test-bare|lint|coverage|fuzz|msan|bench|cross (of the architectures in CROSS)|kernel-test|kernel-test-debug
+# usage: deps.sh test|test-bare|lint|coverage|fuzz|msan|bench|cross (of the architectures in CROSS)|deb|kernel-test|kernel-test-debug
 set -u
 CC=${CC:-cc}
 missing=
@@ -76,6 +76,12 @@ int main(void) { return (int)ZSTD_versionNumber() < 0; }' -lzstd
 			probe libelf-dev '#include <gelf.h>
 int main(void) { return (int)elf_version(EV_CURRENT) < 0; }' -lelf
 		fi
+		;;
+	deb)
+		program dpkg-dev dpkg-buildpackage
+		program debhelper dh
+		program lintian lintian
+		[ -f /usr/include/zstd.h ] || missing="$missing libzstd-dev"
 		;;
 	cross)
 		program qemu-user-static qemu-i386-static
