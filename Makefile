@@ -30,12 +30,13 @@ LIBS  := $(if $(HAVE_ZSTD),-lzstd)
 FAST  := $(subst -O2,-O3,$(CFLAGS))
 
 core  := $(wildcard libuvmpolicy/*/*.c)
-common := $(wildcard adapters/common/*.c)
+hostkit := $(wildcard adapters/common/host_*.c)
+common := $(filter-out $(hostkit),$(wildcard adapters/common/*.c))
 sim   := $(common) $(wildcard $(addprefix adapters/simulator/,*.c explain/*.c import/*.c report/*.c timed/*.c vectors/*.c vectors/reference/*.c workloads/*.c))
 fast  := $(core) $(filter $(addprefix adapters/simulator/,agents% belady% bound% host% page_cache% shared_rows% space% trace% untimed% timed/% workloads/%),$(sim))
 pager := adapters/common/packer.c $(filter-out $(addprefix adapters/userspace/,run%.c preload%.c),$(wildcard adapters/userspace/*.c))
 runner := $(wildcard adapters/userspace/run*.c) $(addprefix adapters/common/,nearest.c number.c options.c quote.c say.c)
-simlib:= $(filter-out adapters/simulator/main.c,$(sim))
+simlib:= $(filter-out adapters/simulator/main.c,$(sim)) $(hostkit)
 obj    = $(patsubst %.c,$(BUILD)/$(1)/%.o,$(2))
 prog   = $(patsubst %.c,$(BUILD)/$(1)/%,$(notdir $(2)))
 
@@ -47,7 +48,7 @@ JOBS   = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
 .DELETE_ON_ERROR:
 .SECONDARY:
 pagers:= $(BUILD)/libuvmpolicy-pager.a $(BUILD)/libuvmpolicy-pager.so.$(SOMAJOR) $(BUILD)/libuvmp-preload.so $(BUILD)/uvmp-run
-all: $(BUILD)/libuvmpolicy.a $(BUILD)/libuvmpolicy.so.$(SOMAJOR) $(BUILD)/uvmsim $(pagers)
+all: $(BUILD)/libuvmpolicy.a $(BUILD)/libuvmpolicy.so.$(SOMAJOR) $(BUILD)/uvmsim $(pagers) $(addprefix $(BUILD)/libuvmpolicy-host.,a so.$(SOMAJOR))
 
 help: ; @sed -n 's/^## //p' Makefile $(filter %.mk,$(MAKEFILE_LIST))
 

@@ -33,9 +33,20 @@ $(BUILD)/libuvmpolicy-pager.so.$(VERSION): $(call obj,rel,$(pager)) $(BUILD)/lib
 $(BUILD)/libuvmpolicy-pager.so.$(SOMAJOR): $(BUILD)/libuvmpolicy-pager.so.$(VERSION)
 	@ln -sf $(<F) $@; ln -sf $(@F) $(BUILD)/libuvmpolicy-pager.so
 preload := $(wildcard adapters/userspace/preload*.c) adapters/userspace/run_config.c
-$(call obj,rel,$(pager) $(preload)): HOST += -fPIC -fvisibility=hidden
+$(call obj,rel,$(pager) $(preload) $(hostkit)): HOST += -fPIC -fvisibility=hidden
 $(call obj,rel,$(wildcard adapters/userspace/preload_*.c)): HOST += -fexceptions
 $(BUILD)/libuvmp-preload.so: $(call obj,rel,$(preload) $(pager)) $(BUILD)/libuvmpolicy.a adapters/userspace/preload.map
 	$(link) -shared -Wl,--version-script=$(filter %.map,$^) -Wl,--exclude-libs,ALL -Wl,-z,defs $(filter-out %.map,$^) $(LIBS) -lpthread -ldl -o $@
 $(BUILD)/uvmp-run: $(call obj,rel,$(runner)) $(BUILD)/libuvmpolicy-pager.a $(BUILD)/libuvmp-preload.so
 	$(link) $(CFLAGS) $(filter-out %.so,$^) $(LIBS) -lpthread -o $@
+
+# The host kit, likewise. Both libraries contain the core and export its functions, so that a program links one library.
+$(BUILD)/host.o: $(call obj,rel,$(hostkit))
+	$(link) $(CFLAGS) $(if $(findstring -flto,$(CFLAGS)),-flinker-output=nolto-rel) -nostdlib -r $^ -o $@
+	@$(OBJCOPY) --localize-hidden $@
+$(BUILD)/libuvmpolicy-host.a: $(BUILD)/host.o $(call obj,rel,$(core))
+	@rm -f $@; $(AR) rcs $@ $^
+$(BUILD)/libuvmpolicy-host.so.$(VERSION): $(call obj,rel,$(hostkit) $(core))
+	$(link) -shared -Wl,-soname,libuvmpolicy-host.so.$(SOMAJOR) -Wl,-z,defs $^ -o $@
+$(BUILD)/libuvmpolicy-host.so.$(SOMAJOR): $(BUILD)/libuvmpolicy-host.so.$(VERSION)
+	@ln -sf $(<F) $@; ln -sf $(@F) $(BUILD)/libuvmpolicy-host.so

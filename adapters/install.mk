@@ -3,16 +3,17 @@
 ##                 /usr/local), BINDIR, LIBDIR, PRELOADDIR (the library of uvmp-run; LIBDIR), INCLUDEDIR, MANDIR, DOCDIR; DESTDIR
 ##                 before each
 put     = $(foreach f,$(2),$(1):$(f):$(3)/$(notdir $(f)))
-headers:= $(wildcard include/uvmpolicy/*.h) $(addprefix adapters/userspace/,pager.h store.h)
+headers:= $(wildcard include/uvmpolicy/*.h) $(addprefix adapters/userspace/,pager.h store.h) adapters/common/uvmpolicy/host.h
 cmakes := $(addprefix $(BUILD)/,uvmpolicyConfig.cmake uvmpolicyConfigVersion.cmake)
-shared := libuvmpolicy libuvmpolicy-pager
+shared := libuvmpolicy libuvmpolicy-host libuvmpolicy-pager
+pcs    := $(addprefix $(BUILD)/,$(addsuffix .pc,$(shared)))
 installed = $(call put,644,$(headers),$(INCLUDEDIR)/uvmpolicy) \
-  $(call put,644,$(addprefix $(BUILD)/,libuvmpolicy.a libuvmpolicy-pager.a),$(LIBDIR)) \
+  $(call put,644,$(addprefix $(BUILD)/,$(addsuffix .a,$(shared))),$(LIBDIR)) \
   $(call put,755,$(addprefix $(BUILD)/,$(addsuffix .so.$(VERSION),$(shared))),$(LIBDIR)) $(call put,755,$(BUILD)/libuvmp-preload.so,$(PRELOADDIR)) \
-  $(call put,644,$(addprefix $(BUILD)/,libuvmpolicy.pc libuvmpolicy-pager.pc),$(LIBDIR)/pkgconfig) $(call put,644,$(cmakes),$(LIBDIR)/cmake/uvmpolicy) \
+  $(call put,644,$(pcs),$(LIBDIR)/pkgconfig) $(call put,644,$(cmakes),$(LIBDIR)/cmake/uvmpolicy) \
   $(call put,755,$(addprefix $(BUILD)/,uvmsim uvmp-run),$(BINDIR)) $(foreach s,1 3 7,$(call put,644,$(wildcard docs/*.$(s)),$(MANDIR)/man$(s))) $(call put,644,LICENSE adapters/python/uvmpolicy/api.json,$(DOCDIR)) \
   $(foreach d,. examples fidelity,$(call put,644,$(filter-out %.1 %.3 %.7,$(foreach f,$(wildcard docs/$(d)/*),$(if $(wildcard $(f)/.),,$(f)))),$(DOCDIR)/$(d)))
-install: all $(cmakes) $(BUILD)/libuvmpolicy.pc $(BUILD)/libuvmpolicy-pager.pc
+install: all $(cmakes) $(pcs)
 	@set -e; for f in $(installed); do IFS=:; set -- $$f; install -D -m "$$1" "$$2" '$(DESTDIR)'"$$3"; done
 	@for l in $(shared); do ln -sf $$l.so.$(VERSION) '$(DESTDIR)$(LIBDIR)'/$$l.so.$(SOMAJOR); ln -sf $$l.so.$(SOMAJOR) '$(DESTDIR)$(LIBDIR)'/$$l.so; done
 uninstall:
@@ -25,6 +26,8 @@ pc_file = printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$(call below,$(LIBDIR))' 'inc
   'Description: $(1)' 'Version: $(VERSION)' 'Cflags: -I$${includedir}' 'Libs: -L$${libdir} $(2)' $(if $(3),'Libs.private: $(3)') > $@
 $(BUILD)/libuvmpolicy.pc: FORCE
 	@$(call pc_file,decisions of a GPU unified-memory driver,-luvmpolicy)
+$(BUILD)/libuvmpolicy-host.pc: FORCE
+	@$(call pc_file,unified memory for a simulator of GPUs,-luvmpolicy-host)
 $(BUILD)/libuvmpolicy-pager.pc: FORCE
 	@$(call pc_file,managed memory larger than what is resident,-luvmpolicy-pager,$(strip $(LIBS) -lpthread))
 # The package of CMake finds the headers from where it lies.

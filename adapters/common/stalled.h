@@ -21,6 +21,7 @@
 struct stalled {
 	uint64_t address; /* of the page */
 	uint64_t space, since_ns;
+	uint64_t warp; /* the host's own number of the thread */
 	uint32_t gpu;
 	uint32_t agent;	 /* number of the thread, or uTLB */
 	uint32_t thread; /* the operating system's number; 0: not known */

@@ -244,6 +244,10 @@ UVMP_API enum uvmp_status uvmp_host_access(struct uvmp_host *host, uint32_t proc
  * (called from a callback; returns UINT64_MAX). */
 UVMP_API uint64_t uvmp_host_run(struct uvmp_host *host, uint64_t now_ns);
 
+/* The time of the next call of uvmp_host_run: that which the latest call returned, or that of an event since then.
+ * UINT64_MAX: none. A simulator may compare its clock with this time instead of keeping it. O(1). */
+UVMP_API uint64_t uvmp_host_next_ns(const struct uvmp_host *host);
+
 /* The copy `id` of the callback `copy` has ended with `status`: UVMP_OK, or negative: no byte was copied. Its
  * pages then stay where they were, and accesses that wait for them are cancelled with `status`.
  * UVMP_ERR_STATE: no such copy is in progress. UVMP_ERR_RANGE: status is positive. */

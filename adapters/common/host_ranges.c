@@ -1,0 +1,171 @@
+/* Managed ranges, as the engine has them. Advice cuts ranges inside of the engine only. */
+#include "host_internal.h"
+
+#include <string.h>
+
+/* -- looking -- */
+
+/* The first range that ends at or behind the address; may be `count`. */
+static uint64_t find(const struct hostkit_ranges *ranges, uint64_t address)
+{
+	uint64_t low = 0, high = ranges->count;
+
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2u;
+
+		if (ranges->range[middle].last < address)
+			low = middle + 1u;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+bool hostkit_is_managed(const struct uvmp_host *h, uvmp_addr address)
+{
+	uint64_t at = find(&h->ranges, address);
+
+	return at < h->ranges.count && h->ranges.range[at].start <= address;
+}
+
+bool hostkit_range_in(const struct uvmp_host *h, uint64_t start, uint64_t last, struct hostkit_range *part)
+{
+	uint64_t at = find(&h->ranges, start);
+
+	if (at == h->ranges.count || h->ranges.range[at].start > last)
+		return false;
+	*part = h->ranges.range[at];
+	part->start = hostkit_later(part->start, start);
+	part->last = hostkit_sooner(part->last, last);
+	return true;
+}
+
+/* -- adding -- */
+
+/* Each request that the engine has may cut a range in two: these cuts cannot fail, and have their space before. */
+bool hostkit_range_reserve(struct uvmp_host *h)
+{
+	struct hostkit_ranges *ranges = &h->ranges;
+	void *array = hostkit_reserve(h, ranges->range, &ranges->capacity, ranges->count,
+				      ranges->count + HOSTKIT_ACTIVE + 1u, sizeof(*ranges->range));
+
+	if (array == NULL)
+		return false;
+	ranges->range = array;
+	return true;
+}
+
+static void insert(struct hostkit_ranges *ranges, uint64_t at, struct hostkit_range range)
+{
+	memmove(ranges->range + at + 1u, ranges->range + at,
+		(size_t)(ranges->count - at) * sizeof(*ranges->range));
+	ranges->range[at] = range;
+	ranges->count++;
+}
+
+enum uvmp_status hostkit_range_add(struct uvmp_host *h, uint64_t start, uint64_t last)
+{
+	uint64_t at = find(&h->ranges, start);
+	enum uvmp_status status;
+
+	if (at < h->ranges.count && h->ranges.range[at].start <= last)
+		return UVMP_ERR_CONFLICT;
+	if (!hostkit_range_reserve(h))
+		return UVMP_ERR_NO_MEMORY;
+	status = uvmp_service_add_range(h->service, UVMP_HOST_SPACE, start, last - start + 1u,
+					UVMP_RIGHT_READ_WRITE_ATOMIC,
+					h->options.is_on_cpu ? UVMP_CPU : UVMP_PROC_NONE);
+	if (status != UVMP_OK)
+		return status;
+	insert(&h->ranges, at, (struct hostkit_range){start, last, start});
+	hostkit_tables_add(h, start, last);
+	return UVMP_OK;
+}
+
+/* The range of the options around the address, without what is managed already. */
+enum uvmp_status hostkit_range_touch(struct uvmp_host *h, uvmp_addr address)
+{
+	uint64_t start = address & ~(h->options.range_bytes - 1u), last = start + (h->options.range_bytes - 1u);
+	const struct hostkit_range *range = h->ranges.range;
+	uint64_t at = find(&h->ranges, address);
+
+	if (!h->options.is_all_managed || (at < h->ranges.count && range[at].start <= address))
+		return UVMP_OK;
+	if (at > 0)
+		start = hostkit_later(start, range[at - 1u].last + 1u);
+	if (at < h->ranges.count)
+		last = hostkit_sooner(last, range[at].start - 1u);
+	return hostkit_range_add(h, start, last);
+}
+
+enum uvmp_status hostkit_range_touch_all(struct uvmp_host *h, uint64_t start, uint64_t last)
+{
+	enum uvmp_status status = UVMP_OK;
+
+	while (h->options.is_all_managed && status == UVMP_OK) {
+		uint64_t at;
+
+		status = hostkit_range_touch(h, start);
+		at = find(&h->ranges, start);
+		if (status != UVMP_OK || h->ranges.range[at].last >= last)
+			break;
+		start = h->ranges.range[at].last + 1u;
+	}
+	return status;
+}
+
+/* -- freeing -- */
+
+/* If a part at the base of a range is freed, its lowest remaining address becomes its base. */
+static void move_base(struct hostkit_ranges *ranges, uint64_t base, uint64_t start, uint64_t last)
+{
+	uint64_t fresh = UINT64_MAX;
+
+	if (base < start || base > last)
+		return;
+	for (uint64_t i = 0; i < ranges->count; i++)
+		if (ranges->range[i].base == base)
+			fresh = hostkit_sooner(fresh, ranges->range[i].start);
+	for (uint64_t i = 0; i < ranges->count; i++)
+		if (ranges->range[i].base == base)
+			ranges->range[i].base = fresh;
+}
+
+/* Removes [start, last] from range `at`, which it overlaps. The next range to look at. */
+static uint64_t cut(struct hostkit_ranges *ranges, uint64_t at, uint64_t start, uint64_t last)
+{
+	struct hostkit_range range = ranges->range[at];
+
+	ranges->count--;
+	memmove(ranges->range + at, ranges->range + at + 1u,
+		(size_t)(ranges->count - at) * sizeof(*ranges->range));
+	if (range.start < start)
+		insert(ranges, at++, (struct hostkit_range){range.start, start - 1u, range.base});
+	if (range.last > last)
+		insert(ranges, at++, (struct hostkit_range){last + 1u, range.last, range.base});
+	move_base(ranges, range.base, start, last);
+	return at;
+}
+
+void hostkit_range_remove(struct uvmp_host *h, uint64_t start, uint64_t last)
+{
+	uint64_t at = find(&h->ranges, start);
+
+	while (at < h->ranges.count && h->ranges.range[at].start <= last)
+		at = cut(&h->ranges, at, start, last);
+	hostkit_tables_remove(h, start, last);
+}
+
+void hostkit_range_free(struct uvmp_host *h, uint64_t base)
+{
+	uint64_t i = 0;
+
+	while (i < h->ranges.count) {
+		struct hostkit_range range = h->ranges.range[i];
+
+		if (range.base == base)
+			hostkit_range_remove(h, range.start, range.last);
+		else
+			i++;
+	}
+}
