@@ -3,7 +3,7 @@
 ##                 /usr/local), BINDIR, LIBDIR, PRELOADDIR (the library of uvmp-run; LIBDIR), INCLUDEDIR, MANDIR, DOCDIR; DESTDIR
 ##                 before each
 put     = $(foreach f,$(2),$(1):$(f):$(3)/$(notdir $(f)))
-headers:= $(wildcard include/uvmpolicy/*.h) $(addprefix adapters/userspace/,pager.h store.h) adapters/common/uvmpolicy/host.h
+headers:= $(wildcard include/uvmpolicy/*.h) $(addprefix adapters/userspace/,pager.h store.h) $(wildcard adapters/*/uvmpolicy/*.h adapters/*/uvmpolicy/*.hpp)
 cmakes := $(addprefix $(BUILD)/,uvmpolicyConfig.cmake uvmpolicyConfigVersion.cmake)
 shared := libuvmpolicy libuvmpolicy-host libuvmpolicy-pager
 pcs    := $(addprefix $(BUILD)/,$(addsuffix .pc,$(shared)))

@@ -40,7 +40,7 @@ check 'install, multiarch' put install
 for file in "lib/$multiarch/libuvmpolicy.so" "lib/$multiarch/libuvmpolicy.so.$major" "lib/$multiarch/libuvmpolicy.a" "lib/$multiarch/libuvmpolicy-pager.a" \
 	"lib/$multiarch/libuvmpolicy-pager.so" "lib/$multiarch/libuvmpolicy-pager.so.$major" \
 	"lib/$multiarch/libuvmp-preload.so" "lib/$multiarch/pkgconfig/libuvmpolicy.pc" "lib/$multiarch/pkgconfig/libuvmpolicy-pager.pc" \
-	bin/uvmsim bin/uvmp-run include/uvmpolicy/policy.h include/uvmpolicy/pager.h include/uvmpolicy/host.h "lib/$multiarch/libuvmpolicy-host.a" "lib/$multiarch/libuvmpolicy-host.so.$major" "lib/$multiarch/pkgconfig/libuvmpolicy-host.pc" man/man1/uvmsim.1 man/man1/uvmp-run.1 man/man3/uvmpolicy.3 man/man7/uvmpolicy-policy.7 \
+	bin/uvmsim bin/uvmp-run include/uvmpolicy/policy.h include/uvmpolicy/pager.h include/uvmpolicy/host.h include/uvmpolicy/host.hpp include/uvmpolicy/macsim.hpp include/uvmpolicy/gate.hpp "lib/$multiarch/libuvmpolicy-host.a" "lib/$multiarch/libuvmpolicy-host.so.$major" "lib/$multiarch/pkgconfig/libuvmpolicy-host.pc" man/man1/uvmsim.1 man/man1/uvmp-run.1 man/man3/uvmpolicy.3 man/man7/uvmpolicy-policy.7 \
 	doc/uvmp/LICENSE doc/uvmp/api.json doc/uvmp/embedding.md doc/uvmp/examples/own_store.c; do
 	check "installed: $file" test -s "$root/usr/$file"
 done

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Compiles every ```c block of README.md and docs/*.md, and runs every shell line there that calls uvmsim or uvmp-run.
+# Checks every ```cpp block and compiles every ```c block of README.md and docs/*.md, and runs every shell line there that calls uvmsim or uvmp-run.
 #
 # A block is a whole file, unless the line above it says otherwise:
 #   <!-- in: FILE -->       its lines stand in FILE, one after the other, with any indentation; tests compile FILE
@@ -27,7 +27,7 @@ mkdir -p "$tmp/include/uvmpolicy" "$tmp/c"
 cp include/uvmpolicy/*.h adapters/userspace/pager.h adapters/userspace/store.h "$tmp/include/uvmpolicy"
 awk -v out="$tmp/c" '
 	FNR == 1 { above = "" }
-	/^```c$/ { n++; file = out "/" n ".c"; printf "" > file; print FILENAME ":" FNR > (out "/" n ".name")
+	/^```c(pp)?$/ { n++; file = out "/" n ".c"; printf "" > file; print FILENAME ":" FNR > (out "/" n ".name")
 	           if (above ~ /^<!-- (in|within): .* -->$/) { split(above, word, " "); print word[2], word[3] > (out "/" n ".how") }
 	           copying = 1; next }
 	/^```/ { copying = 0 }
