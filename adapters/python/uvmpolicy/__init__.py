@@ -9,6 +9,8 @@
     rights           who maps it, who loses access?
     Thrashing        does a page bounce between processors?
     migrates         does a page migrate, or is it accessed remotely?
+    PrefetchPolicy, EvictionPolicy
+                     a prefetcher or an eviction order of your own, written in Python
     Policy           the text that selects the decisions and their parameters
     masks            sets of pages: numbers, page numbers, arrays of numpy
     c                the C API, by its C names
@@ -20,9 +22,11 @@ from . import c, masks
 from .enums import Access, Advice, Cause, MigrateCause, Right, Rule, ThrashKind
 from .errors import Error, PolicyError
 from .evict import EvictionOrder
+from .host import Host
 from .faults import Batch, Fault, fetch
 from .placement import Place, Rights, Thrashing, ThrashHint, destination, migrates, processors
 from .placement import rights
+from .plugin import EvictionPolicy, PrefetchPolicy
 from .policy import Policy, keys, presets
 from .prefetch import Hint, Prefetcher, transfers
 from .simulator import SimulatorError, bound, compare, run, uvmsim
@@ -36,12 +40,15 @@ __all__ = [
     "Cause",
     "Error",
     "EvictionOrder",
+    "EvictionPolicy",
     "Fault",
     "Hint",
+    "Host",
     "MigrateCause",
     "Place",
     "Policy",
     "PolicyError",
+    "PrefetchPolicy",
     "Prefetcher",
     "Right",
     "Rights",

@@ -202,7 +202,7 @@ def __dir__() -> list[str]:
     )
 
 
-def sized(name: str, **members: Any) -> Any:
+def sized(name: str, /, **members: Any) -> Any:
     """Return a structure whose first member, `size`, is its size."""
     struct = STRUCTS[name]
     return struct(size=ctypes.sizeof(struct), **members)

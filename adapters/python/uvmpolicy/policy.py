@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any
+from typing import Any, Iterable
 
 from . import c
 from .errors import PolicyError, check
+from .plugin import Plugin, check_plugins
 
 
 class Policy:
     """A policy, parsed from its text (docs/policies.md); "" is the policy of NVIDIA's driver.
 
+    `plugins` are policies written in Python, which the text may name (uvmpolicy.plugin).
     A text that is not accepted raises PolicyError, which names the word and the accepted values.
     """
 
-    def __init__(self, text: str = "") -> None:
+    def __init__(self, text: str = "", plugins: Iterable[Plugin] = ()) -> None:
         self.struct = c.sized("uvmp_policy")
         error = c.uvmp_policy_error()
         raw = text.encode()
         size = ctypes.sizeof(self.struct)
-        status = c.uvmp_policy_parse_size(raw, len(raw), self.struct, size, error)
+        self.plugins = check_plugins(plugins)
+        if self.plugins.policies:
+            status = c.uvmp_policy_parse_plugins_size(
+                raw, len(raw), self.plugins.struct, self.struct, size, error
+            )
+        else:
+            status = c.uvmp_policy_parse_size(raw, len(raw), self.struct, size, error)
         if status != 0:
             raise PolicyError(status, error.text.decode(), error.offset, error.length)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass
-from typing import Any, Mapping, Optional
+from typing import Any, Mapping, Optional, Union
 
 from . import c
 from .enums import Choice, GroupKind, Grouping, Rule, number
 from .errors import Error, check
 from .masks import Pages, bounds, from_c, mask, pages, to_c
+from .plugin import PrefetchPolicy, check_plugins
 
 
 @dataclass(frozen=True)
@@ -34,12 +35,13 @@ class Prefetcher:
 
     `name` and the further arguments are the prefetcher and its parameters, the members of struct
     uvmp_prefetch_params: Prefetcher("density", threshold=51). The range has `range_pages` pages
-    and begins `offset` pages behind a boundary of 2 MiB. `seed` is for random prefetchers.
+    and begins `offset` pages behind a boundary of 2 MiB. `seed` is for random prefetchers. In
+    place of a name, a PrefetchPolicy is accepted (uvmpolicy.plugin).
     """
 
     def __init__(
         self,
-        name: str = "density",
+        name: Union[str, PrefetchPolicy] = "density",
         *,
         range_pages: int = 512,
         offset: int = 0,
@@ -47,8 +49,12 @@ class Prefetcher:
         seed: int = 1,
         **parameters: Any,
     ) -> None:
+        self.plugin = None if isinstance(name, str) else name
         self.params = prefetch_params(name, **parameters)
-        self.traits = c.uvmp_prefetch_traits_of(self.params.prefetcher).contents
+        if self.plugin is None:
+            self.traits = c.uvmp_prefetch_traits_of(self.params.prefetcher).contents
+        else:
+            self.traits = self.plugin.struct.traits
         self.range_pages, self.page_bytes = range_pages, page_bytes
         self._geometry = c.uvmp_geometry()
         check(c.uvmp_geometry_init(self._geometry, page_bytes, 65536, 2097152), "page_bytes")
@@ -113,6 +119,7 @@ class Prefetcher:
         if not mask(faulted) and not struct.is_follow:
             raise ValueError("faulted: a page must have faulted")
         status = c.uvmp_prefetch_decide(self.params, struct, state, hint)
+        self._reraise()
         check(status, f"block {block} of {struct.block.pages} pages, to processor {to}")
         del kept  # the masks lived until here
         return Hint(
@@ -167,7 +174,12 @@ class Prefetcher:
             members["touched"] = touched
         kept = set_members(departure, members)
         state = self._state(block, self.block(block), processor)
-        check(c.uvmp_prefetch_left(self.params.prefetcher, state.block, departure), "evicted")
+        if self.plugin is not None:
+            if self.plugin.struct.left and state.block:
+                self.plugin.struct.left(None, state.block, departure)
+        else:
+            check(c.uvmp_prefetch_left(self.params.prefetcher, state.block, departure), "evicted")
+        self._reraise()
         del kept
         if block in self._trees:
             for page in pages(gone):
@@ -181,12 +193,24 @@ class Prefetcher:
             range_page=first + page, range_pages=self.range_pages, page=page, kernels=kernels
         )
         state = self._state(block, struct, processor)
-        check(c.uvmp_prefetch_touched(self.params, touch, state), "touched")
+        status = c.uvmp_prefetch_touched(self.params, touch, state)
+        self._reraise()
+        check(status, "touched")
+
+    def _reraise(self) -> None:
+        """Raise the exception of a method of the plugin."""
+        if self.plugin is not None:
+            self.plugin.reraise()
 
 
-def prefetch_params(name: str, **parameters: Any) -> Any:
+def prefetch_params(name: Union[str, PrefetchPolicy], **parameters: Any) -> Any:
     """Return struct uvmp_prefetch_params: the defaults of a prefetcher, and these parameters."""
     params = c.uvmp_prefetch_params()
+    if not isinstance(name, str):
+        check_plugins([name])
+        check(c.uvmp_prefetch_params_init_plugin(params, name.struct), name.name)
+        name.set_values(params.value, parameters)
+        return params
     names = [c.uvmp_prefetch_name(value) for value in range(c.UVMP_PREFETCH_COUNT)]
     known = [text.decode() for text in names if text is not None]
     if name not in known:

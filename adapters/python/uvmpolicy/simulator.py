@@ -10,6 +10,8 @@ import sys
 from typing import Any, Iterable, Iterator, Mapping, Optional, Union
 
 from . import _library
+from .plugin import Plugin
+from .process import in_copy
 
 Row = dict[str, Any]
 Setting = Union[str, int, float, bool, "os.PathLike[str]", None]
@@ -20,28 +22,43 @@ class SimulatorError(Exception):
     """uvmsim refused its arguments or its input; the text is that of uvmsim."""
 
 
-def uvmsim(*arguments: str, stdin: Optional[str] = None) -> str:
-    """Run uvmsim with these arguments and return what it prints."""
-    command = [_library.simulator_path(), *arguments]
-    done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        lines = [line for line in done.stderr.splitlines() if line.strip()]
+def uvmsim(*arguments: str, plugins: Iterable[Plugin] = ()) -> str:
+    """Run uvmsim with these arguments and return what it prints.
+
+    With `plugins`, policies written in Python, uvmsim runs in a copy of this process: what these
+    policies change in Python is lost at its end.
+    """
+    policies = list(plugins)
+    if policies:
+        status, output, errors = in_copy(list(arguments), policies)
+    else:
+        command = [_library.simulator_path(), *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        status, output, errors = done.returncode, done.stdout, done.stderr
+    if status != 0:
+        lines = [line for line in errors.splitlines() if line.strip()]
         text = "\n".join(line.removeprefix("uvmsim: ") for line in lines)
-        raise SimulatorError(text or f"uvmsim ended with status {done.returncode}")
-    return done.stdout
+        raise SimulatorError(text or f"uvmsim ended with status {status}")
+    return output
 
 
-def run(workload: Optional[str] = None, policy: Optional[str] = None, **settings: Setting) -> Row:
+def run(
+    workload: Optional[str] = None,
+    policy: Optional[str] = None,
+    *,
+    plugins: Iterable[Plugin] = (),
+    **settings: Setting,
+) -> Row:
     """Simulate a workload with one policy, and return the counts of the run.
 
         run("sgemm:n=1280", "prefetch=tbn", oversub=125, gpu="titan-v")
 
     The settings are the options of `uvmsim run`: trace, gpu, memory, oversub, seed, until, log and
     more; docs/uvmsim.md describes them and the keys of the answer. Times are in nanoseconds, and
-    None without a GPU.
+    None without a GPU. `plugins` are policies written in Python, which `policy` may name.
     """
     arguments = _arguments(workload, [] if policy is None else [policy], settings)
-    rows: list[Row] = _rows(uvmsim("run", *arguments, "--format", "json"))
+    rows: list[Row] = _rows(uvmsim("run", *arguments, "--format", "json", plugins=plugins))
     return rows[0]
 
 
@@ -49,6 +66,7 @@ def compare(
     workload: Union[None, str, Iterable[str]] = None,
     policies: Union[str, Iterable[str], Mapping[str, str]] = (),
     *,
+    plugins: Iterable[Plugin] = (),
     frame: Optional[bool] = None,
     **settings: Settings,
 ) -> Any:
@@ -59,15 +77,16 @@ def compare(
     `policies` are texts, or texts by name, which becomes the column `name`; "all" stands for every
     preset. A setting that is a list is run with each of its values, and becomes a column. The
     answer is a data frame if pandas is installed, else a list of dictionaries; `frame` asks for
-    one of both.
+    one of both. `plugins` are policies written in Python, which the texts may name.
     """
     names = list(policies) if isinstance(policies, Mapping) else None
     texts = list(policies.values()) if isinstance(policies, Mapping) else policies
     chosen = [texts] if isinstance(texts, str) else list(texts)
+    own = list(plugins)
     found: list[Row] = []
     for one in _each({"workload": workload, **settings}):
         arguments = _arguments(one.pop("workload"), chosen, one)
-        rows = _rows(uvmsim("compare", *arguments, "--format", "json"))
+        rows = _rows(uvmsim("compare", *arguments, "--format", "json", plugins=own))
         if names is not None and len(rows) != len(names):
             raise ValueError("a name stands for one policy; `all` has no name")
         for index, row in enumerate(rows):
