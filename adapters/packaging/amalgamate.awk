@@ -216,8 +216,10 @@ function prefixed_in_note(text,    out, word) {
 	}
 	return out text
 }
-# Is the word in front of `rest` declared as a field? Then another follows, its size, its bits or the end.
+# Is the word in front of `rest` a field? In a declaration, then another follows, its size, its bits or the end. As the argument of
+# a macro: offsetof(struct x, field).
 function is_field(before) {
+	if (before == "," && before_those ~ /^(struct|union)$/) return 1
 	return has_fields[depth] && (rest ~ /^[ \t]*[;,:[]/ || before == "*" && rest ~ /^\)/)
 }
 function transformed(path, line,    t, out) {
@@ -237,6 +239,7 @@ function transformed(path, line,    t, out) {
 		if (kind != "blank" && kind != "note") {
 			if (t == "{") has_fields[++depth] = before ~ /^(struct|union)$/ || before_that ~ /^(struct|union)$/
 			if (t == "}") depth--
+			before_those = before_that
 			before_that = before
 			before = t
 			if (line !~ /^#/) has_code = 1
@@ -249,7 +252,7 @@ function transformed(path, line,    t, out) {
 function put(path,    line, name, number, text, guard, i, opening, closing, is_page) {
 	is_put[path] = 1
 	number = in_note = has_code = depth = 0
-	before = before_that = ""
+	before = before_that = before_those = ""
 	text = ""
 	guard = ""
 	while ((getline line <(top path)) > 0) {

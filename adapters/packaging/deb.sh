@@ -18,14 +18,10 @@ tar -C "$out" -xzf "$out/libuvmpolicy_$version.orig.tar.gz"
 mkdir -p "$source/debian/source"
 echo '3.0 (quilt)' >"$source/debian/source/format"
 libraries="libuvmpolicy$major (= \${binary:Version})"
-kits=pager
-[ -z "$(find "$source/adapters/common" -name 'host_*.c')" ] || kits='host pager'
-for name in $kits; do libraries="$libraries, libuvmpolicy-$name$major (= \${binary:Version})"; done
-sed "s/@SOMAJOR@/$major/g; s/@MAINTAINER@/$maintainer/; s/@LIBRARIES@/$libraries/" "$here/debian/control.in" |
-	awk -v kits="$kits" -v RS= -v ORS='\n\n' '!/^Package: libuvmpolicy-host/ || kits ~ /host/' >"$source/debian/control"
+for name in host pager; do libraries="$libraries, libuvmpolicy-$name$major (= \${binary:Version})"; done
+sed "s/@SOMAJOR@/$major/g; s/@MAINTAINER@/$maintainer/; s/@LIBRARIES@/$libraries/" "$here/debian/control.in" >"$source/debian/control"
 for file in "$here"/debian/*.install; do
 	name=$(basename "$file")
-	case " $kits " in *" host "*) ;; *) case $name in *host*) continue ;; esac ;; esac
 	cp "$file" "$source/debian/$(echo "$name" | sed "s/SOMAJOR/$major/")"
 done
 cp "$here/debian/rules" "$here/debian/copyright" "$source/debian"

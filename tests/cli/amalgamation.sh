@@ -174,7 +174,7 @@ for source in base/base.c base/mask.c base/text.c; do
 		cat "libuvmpolicy/$source"
 		printf '#define PLANTED %d\nstruct planted { int planted, other[PLANTED]; };\n' $n
 		printf 'static const struct planted planted = {.planted = PLANTED};\nstatic int twice(int planted)\n{\n\treturn planted * 10;\n}\n'
-		printf 'int uvmp_planted_%d(void)\n{\n\tconst struct planted *at = &planted;\n\treturn twice(at->planted) + planted.planted;\n}\n' $n
+		printf 'int uvmp_planted_%d(void)\n{\n\tconst struct planted *at = &planted;\n\treturn twice(at->planted) + planted.planted + (int)__builtin_offsetof(struct planted, planted);\n}\n' $n
 	} >"$work/copy/libuvmpolicy/$source"
 done
 check 'three sources with one name' copied

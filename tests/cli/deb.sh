@@ -29,7 +29,7 @@ verdict $? 'they have the tarball of make dist, and rules'
 ! grep -rn '@[A-Z]\+@' "$debian" >"$work/out"
 verdict $? 'no mark is left'
 sed -n 's/^Package: //p' "$debian/control" | sort >"$work/packages"
-for name in "libuvmpolicy$major" "libuvmpolicy-pager$major" libuvmpolicy-dev uvmpolicy-tools uvmpolicy-doc; do
+for name in "libuvmpolicy$major" "libuvmpolicy-host$major" "libuvmpolicy-pager$major" libuvmpolicy-dev uvmpolicy-tools uvmpolicy-doc; do
 	grep -qx "$name" "$work/packages" && [ -s "$debian/$name.install" ]
 	verdict $? "package $name"
 done
