@@ -123,6 +123,27 @@ static void try_presets(struct nearest *nearest)
 		nearest_try(nearest, preset->name);
 }
 
+/* The plugins that the key may name. */
+static void try_plugins(struct nearest *nearest, const struct refused *refused, const struct uvmp_plugins *plugins)
+{
+	if (plugins && is_name(refused, "evict"))
+		for (uint32_t i = 0; i < plugins->orders; i++)
+			nearest_try(nearest, plugins->order[i]->name);
+	if (plugins && (is_name(refused, "prefetch") || is_name(refused, "prefetch_full")))
+		for (uint32_t i = 0; i < plugins->prefetchers; i++)
+			nearest_try(nearest, plugins->prefetcher[i]->name);
+}
+
+static void try_parameters(struct nearest *nearest, const struct uvmp_plugins *plugins)
+{
+	for (uint32_t i = 0; plugins && i < plugins->prefetchers; i++)
+		for (uint32_t k = 0; k < plugins->prefetcher[i]->parameters; k++)
+			nearest_try(nearest, plugins->prefetcher[i]->parameter[k].name);
+	for (uint32_t i = 0; plugins && i < plugins->orders; i++)
+		for (uint32_t k = 0; k < plugins->order[i]->parameters; k++)
+			nearest_try(nearest, plugins->order[i]->parameter[k].name);
+}
+
 /* The key's values; true if there is such a key. */
 static bool try_values(struct nearest *nearest, const struct refused *refused)
 {
@@ -150,8 +171,8 @@ static void try_keys(struct nearest *nearest)
 	nearest_try(nearest, "preset");
 }
 
-const char *nearest_policy(const char *policy, const struct uvmp_policy_error *error,
-			   char text[NEAREST_TEXT_MAX])
+const char *nearest_policy(const char *policy, const struct uvmp_plugins *plugins,
+			   const struct uvmp_policy_error *error, char text[NEAREST_TEXT_MAX])
 {
 	struct refused refused = refused_word(policy, error);
 	struct nearest nearest;
@@ -162,8 +183,11 @@ const char *nearest_policy(const char *policy, const struct uvmp_policy_error *e
 	} else if (is_name(&refused, "preset")) {
 		nearest_start(&nearest, refused.value, refused.value_length);
 		try_presets(&nearest);
-	} else if (!try_values(&nearest, &refused)) {
+	} else if (try_values(&nearest, &refused)) {
+		try_plugins(&nearest, &refused, plugins);
+	} else {
 		try_keys(&nearest);
+		try_parameters(&nearest, plugins);
 	}
 	if (nearest.best && nearest.distance == 0) /* a right word in the wrong place */
 		nearest.best = NULL;

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "uvmpolicy/policy.h"
+#include "uvmpolicy/plugin.h"
 
 /* Room for every text below. */
 #define NEAREST_TEXT_MAX 64
@@ -28,10 +28,10 @@ const char *nearest_word(const struct nearest *nearest);
 /* `; did you mean WORD?`, or nothing. Returns `text`. */
 const char *nearest_hint(const struct nearest *nearest, char text[NEAREST_TEXT_MAX]);
 
-/* The hint for the word of a policy string that uvmp_policy_parse has refused with `error`: nearest key,
- * value or preset. Returns `text`. */
-const char *nearest_policy(const char *policy, const struct uvmp_policy_error *error,
-			   char text[NEAREST_TEXT_MAX]);
+/* The hint for the word of a policy string that uvmp_policy_parse_plugins has refused with `error`: nearest
+ * key, value or preset. `plugins` may be NULL. Returns `text`. */
+const char *nearest_policy(const char *policy, const struct uvmp_plugins *plugins,
+			   const struct uvmp_policy_error *error, char text[NEAREST_TEXT_MAX]);
 /* The list in which to look up what is accepted at the refused word: `presets` or `policies`. */
 const char *nearest_policy_list(const char *policy, const struct uvmp_policy_error *error);
 

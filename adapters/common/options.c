@@ -149,17 +149,24 @@ bool options_size(const char *option, const char *text, uint64_t min, uint64_t m
 	return false;
 }
 
+static const struct uvmp_plugins *plugins; /* NULL: none */
+
+void options_use_plugins(const struct uvmp_plugins *list)
+{
+	plugins = list;
+}
+
 bool options_policy(const char *option, const char *text, struct uvmp_policy *policy)
 {
 	struct uvmp_policy_error error = {0, 0, ""};
-	enum uvmp_status status = uvmp_policy_parse(text, strlen(text), policy, &error);
+	enum uvmp_status status = uvmp_policy_parse_plugins(text, strlen(text), plugins, policy, &error);
 	char hint[NEAREST_TEXT_MAX];
 
 	if (status == UVMP_OK)
 		return true;
 	say_error("%s: character %lu: %s%s; see `uvmsim list %s`", option, (unsigned long)error.offset + 1u,
 		  error.text[0] != '\0' ? error.text : uvmp_status_text(status),
-		  nearest_policy(text, &error, hint), nearest_policy_list(text, &error));
+		  nearest_policy(text, plugins, &error, hint), nearest_policy_list(text, &error));
 	return false;
 }
 

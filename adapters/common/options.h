@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "uvmpolicy/policy.h"
+#include "uvmpolicy/plugin.h"
 
 #define OPTIONS_MOST 64
 
@@ -39,6 +39,8 @@ int options_next(struct options *options, const char **value);
 bool options_number(const char *option, const char *text, uint64_t min, uint64_t max, uint64_t *number);
 /* Bytes, as number.h spells sizes, min..max. */
 bool options_size(const char *option, const char *text, uint64_t min, uint64_t max, uint64_t *bytes);
+/* The plugins that options_policy accepts from now on; NULL: none. */
+void options_use_plugins(const struct uvmp_plugins *list);
 /* A policy string. */
 bool options_policy(const char *option, const char *text, struct uvmp_policy *policy);
 /* One of `words`, which end with NULL: its index. -1 after a report. */

@@ -7,6 +7,7 @@
 #include "import.h"
 #include "model.h"
 #include "nearest.h"
+#include "plugins.h"
 #include "source.h"
 
 const char help_list[] = "usage: uvmsim list workloads|policies|presets [NAME] | gpus | formats\n"
@@ -17,7 +18,9 @@ const char help_list[] = "usage: uvmsim list workloads|policies|presets [NAME] |
 			 "  gpus       models of GPUs and their links (docs/models.md)\n"
 			 "  formats    formats of files that are read\n"
 			 "\n"
-			 "With NAME: only that workload, key or preset.\n";
+			 "With NAME: only that workload, key or preset.\n"
+			 "\n"
+			 "  --plugin FILE  policies: with the plugins of a shared object (docs/plugins.md)\n";
 
 static int list_workloads(void)
 {
@@ -32,6 +35,47 @@ static int list_workload(const char *name)
 	return workload_list_one(name, stdout, error) ? CLI_DONE : say_error("%s", error);
 }
 
+/* The plugins that a key may name, each after a blank. */
+static void list_plugin_names(const char *key)
+{
+	const struct uvmp_plugins *plugins = plugins_all();
+
+	if (strcmp(key, "evict") == 0)
+		for (uint32_t i = 0; i < plugins->orders; i++)
+			printf(" %s", plugins->order[i]->name);
+	if (strcmp(key, "prefetch") == 0 || strcmp(key, "prefetch_full") == 0)
+		for (uint32_t i = 0; i < plugins->prefetchers; i++)
+			printf(" %s", plugins->prefetcher[i]->name);
+}
+
+static void list_parameters(const struct uvmp_plugin_parameter *parameter, uint32_t parameters, const char *key,
+			    const char *name)
+{
+	for (uint32_t i = 0; i < parameters; i++)
+		printf("%s\n    %s\n    values: %lu..%lu\n    default: %lu\n    used by: %s=%s\n", parameter[i].name,
+		       parameter[i].summary, (unsigned long)parameter[i].min, (unsigned long)parameter[i].max,
+		       (unsigned long)parameter[i].initial, key, name);
+}
+
+static void list_plugins(void)
+{
+	const struct uvmp_plugins *plugins = plugins_all();
+
+	for (uint32_t i = 0; i < plugins->prefetchers; i++) {
+		const struct uvmp_prefetch_plugin *p = plugins->prefetcher[i];
+
+		printf("plugin prefetch=%s\n    %s\n", p->name, p->summary ? p->summary : "");
+		list_parameters(p->parameter, p->parameters, "prefetch", p->name);
+	}
+	for (uint32_t i = 0; i < plugins->orders; i++) {
+		const struct uvmp_evict_plugin *o = plugins->order[i];
+
+		printf("plugin evict=%s (units of %luK)\n    %s\n", o->name, (unsigned long)o->traits.unit_pages * 4,
+		       o->summary ? o->summary : "");
+		list_parameters(o->parameter, o->parameters, "evict", o->name);
+	}
+}
+
 static void list_key(uint32_t index, const struct uvmp_policy_key *key)
 {
 	printf("%s\n    %s\n    values: ", key->name, key->summary);
@@ -39,9 +83,11 @@ static void list_key(uint32_t index, const struct uvmp_policy_key *key)
 		printf("%lu..%lu\n    default: %lu\n", (unsigned long)key->min, (unsigned long)key->max,
 		       (unsigned long)key->initial);
 	for (uint32_t i = key->min; key->is_choice && i <= key->max; i++)
-		printf("%s%c", uvmp_policy_choice(index, i), i < key->max ? ' ' : '\n');
+		printf("%s%s", i > key->min ? " " : "", uvmp_policy_choice(index, i));
 	if (key->is_choice)
-		printf("    default: %s\n", uvmp_policy_choice(index, key->initial));
+		list_plugin_names(key->name);
+	if (key->is_choice)
+		printf("\n    default: %s\n", uvmp_policy_choice(index, key->initial));
 	printf("    used by: %s\n", key->used_by[0] != '\0' ? key->used_by : "every policy");
 }
 
@@ -98,6 +144,7 @@ static int list_policies(void)
 		add_word(text, sizeof(text), "%s:%luK", uvmp_evict_name((enum uvmp_evictor)i),
 			 (unsigned long)uvmp_evict_unit_pages((enum uvmp_evictor)i) * 4);
 	list_wrapped(text);
+	list_plugins();
 	return CLI_DONE;
 }
 
@@ -185,6 +232,17 @@ static int list_formats(void)
 	return CLI_DONE;
 }
 
+/* The next argument that is not --plugin, which has been read. */
+static int next_operand(struct options *args, const char **value)
+{
+	int what;
+
+	do
+		what = options_next(args, value);
+	while (what >= 0);
+	return what;
+}
+
 int cmd_list(int argc, char **argv)
 {
 	static const struct {
@@ -202,11 +260,14 @@ int cmd_list(int argc, char **argv)
 	char hint[NEAREST_TEXT_MAX];
 	struct nearest nearest;
 	size_t found = 0;
-	static const char *const no_options[] = {NULL};
-	struct options args = CLI_OPTIONS(no_options, "list");
+	static const char *const accepted[] = {"plugin=*", NULL};
+	struct options args = CLI_OPTIONS(accepted, "list");
 	const char *topic, *more, *name = NULL;
-	int what = options_next(&args, &topic);
+	int what;
 
+	if (!plugins_load_all(argc, argv))
+		return CLI_BAD_INPUT;
+	what = next_operand(&args, &topic);
 	if (what == OPTIONS_BAD)
 		return CLI_BAD_INPUT;
 	if (what == OPTIONS_END)
@@ -217,10 +278,10 @@ int cmd_list(int argc, char **argv)
 	if (found == count)
 		return say_error("there is no list of %.100s%s; accepted are workloads, policies, presets, gpus, formats",
 				 topic, nearest_hint(&nearest, hint));
-	what = options_next(&args, &more);
+	what = next_operand(&args, &more);
 	if (what == OPTIONS_OPERAND && topics[found].list_one) {
 		name = more;
-		what = options_next(&args, &more);
+		what = next_operand(&args, &more);
 	}
 	if (what != OPTIONS_END)
 		return what == OPTIONS_BAD

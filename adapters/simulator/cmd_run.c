@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "plugins.h"
 #include "run_batch.h"
 
 const char help_run[] = "usage: uvmsim run --workload NAME[:k=v,...] | --trace FILE   [options]\n"
@@ -24,6 +25,8 @@ const char help_run[] = "usage: uvmsim run --workload NAME[:k=v,...] | --trace F
 			"  --policy \"...\"   a preset's name, key=value words, or both, see\n"
 			"                   `uvmsim list policies` and `uvmsim list presets`\n"
 			"                   (default: $UVMP_POLICY, else nvidia-595)\n"
+			"  --plugin FILE    a shared object with prefetchers or eviction orders of your\n"
+			"                   own, which --policy may name (docs/plugins.md); repeatable\n"
 			"  --seed N         seed of all random choices (default 1)\n"
 			"  --until TIME     with --gpu: the run ends when the program's time passes TIME,\n"
 			"                   and is not complete: ns, or 100us, 5ms, 2s\n"
@@ -52,7 +55,7 @@ const char help_compare[] = "usage: uvmsim compare --workload NAME[:k=v,...] | -
 
 static const char *const options[] = {"workload=*", "trace=*",	       "gpu=",	  "memory=*", "oversub=*",
 				      "policy=*",   "seed=",	       "format=", "log=",     "jobs=",
-				      "seeds=",	    "log-completions", "until=",  "help",	  NULL};
+				      "seeds=",	    "log-completions", "until=",  "plugin=*", "help",	  NULL};
 enum option {
 	WORKLOAD,
 	TRACE,
@@ -67,6 +70,7 @@ enum option {
 	SEEDS,
 	COMPLETIONS,
 	UNTIL,
+	PLUGIN,
 	HELP
 };
 
@@ -127,6 +131,8 @@ static int add_option(void *request, int option, const char *value)
 		break;
 	case UNTIL:
 		return cli_time("--until", value, &q->until_ns) ? CLI_DONE : CLI_BAD_INPUT;
+	case PLUGIN: /* loaded before the options are read */
+		break;
 	case HELP: /* main has answered it */
 		return CLI_BAD_INPUT;
 	}
@@ -211,6 +217,10 @@ static int run_command(struct options args, bool is_compare)
 
 	if (!q)
 		return say_error("out of memory");
+	if (!plugins_load_all(args.argc, args.argv)) {
+		free(q);
+		return CLI_BAD_INPUT;
+	}
 	q->sources.seed = 1;
 	q->is_compare = is_compare;
 	status = run_request(q, &args);

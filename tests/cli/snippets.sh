@@ -142,6 +142,9 @@ mkdir -p "$work"
 for entry in build tests docs adapters include; do ln -s "$root/$entry" "$work/$entry"; done
 [ "$build" = "$root/build" ] || { rm "$work/build" && ln -s "$build" "$work/build"; }
 cp docs/examples/*.csv "$work"
+for example in docs/examples/plugin_*.c; do
+	$CC -shared -fPIC -Iinclude "$example" -o "$work/$(basename "$example" .c).so" >"$tmp/log" 2>&1 || fail "$example compiles" "$tmp/log"
+done
 PATH=$build:$PATH
 export PATH
 lines=0

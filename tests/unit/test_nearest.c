@@ -49,7 +49,7 @@ static void assert_hint(const char *policy, const char *hint, const char *list)
 	char text[NEAREST_TEXT_MAX];
 
 	assert_int_not_equal(uvmp_policy_parse(policy, strlen(policy), &parsed, &error), UVMP_OK);
-	assert_string_equal(nearest_policy(policy, &error, text), hint);
+	assert_string_equal(nearest_policy(policy, NULL, &error, text), hint);
 	assert_string_equal(nearest_policy_list(policy, &error), list);
 }
 

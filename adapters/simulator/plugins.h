@@ -1,0 +1,18 @@
+/* plugins.h: policies in shared objects, for `--plugin FILE.so` (docs/plugins.md). */
+#ifndef UVMSIM_PLUGINS_H
+#define UVMSIM_PLUGINS_H
+
+#include <stdbool.h>
+
+#include "uvmpolicy/plugin.h"
+
+/* Loads the plugins of a shared object for the rest of the process; options_policy knows their names from then on. A
+ * path without `/` is a file of the working directory. False after a report. */
+bool plugins_load(const char *path);
+/* Loads what the arguments of a subcommand name with --plugin, before the other options are read: a policy may precede the
+ * option. argv[0] is not an argument. False after a report. */
+bool plugins_load_all(int argc, char **argv);
+/* All plugins that were loaded; never NULL. */
+const struct uvmp_plugins *plugins_all(void);
+
+#endif
