@@ -7,6 +7,8 @@ static bool reserve(struct uvmp_host *h)
 	uint64_t faults = (uint64_t)h->stalled.count + h->inbox.count + 1u, capacity = h->stalled.capacity;
 	struct stalled *fault;
 
+	if (h->options.is_all_managed && !hostkit_range_reserve(h, faults + h->queued.count))
+		return false; /* each access may begin a range */
 	if (!hostkit_fifo_reserve(h, &h->inbox, 1) || !hostkit_fifo_reserve(h, &h->queued, h->inbox.count + 1u) ||
 	    faults > UINT32_MAX / 2u)
 		return false;

@@ -230,8 +230,8 @@ bool hostkit_be_short(struct uvmp_host *host);
 bool hostkit_is_managed(const struct uvmp_host *host, uvmp_addr address);
 /* The managed range that holds the first managed byte of [start, last], cut to it; false: there is no managed byte. */
 bool hostkit_range_in(const struct uvmp_host *host, uint64_t start, uint64_t last, struct hostkit_range *part);
-/* Space for what the requests of the engine may cut. False: memory is short. */
-bool hostkit_range_reserve(struct uvmp_host *host);
+/* Space for `more` ranges beside those that the requests of the engine may cut. False: memory is short. */
+bool hostkit_range_reserve(struct uvmp_host *host, uint64_t more);
 /* Whole pages. */
 enum uvmp_status hostkit_range_add(struct uvmp_host *host, uint64_t start, uint64_t last);
 /* With is_all_managed: manages the memory around the address unless it is managed. */

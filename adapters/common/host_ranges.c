@@ -43,11 +43,11 @@ bool hostkit_range_in(const struct uvmp_host *h, uint64_t start, uint64_t last, 
 /* -- adding -- */
 
 /* Each request that the engine has may cut a range in two: these cuts cannot fail, and have their space before. */
-bool hostkit_range_reserve(struct uvmp_host *h)
+bool hostkit_range_reserve(struct uvmp_host *h, uint64_t more)
 {
 	struct hostkit_ranges *ranges = &h->ranges;
 	void *array = hostkit_reserve(h, ranges->range, &ranges->capacity, ranges->count,
-				      ranges->count + HOSTKIT_ACTIVE + 1u, sizeof(*ranges->range));
+				      ranges->count + HOSTKIT_ACTIVE + more, sizeof(*ranges->range));
 
 	if (array == NULL)
 		return false;
@@ -70,7 +70,7 @@ enum uvmp_status hostkit_range_add(struct uvmp_host *h, uint64_t start, uint64_t
 
 	if (at < h->ranges.count && h->ranges.range[at].start <= last)
 		return UVMP_ERR_CONFLICT;
-	if (!hostkit_range_reserve(h))
+	if (!hostkit_range_reserve(h, 1))
 		return UVMP_ERR_NO_MEMORY;
 	status = uvmp_service_add_range(h->service, UVMP_HOST_SPACE, start, last - start + 1u,
 					UVMP_RIGHT_READ_WRITE_ATOMIC,

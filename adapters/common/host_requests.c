@@ -133,7 +133,7 @@ static enum uvmp_status submit_free_part(struct uvmp_host *h, struct hostkit_req
 
 	if (r->is_over || (h->options.is_all_managed && !hostkit_range_in(h, r->at, piece.last, &piece)))
 		return UVMP_ERR_RETRY;
-	if (!hostkit_range_reserve(h))
+	if (!hostkit_range_reserve(h, 1))
 		return UVMP_ERR_NO_MEMORY;
 	r->at = piece.start;
 	r->piece_last = piece.last;

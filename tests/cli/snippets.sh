@@ -24,7 +24,7 @@ verdict() { if [ -s "$2" ]; then fail "$1" "$2"; else ok "$1"; fi; } # WHAT FILE
 
 # -- blocks of C ------------------------------------------------------------------------------------------------------
 mkdir -p "$tmp/include/uvmpolicy" "$tmp/c"
-cp include/uvmpolicy/*.h adapters/userspace/pager.h adapters/userspace/store.h "$tmp/include/uvmpolicy"
+cp include/uvmpolicy/*.h adapters/userspace/pager.h adapters/userspace/store.h adapters/common/uvmpolicy/host.h "$tmp/include/uvmpolicy"
 awk -v out="$tmp/c" '
 	FNR == 1 { above = "" }
 	/^```c(pp)?$/ { n++; file = out "/" n ".c"; printf "" > file; print FILENAME ":" FNR > (out "/" n ".name")
@@ -71,6 +71,15 @@ verdict "README.md shows docs/examples/decide.c" "$tmp/log"
 $CC -std=c11 -Wall -Wextra -Werror -Iinclude docs/examples/decide.c "$build/libuvmpolicy.a" -o "$tmp/decide" >"$tmp/log" 2>&1 &&
 	"$tmp/decide" >"$tmp/out" && echo "0 1 2 3 4 6 7 8 9 10 11 12 13 14 15 to GPU 1" | diff - "$tmp/out" >>"$tmp/log"
 verdict "docs/examples/decide.c compiles, and decides as the driver" "$tmp/log"
+
+# The simulator of docs/host.md: all accesses are made, under several policies, and its glue has at most 80 lines.
+$CC -std=c11 -Wall -Wextra -Werror -I"$tmp/include" docs/examples/host_simulator.c "$build/libuvmpolicy-host.a" -o "$tmp/simulator" >"$tmp/log" 2>&1 &&
+	for policy in '' preset=uvmsmart evict=lru4k 'thrash=off plan=overlapped'; do
+		"$tmp/simulator" "$policy" >"$tmp/out" && grep -q '^8192 accesses, [1-9][0-9]* faults, [1-9]' "$tmp/out" || echo "policy '$policy': $(cat "$tmp/out")" >>"$tmp/log"
+	done
+"$tmp/simulator" evict=none 2>&1 | grep -q '^policy: evict: "none" is not accepted; lru ' || echo "a wrong policy is not named" >>"$tmp/log"
+[ "$(sed -n '/glue: begin/,/glue: end/p' docs/examples/host_simulator.c | wc -l)" -le 80 ] || echo "more than 80 lines of glue" >>"$tmp/log"
+verdict "docs/examples/host_simulator.c compiles, and its warps read all pages" "$tmp/log"
 
 # -- the files of one decision (docs/embedding.md) --------------------------------------------------------------------
 # Each row of the table, alone: freestanding objects and a main that calls what the row is for.
