@@ -112,7 +112,7 @@ struct uvmp_nv_settings {
 extern struct uvmp_nv_settings uvmp_nv;
 
 /* Why `policy` cannot be served here, into `text` ("adapt=pressure: ..."); false if it can. `text` has
- * UVMP_POLICY_ERROR_MAX bytes. Takes 4 KiB of memory for a while; without it, the text says so. */
+ * UVMP_POLICY_ERROR_MAX bytes. Needs some KiB of memory for a while; without it, the text says so. */
 bool uvmp_nv_refuses(const struct uvmp_policy *policy, char *text);
 
 /* -- state -- */

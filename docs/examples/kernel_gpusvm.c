@@ -22,6 +22,7 @@ struct svm_block {
 struct svm {
 	struct drm_gpusvm *gpusvm;
 	struct drm_pagemap *dpagemap;
+	void *page_owner; /* `owner` of the device's struct dev_pagemap */
 	struct uvmp_processors processors;
 	struct uvmp_prefetch_params prefetch;
 	struct uvmp_thrash_space thrash;
@@ -92,11 +93,13 @@ static struct uvmp_region largest_chunk(const uvmp_mask *wanted, uint32_t page)
 
 /* One range on the device: made if need be, migrated, bound. gpuva_start and gpuva_end are what makes the
  * layer choose the size that was decided: it takes the largest chunk that lies between them. *got: what the
- * range really is. */
+ * range really is. Without the owner in the context, the layer would take pages in device memory for those of
+ * another device, and migrate them to the CPU: which is right where they must not be on the device. */
 static int bring(struct svm *svm, struct svm_block *block, unsigned long base, struct uvmp_region chunk,
                  uint32_t page, bool is_migrated, struct uvmp_region *got)
 {
-	struct drm_gpusvm_ctx ctx = {.devmem_possible = is_migrated};
+	struct drm_gpusvm_ctx ctx = {.device_private_page_owner = is_migrated ? svm->page_owner : NULL,
+	                             .devmem_possible = is_migrated};
 	struct drm_gpusvm_range *range;
 	bool is_there = false;
 	int error;

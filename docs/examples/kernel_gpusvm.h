@@ -1,7 +1,8 @@
 /* Stand-ins for what kernel_gpusvm.c needs of Linux and its drm_gpusvm and drm_pagemap layers, so that it compiles and runs
  * here. In a driver this file does not exist: <drm/drm_gpusvm.h> and <drm/drm_pagemap.h> come instead of the first part. Names
  * are the kernel's; fields that are not used are left out. The layer changes: drm_gpusvm_range_get_pages and _pages_valid
- * took the range up to 6.19 or so, and take the driver's struct drm_gpusvm_pages since. */
+ * took the range up to 6.19 or so, and take the driver's struct drm_gpusvm_pages since; the owner of device-private pages was
+ * an argument of drm_gpusvm_init, and is in struct drm_gpusvm_ctx since autumn 2025. */
 #ifndef KERNEL_GPUSVM_H
 #define KERNEL_GPUSVM_H
 
@@ -16,6 +17,7 @@ struct drm_gpusvm {
 struct drm_gpusvm_range;
 struct drm_pagemap;
 struct drm_gpusvm_ctx {
+	void *device_private_page_owner;
 	unsigned long timeslice_ms;
 	unsigned int devmem_possible : 1;
 };

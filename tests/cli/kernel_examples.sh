@@ -104,7 +104,7 @@ sed 's/^ *//' "$tmp/arena.txt" | while read -r line; do grep -qxF -- "$line" "$t
 verdict "$page: its table of arenas is what arena.c prints" "$tmp/log2"
 
 # Every piece of C on the page stands in an example, blanks aside.
-cat docs/examples/kernel_*.[ch] | tr -s ' \t\n' '   ' >"$tmp/all"
+cat docs/examples/kernel_*.[ch] adapters/nvidia-uvm/*.[ch] | tr -s ' \t\n' '   ' >"$tmp/all"
 awk -v directory="$tmp" '/^```c$/ {inside = 1; n++; next} /^```/ {inside = 0} inside {print > sprintf("%s/piece%02d", directory, n)}' "$page"
 : >"$tmp/log"
 for piece in "$tmp"/piece[0-9]*; do
@@ -116,7 +116,7 @@ verdict "$page: its C is that of the examples" "$tmp/log"
 
 # Every function that the page names exists, and every public header is in its table.
 grep -ohE '\buvmp_[a-z0-9_]+\b' "$page" | sort -u >"$tmp/named"
-grep -ohE '\buvmp_[a-z0-9_]+\b' include/uvmpolicy/*.h adapters/*/*.[ch] docs/examples/*.[ch] tests/unit/test_kernel_*.c 2>/dev/null |
+grep -ohE '\buvmp_[a-z0-9_]+\b' include/uvmpolicy/*.h adapters/*/*.[ch] docs/examples/*.[ch] tests/unit/test_kernel_*.c tests/unit/test_nvidia_*.c 2>/dev/null |
 	sort -u >"$tmp/known"
 comm -23 "$tmp/named" "$tmp/known" | grep -vE '_$' >"$tmp/log"
 verdict "$page: every name of the library that it uses exists" "$tmp/log"

@@ -24,6 +24,7 @@ static bool is_populate_failing, is_cpu_quick;
 static uint64_t now_ns;
 static struct svm_block block;
 static struct drm_gpusvm gpusvm;
+static char page_owner;
 
 bool IS_ERR(const void *pointer)
 {
@@ -79,8 +80,10 @@ unsigned long drm_gpusvm_range_end(struct drm_gpusvm_range *r)
 int drm_gpusvm_range_get_pages(struct drm_gpusvm *svm, struct drm_gpusvm_range *r,
                                const struct drm_gpusvm_ctx *ctx)
 {
-	(void)svm, (void)ctx;
+	(void)svm;
 	assert_int_equal(shared, 0);
+	if (ctx->device_private_page_owner != &page_owner) /* pages of another device: they go to the CPU */
+		r->is_on_device = false;
 	r->is_valid = !is_cpu_quick;
 	return 0;
 }
@@ -160,6 +163,7 @@ static void start(uint32_t threshold)
 	is_populate_failing = is_cpu_quick = false;
 	now_ns = 0;
 	svm = (struct svm){.gpusvm = &gpusvm,
+	                   .page_owner = &page_owner,
 	                   .processors = {.count = 2, .can_access = {1, 3}, .native_atomics = {1, 2}}};
 	uvmp_prefetch_params_init(&svm.prefetch, UVMP_PREFETCH_DENSITY);
 	svm.prefetch.threshold = threshold;
