@@ -98,7 +98,7 @@ static const struct uvmp_prefetch_traits *traits_of(const struct prefetch_offset
 static void tell_plugin(const struct uvmp_prefetch_plugin *plugin, void *block,
 			const struct uvmp_prefetch_departure *departure)
 {
-	if (plugin->left != NULL && block != NULL)
+	if (plugin->left != NULL)
 		plugin->left(plugin->user, block, departure);
 }
 

@@ -113,8 +113,8 @@ static bool is_valid(const struct uvmp_evict *evict)
 {
 	const struct plugin_order *order = order_of(evict);
 
-	return order->plugin != NULL && order->memory != NULL && uvmpi_sequence_is_valid(&order->order) &&
-	       order->order.elements == evict->units && order->begun <= evict->units && evict->count <= order->begun;
+	return order->plugin != NULL && uvmpi_sequence_is_valid(&order->order) && order->order.elements == evict->units &&
+	       order->begun <= evict->units && evict->count <= order->begun;
 }
 
 static bool contains(const struct uvmp_evict *evict, uint32_t unit)

@@ -330,6 +330,9 @@ static void test_parameters(void **state)
 	own[1].initial = 10;
 	refuses_prefetcher(&bad, UVMP_ERR_RANGE, "prefetcher[1]: the initial value of a parameter is out of its range");
 	own[1].initial = 9;
+	own[0].initial = 10;
+	refuses_prefetcher(&bad, UVMP_ERR_RANGE, "prefetcher[1]: the initial value of a parameter is out of its range");
+	own[0].initial = 0;
 	own[1].summary = NULL;
 	refuses_prefetcher(&bad, UVMP_ERR_ARGUMENT, "prefetcher[1]: a parameter has no summary");
 	own[1].summary = "";
@@ -407,6 +410,8 @@ static void test_order_fields(void **state)
 		bad.traits.unit_pages = units[i];
 		refuses_order(&bad, UVMP_ERR_RANGE, "order[0]: unit_pages is 1, 16 or 512, with has_granularity 512");
 	}
+	bad.traits.unit_pages = 512;
+	assert_true(uvmp_evict_plugin_size(&bad, UNITS) != 0);
 	bad.traits.unit_pages = 16;
 	assert_true(uvmp_evict_plugin_size(&bad, UNITS) != 0);
 	bad.traits.has_granularity = true;
@@ -848,6 +853,15 @@ static void test_order_that_never_agrees(void **state)
 	assert_int_equal(evict.count, 10);
 }
 
+/* Of an order whose last unit has been listed: more units have been written than there are. The number of written units is
+ * the first word of the memory that is UNITS. */
+static void break_written(uint32_t *word)
+{
+	while (*word != UNITS)
+		word++;
+	(*word)++;
+}
+
 static void test_order_errors(void **state)
 {
 	const uint32_t value[] = {3}, wrong[] = {10};
@@ -877,6 +891,11 @@ static void test_order_errors(void **state)
 	assert_false(uvmp_evict_is_valid(&evict));
 	evict.units++;
 	assert_true(uvmp_evict_is_valid(&evict));
+	assert_int_equal(uvmp_evict_touch(&evict, UNITS - 1u), UVMP_OK);
+	assert_int_equal(uvmp_evict_remove(&evict, UNITS - 1u), UVMP_OK);
+	assert_true(uvmp_evict_is_valid(&evict));
+	break_written((uint32_t *)own);
+	assert_false(uvmp_evict_is_valid(&evict));
 	memset(own, 0, 8);
 	assert_false(uvmp_evict_is_valid(&evict));
 	free(own);
