@@ -47,7 +47,7 @@ static inline bool uvmpi_is_usual_block(const struct uvmp_block *block)
 }
 
 /* uvmp_block_is_valid. A block does not carry its page size, so one must be found that fits: 4, 16 or 64 KiB. */
-static inline bool uvmpi_block_is_valid(const struct uvmp_block *block)
+UVMPI_INLINE bool uvmpi_block_is_valid(const struct uvmp_block *block)
 {
 	if (uvmpi_is_usual_block(block))
 		return true;

@@ -409,20 +409,17 @@ static void reject_limit(const struct parser *parser, struct word word, const st
 	put_number(&out, limit->max);
 }
 
-/* The word that set the key of this number; length 0: none has. */
+/* The word that set the key of this number. */
 static struct word given_word(const struct parser *parser, uint32_t number)
 {
-	struct word word = {0, 0};
+	struct word word = {(uint16_t)(parser->given[number] - 1u), 0};
 
-	if (parser->given[number] == 0)
-		return word;
-	word.offset = (uint16_t)(parser->given[number] - 1u);
 	(void)next_word(parser->text, &word);
 	return word;
 }
 
 /* Clamps a key that was defaulted to keys that were given. False: the key was given, and contradicts another key. */
-static bool fit(struct parser *parser, const struct key *key, struct word given)
+static bool fit(struct parser *parser, const struct key *key, bool is_given)
 {
 	struct limit limit;
 	uint32_t value;
@@ -433,7 +430,7 @@ static bool fit(struct parser *parser, const struct key *key, struct word given)
 	value = uvmpi_key_get(key, &parser->policy);
 	if (value >= limit.min && value <= limit.max)
 		return true;
-	if (given.length > 0)
+	if (is_given)
 		return false;
 	uvmpi_key_set(key, &parser->policy, value < limit.min ? limit.min : limit.max);
 	return true;
@@ -450,17 +447,18 @@ static UVMPI_NOINLINE enum uvmp_status settle(struct parser *parser)
 	const struct key *key;
 
 	while ((key = uvmpi_key_next(&walk)) != NULL) {
-		struct word given = given_word(parser, walk.keys - 1u);
+		uint32_t number = walk.keys - 1u;
+		bool is_given = parser->given[number] != 0;
 
 		if (uvmpi_key_is_used(key, &parser->policy)) {
-			if (!fit(parser, key, given) && contrary.parameter == NULL) {
+			if (!fit(parser, key, is_given) && contrary.parameter == NULL) {
 				contrary = *key;
-				at = given;
+				at = given_word(parser, number);
 			}
 			continue;
 		}
-		if (given.length > 0) {
-			struct text out = error_at(parser, given);
+		if (is_given) {
+			struct text out = error_at(parser, given_word(parser, number));
 
 			put_text(&out, key->parameter->name);
 			put_text(&out, ": used only by ");
@@ -519,7 +517,7 @@ static enum uvmp_status parse(struct parser *parser, size_t length)
 		is_first = false;
 	}
 	status = settle(parser);
-	if (status == UVMP_OK)
+	if (status == UVMP_OK && parser->plugins != NULL)
 		status = take_parameters(parser);
 	uvmpi_policy_share(&parser->policy);
 	return status;

@@ -81,7 +81,7 @@ void uvmpi_prefetch_params_scale(struct uvmp_prefetch_params *params, uint32_t s
 }
 
 /* Each parameter is a uint32_t. */
-static inline bool are_in_range(const struct prefetcher *prefetcher, const struct uvmp_prefetch_params *params)
+UVMPI_INLINE bool are_in_range(const struct prefetcher *prefetcher, const struct uvmp_prefetch_params *params)
 {
 	const struct parameter *parameter = prefetcher->parameter; /* NULL: no parameters */
 
@@ -95,7 +95,7 @@ static inline bool are_in_range(const struct prefetcher *prefetcher, const struc
 }
 
 /* [driver: threshold-zero]: the driver documents a threshold of 1..100 and accepts 0. */
-static inline bool are_params_valid(const struct prefetcher *prefetcher, const struct uvmp_prefetch_params *params)
+UVMPI_INLINE bool are_params_valid(const struct prefetcher *prefetcher, const struct uvmp_prefetch_params *params)
 {
 	do {
 		if (!are_in_range(prefetcher, params))
@@ -130,7 +130,7 @@ void uvmp_prefetch_state_init(struct uvmp_prefetch_state *state)
 	state->processor = NULL;
 }
 
-static inline bool is_state_valid(const struct uvmp_prefetch_state *state)
+UVMPI_INLINE bool is_state_valid(const struct uvmp_prefetch_state *state)
 {
 	return state->last_proc <= UVMP_PROC_NONE && (state->tree == NULL || uvmpi_tree_is_valid(state->tree));
 }
@@ -140,14 +140,14 @@ bool uvmp_prefetch_state_is_valid(const struct uvmp_prefetch_state *state)
 	return state != NULL && is_state_valid(state);
 }
 
-static inline bool is_region_of_block(struct uvmp_region region, uint32_t pages)
+UVMPI_INLINE bool is_region_of_block(struct uvmp_region region, uint32_t pages)
 {
 	return !uvmp_region_is_empty(region) && region.end <= pages;
 }
 
 /* Is the faulted region one of the block, and does any page fault? The region is inside the mask, and as a rule its first
  * page has faulted. */
-static inline bool has_faults(const struct uvmp_prefetch_facts *facts)
+UVMPI_INLINE bool has_faults(const struct uvmp_prefetch_facts *facts)
 {
 	struct uvmp_region region = facts->faulted_region;
 
@@ -158,7 +158,8 @@ static inline bool has_faults(const struct uvmp_prefetch_facts *facts)
 
 /* -- arguments: what every decision has, and what only some have -- */
 
-static inline enum uvmp_status check_common(const struct prefetcher *prefetcher, const struct uvmp_prefetch_params *params,
+/* This and its parts are always inline: of its two callers, uvmp_prefetch_decide must not save registers. */
+UVMPI_INLINE enum uvmp_status check_common(const struct prefetcher *prefetcher, const struct uvmp_prefetch_params *params,
 					    const struct uvmp_prefetch_facts *facts,
 					    const struct uvmp_prefetch_state *state, const struct uvmp_prefetch_hint *hint)
 {
