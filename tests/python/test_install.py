@@ -137,7 +137,7 @@ class Install(unittest.TestCase):
             check=False,
         )
         self.assertEqual(made.returncode, 0, made.stderr)
-        objects = set(re.findall(r"-o built/(\S+)\.o\b", made.stdout))
+        objects = set(re.findall(r"built/(\S+)\.o\b", made.stdout))
         self.assertGreater(len(objects), 100)
         for stem in objects:
             rule = (BUILD / f"{stem}.d").read_text(encoding="utf-8").split("\n\n")[0]

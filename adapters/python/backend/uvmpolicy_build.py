@@ -35,6 +35,7 @@ SOURCES = [  # of the repository, in the sdist
     "adapters/*/*.mk",
     "adapters/common/**/*.[ch]",
     "adapters/simulator/**/*.[ch]",
+    "adapters/python/*.c",
     "adapters/simulator/models/*",
     "include/uvmpolicy/*.h",
     "libuvmpolicy/**/*.[ch]",
