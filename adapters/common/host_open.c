@@ -107,12 +107,12 @@ static bool read_policy(struct uvmp_host *h, char *error)
 	struct uvmp_policy_error why;
 
 	uvmp_policy_init(&h->policy);
-	if (uvmp_policy_parse(text, strlen(text), &h->policy, &why) != UVMP_OK)
+	if (uvmp_policy_parse_plugins(text, strlen(text), h->options.plugins, &h->policy, &why) != UVMP_OK)
 		return refuse(error, "policy: %s", why.text);
 	h->options.policy = NULL; /* belongs to the caller */
 	h->needs.size = sizeof(h->needs);
 	(void)uvmp_policy_needs(&h->policy, &h->needs);
-	h->is_chunked = uvmp_evict_traits_of(h->policy.evict)->is_chunked;
+	h->is_chunked = uvmp_policy_evict_traits(&h->policy)->is_chunked;
 	h->counts_accesses = setup_counts_accesses(&h->policy, h->options.page_bytes);
 	if (h->policy.replay.max_batch >= SETUP_ENTRIES_MOST)
 		return refuse(error, "policy: batch: %u is not accepted; a fault buffer holds at most %u",

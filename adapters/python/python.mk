@@ -1,7 +1,7 @@
 # The Python package, and the description of the C API for other languages. Read by the Makefile.
 ## make api        adapters/python/uvmpolicy/api.json, the C API as data, from the headers
 PYTHON ?= python3
-described := $(wildcard include/uvmpolicy/*.h $(if $(hostkit),adapters/common/uvmpolicy/*.h))
+described := $(wildcard include/uvmpolicy/*.h adapters/common/uvmpolicy/*.h)
 api:
 	@mkdir -p $(BUILD); $(PYTHON) adapters/python/tools/describe.py $(described) > $(BUILD)/api.json
 	@cp $(BUILD)/api.json adapters/python/uvmpolicy/api.json

@@ -10,7 +10,6 @@ import uvmpolicy as uvmp
 from support import page_sets, prop, st
 from uvmpolicy import c, masks
 
-HAS_OPTION = "--plugin" in uvmp.uvmsim("run", "--help")
 SMALL = "stream:bytes=4m,passes=3"
 
 
@@ -160,7 +159,6 @@ class Plugins(unittest.TestCase):
         pages = [512 * block + near for block, hint in walk for near in hint.page_list]
         self.assertEqual(pages, list(range(page + 1, page + 1 + depth)))
 
-    @unittest.skipUnless(HAS_OPTION, "uvmsim has no option --plugin")
     def test_runs_of_uvmsim_take_the_same_decisions(self) -> None:
         plugins = [Whole(), Lru()]
         Lru.traits = {"has_granularity": True, "has_reserve": True}
@@ -177,7 +175,6 @@ class Plugins(unittest.TestCase):
         rows = uvmp.compare(SMALL, [own for own, _ in pairs], plugins=plugins, frame=False)
         self.assertEqual([row["evictions"] for row in rows], [0, 0])
 
-    @unittest.skipUnless(HAS_OPTION, "uvmsim has no option --plugin")
     def test_an_exception_ends_a_run_and_is_raised(self) -> None:
         for error in (KeyError("lost"), NoPickle(1, 2)):
             wanted = RuntimeError if isinstance(error, NoPickle) else KeyError
@@ -198,6 +195,15 @@ class Plugins(unittest.TestCase):
         with self.assertRaisesRegex(KeyError, "lost"):
             prefetcher.decide([1])
         self.assertEqual(prefetcher.decide([1]).page_list, [])
+
+    def test_an_exception_ends_a_host(self) -> None:
+        host = uvmp.Host(8 << 20, "prefetch=broken", plugins=[Broken(KeyError("lost"))])
+        with self.assertRaisesRegex(KeyError, "lost"):
+            for turn in range(9):
+                host.fault(turn, turn << 21, "read", turn)
+                host.drain(turn)
+        with self.assertRaisesRegex(RuntimeError, "closed"):
+            host.run(100)
 
     def test_answers_that_are_wrong_are_errors(self) -> None:
         class Wrong(uvmp.EvictionPolicy):
@@ -257,7 +263,6 @@ class Plugins(unittest.TestCase):
         with self.assertRaises(uvmp.PolicyError):
             uvmp.Policy("prefetch=window")
 
-    @unittest.skipUnless(HAS_OPTION, "uvmsim has no option --plugin")
     def test_methods_learn_evictions_and_accesses(self) -> None:
         class Learner(uvmp.PrefetchPolicy):
             """Fetches what was evicted."""

@@ -460,6 +460,48 @@ static void test_short_run(void **unused)
 	}
 }
 
+/* -- policies of the user's own -- */
+
+static uint64_t own_key(void *user, const struct uvmp_evict_call *call)
+{
+	++*(uint32_t *)user;
+	return UINT64_MAX - call->clock;
+}
+
+static void test_plugins(void **unused)
+{
+	uint32_t touches = 0;
+	struct uvmp_evict_plugin newest = {.size = sizeof(newest), .name = "newest", .touch = own_key, .user = &touches};
+	const struct uvmp_evict_plugin *orders[] = {&newest};
+	struct uvmp_plugins plugins = {
+		.size = sizeof(plugins), .version = UVMP_PLUGIN_VERSION, .orders = 1, .order = orders};
+	struct uvmp_host_options options = {.size = sizeof(options),
+					    .memory_bytes = 4 << 20,
+					    .is_all_managed = true,
+					    .policy = "prefetch=none evict=newest"};
+	struct uvmp_host_page page = {.size = sizeof(page)};
+	struct uvmp_host *host;
+
+	(void)unused;
+	newest.traits.unit_pages = 512;
+	assert_refused(options, "policy: evict: ");
+	options.plugins = &plugins;
+	host = uvmp_host_open(&options, NULL);
+	assert_non_null(host);
+	for (uint64_t block = 0; block < 3; block++) { /* the memory has two */
+		assert_int_equal(uvmp_host_fault(host, 1, block << 21, UVMP_ACCESS_READ, block), UVMP_OK);
+		(void)uvmp_host_run(host, block);
+	}
+	assert_true(touches >= 3);
+	for (uint64_t block = 0; block < 3; block++) { /* the newest but the arriving one has left */
+		assert_int_equal(uvmp_host_page(host, 1, block << 21, &page), UVMP_OK);
+		assert_int_equal(page.resident, block == 1 ? 1 : 2);
+	}
+	uvmp_host_close(host);
+	newest.touch = NULL;
+	assert_refused(options, "policy: ");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -469,6 +511,7 @@ int main(void)
 		cmocka_unit_test(test_bad_calls),     cmocka_unit_test(test_free_and_add),
 		cmocka_unit_test(test_prefetch_and_advice), cmocka_unit_test(test_reentrancy),
 		cmocka_unit_test(test_short_open),    cmocka_unit_test(test_short_run),
+		cmocka_unit_test(test_plugins),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

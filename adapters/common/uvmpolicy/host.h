@@ -59,6 +59,7 @@
 #ifndef UVMPOLICY_HOST_H
 #define UVMPOLICY_HOST_H
 
+#include <uvmpolicy/plugin.h>
 #include <uvmpolicy/service.h>
 
 #ifdef __cplusplus
@@ -174,6 +175,9 @@ struct uvmp_host_options {
 	 * free. `allocate` is called by uvmp_host_open, and rarely later: when tables grow. */
 	void *(*allocate)(void *user, size_t bytes);
 	void (*release)(void *user, void *memory);
+	/* Prefetchers and eviction orders of your own, which `policy` may name (plugin.h). They stay as they are
+	 * until uvmp_host_close, and call no function of this host object. NULL: none. */
+	const struct uvmp_plugins *plugins;
 };
 
 #define UVMP_HOST_ERROR_MAX   256u

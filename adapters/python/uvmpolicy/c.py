@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import ctypes
 import difflib
+import functools
 import json
 from pathlib import Path
 from typing import Any
@@ -87,29 +88,29 @@ class Structure(ctypes.Structure):
     """A structure of the C API. An unknown member is an error that names the nearest one."""
 
     def __init__(self, *values: Any, **members: Any) -> None:
-        known = self.member_names()
+        known = self.member_types() if members else {}
         for name in members:
             if name not in known:
                 near = difflib.get_close_matches(name, known, 1)
-                hint = (
-                    f"; did you mean {near[0]}?"
-                    if near
-                    else f"; the members are {', '.join(known)}"
-                )
-                raise TypeError(f"struct {type(self).__name__} has no member {name}{hint}")
+                hint = f"did you mean {near[0]}?" if near else f"members: {', '.join(known)}"
+                raise TypeError(f"struct {type(self).__name__} has no member {name}; {hint}")
         super().__init__(*values, **members)
 
     @classmethod
-    def member_names(cls) -> list[str]:
-        """Return the names of the members, those of unions without a name included."""
-        names: list[str] = []
+    @functools.lru_cache(maxsize=None)
+    def member_types(cls) -> dict[str, Any]:
+        """Return the types of the members by name, those of unions without a name included."""
+        found: dict[str, Any] = {}
         for name, kind in getattr(cls, "_fields_", ()):
-            names += (
-                [inner for inner, _ in kind._fields_]
-                if name in getattr(cls, "_anonymous_", ())
-                else [name]
+            found.update(
+                kind._fields_ if name in getattr(cls, "_anonymous_", ()) else [(name, kind)]
             )
-        return names
+        return found
+
+    @classmethod
+    def member_names(cls) -> list[str]:
+        """Return the names of the members."""
+        return list(cls.member_types())
 
     def as_dict(self) -> dict[str, Any]:
         """Return the members that are numbers, truth values or text."""

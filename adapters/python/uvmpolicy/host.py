@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ctypes
 from types import TracebackType
-from typing import Any, Callable, NamedTuple, Optional
+from typing import Any, Callable, Iterable, NamedTuple, Optional
 
 from . import c
 from .callbacks import Guard
 from .enums import Access, Advice, Cause, Choice, Right, number
 from .errors import Error, check
 from .placement import proc_list
+from .plugin import Plugin, check_plugins
 
 
 class Copy(NamedTuple):
@@ -150,7 +151,7 @@ class Host:
         log(line)                      a line of the decision log
 
     Each may be left out. An exception in one of them ends `run` with this exception; the host is
-    then closed. Further options are the members of struct uvmp_host_options: gpus, page_bytes,
+    then closed. `plugins` are policies written in Python, which `policy` may name. Further options are the members of struct uvmp_host_options: gpus, page_bytes,
     is_on_cpu, seed, batch_ns, fault_ns, replay_ns and more. In contrast to C, all addresses are
     managed, unless is_all_managed=False is given and ranges are added.
     """
@@ -160,6 +161,7 @@ class Host:
         memory_bytes: int,
         policy: str = "",
         *,
+        plugins: Iterable[Plugin] = (),
         map: Optional[Callable[[Mapping], Any]] = None,
         unmap: Optional[Callable[[Mapping], Any]] = None,
         copy_ns: Optional[Callable[[Copy], int]] = None,
@@ -178,6 +180,9 @@ class Host:
         struct.memory_bytes = memory_bytes
         self._policy = str(policy).encode()
         struct.policy = self._policy
+        self._plugins = check_plugins(plugins)
+        if self._plugins.policies:
+            struct.plugins = ctypes.pointer(self._plugins.struct)
         self._kept: list[Any] = []
 
         wanted: dict[str, Optional[Callable[..., Any]]] = {
@@ -191,7 +196,7 @@ class Host:
             "limit": _given(limit, int, int, int, int),
             "log": _given(log, bytes.decode),
         }
-        kinds = dict(struct._fields_)
+        kinds = struct.member_types()
         for name, call in wanted.items():
             if call is not None:
                 pointer = kinds[name](self._guard.wrap(call))
@@ -303,6 +308,7 @@ class Host:
             self._running = False
         try:
             self._guard.reraise()
+            self._plugins.reraise()
         except BaseException:
             self.close()
             raise

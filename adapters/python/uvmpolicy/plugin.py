@@ -86,7 +86,7 @@ class Plugin:
 
     def _set(self, struct: Any, function: str, call: Any) -> None:
         """Set a function of the descriptor."""
-        pointer = dict(struct._fields_)[function](self._guard.wrap(call))
+        pointer = struct.member_types()[function](self._guard.wrap(call))
         self._kept.append(pointer)
         setattr(struct, function, pointer)
 

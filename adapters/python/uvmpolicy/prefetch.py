@@ -108,7 +108,8 @@ class Prefetcher:
         `resident` are the pages that `to` has already. Further facts are the members of struct
         uvmp_prefetch_facts. Sets of pages are given in any form of uvmpolicy.masks.
         """
-        struct = c.uvmp_prefetch_facts(block=self.block(block), to=to)
+        struct = c.uvmp_prefetch_facts()
+        struct.block, struct.to = self.block(block), to
         struct.range_first = (struct.block.start - self._start) // self.page_bytes
         struct.range_pages = self.range_pages
         wanted = {"faulted": faulted, "resident": resident, **facts}
@@ -248,7 +249,7 @@ def set_members(struct: Any, members: Mapping[str, Any]) -> list[Any]:
 
     Returns the objects that pointers in the structure point to.
     """
-    kinds = dict(struct._fields_)
+    kinds = struct.member_types()
     kept: list[Any] = []
     for name, value in members.items():
         kind = kinds.get(name)
