@@ -25,7 +25,15 @@ struct warp {
 	bool is_stalled;
 };
 static struct warp warp[GPUS + 1][WARPS];
-static uint64_t hits, now_ns;
+static uint64_t accesses, now_ns;
+
+/* The access of the warp is complete. */
+static void retire(uint32_t gpu, uint64_t index)
+{
+	accesses++;
+	warp[gpu][index].is_stalled = false;
+	warp[gpu][index].next += PAGE;
+}
 
 /* -- glue: begin -- */
 
@@ -47,10 +55,12 @@ static uint64_t copy_ns(void *user, const struct uvmp_host_copy *copy)
 	return (copy->part == 0 ? 1000u : 0u) + copy->bytes / 16u;
 }
 
+/* The access is made now: if the warp waited for its next turn, the other GPU could take the page away before. */
 static void replay(void *user, const struct uvmp_host_waiter *waiter)
 {
 	(void)user;
-	warp[waiter->processor][waiter->warp].is_stalled = false;
+	uvmp_host_access(host, waiter->processor, waiter->address, waiter->access);
+	retire(waiter->processor, waiter->warp);
 }
 
 static void open_host(const char *policy)
@@ -107,10 +117,8 @@ static bool step(uint32_t gpu, uint32_t index)
 	if (w->is_stalled || w->next == ARRAY + BYTES / WARPS * (index + 1u))
 		return !w->is_stalled;
 	w->is_stalled = !translate(gpu, index, w->next);
-	if (!w->is_stalled) {
-		hits++;
-		w->next += PAGE;
-	}
+	if (!w->is_stalled)
+		retire(gpu, index);
 	return false;
 }
 
@@ -131,7 +139,7 @@ int main(int count, char **argument)
 		tick();
 	}
 	uvmp_host_counts(host, &counts);
-	printf("%llu accesses, %llu faults, %llu pages in, %llu between GPUs, %llu evicted\n", (unsigned long long)hits,
+	printf("%llu accesses, %llu faults, %llu pages in, %llu between GPUs, %llu evicted\n", (unsigned long long)accesses,
 	       (unsigned long long)counts.faults, (unsigned long long)counts.pages_in,
 	       (unsigned long long)counts.pages_peer, (unsigned long long)counts.pages_evicted);
 	uvmp_host_close(host);

@@ -74,8 +74,8 @@ verdict "docs/examples/decide.c compiles, and decides as the driver" "$tmp/log"
 
 # The simulator of docs/host.md: all accesses are made, under several policies, and its glue has at most 80 lines.
 $CC -std=c11 -Wall -Wextra -Werror -I"$tmp/include" docs/examples/host_simulator.c "$build/libuvmpolicy-host.a" -o "$tmp/simulator" >"$tmp/log" 2>&1 &&
-	for policy in '' preset=uvmsmart evict=lru4k plan=overlapped; do
-		"$tmp/simulator" "$policy" >"$tmp/out" && grep -q '^8192 accesses, [1-9][0-9]* faults, [1-9]' "$tmp/out" || echo "policy '$policy': $(cat "$tmp/out")" >>"$tmp/log"
+	for policy in '' preset=uvmsmart evict=lru4k 'thrash=off plan=overlapped'; do
+		timeout 60 "$tmp/simulator" "$policy" >"$tmp/out" && grep -q '^8192 accesses, [1-9][0-9]* faults, [1-9]' "$tmp/out" || echo "policy '$policy': $(cat "$tmp/out")" >>"$tmp/log"
 	done
 "$tmp/simulator" evict=none 2>&1 | grep -q '^policy: evict: "none" is not accepted; lru ' || echo "a wrong policy is not named" >>"$tmp/log"
 [ "$(sed -n '/glue: begin/,/glue: end/p' docs/examples/host_simulator.c | wc -l)" -le 80 ] || echo "more than 80 lines of glue" >>"$tmp/log"
