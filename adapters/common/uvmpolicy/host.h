@@ -96,8 +96,8 @@ struct uvmp_host_mapping {
 	uint32_t holder;       /* processor whose memory the pages lie in */
 	uvmp_addr address;     /* of the first page */
 	uint64_t bytes;	       /* whole pages */
-	uint64_t frame;	       /* of the first page: offset in the memory of GPU `holder`; the other pages
-			     * follow. UVMP_HOST_NO_FRAME: memory of the CPU */
+	uint64_t frame;	       /* of the first page: offset in the memory of GPU `holder`; the others
+				* follow. UVMP_HOST_NO_FRAME: memory of the CPU */
 	enum uvmp_right right; /* map: from now on. unmap: what remains; UVMP_RIGHT_NONE: nothing */
 	uint64_t now_ns;
 };
@@ -123,56 +123,61 @@ struct uvmp_host_done {
 
 /* What is zero has the value named here. The size reaches at least to `memory_bytes`. */
 struct uvmp_host_options {
-	uint32_t size;		  /* sizeof(struct uvmp_host_options), see base.h */
-	uint32_t page_bytes;	  /* 4096, 16384, 65536 or 2097152; 0: 4096. Not every eviction order takes
-				* every size */
-	uint64_t memory_bytes;	  /* memory of each GPU for managed pages, above 0; rounded down to roots of
-				* 2 MiB (evict=lru) or to pages (other orders) */
-	const char *policy;	  /* policy string (policy.h), copied; NULL or "": the driver's policy */
-	uint32_t gpus;		  /* 1..63; 0: 1 */
-	uint32_t utlbs;		  /* uTLBs of each GPU, 1..4096; 0: 64. Warp w has uTLB w modulo `utlbs` */
-	bool is_all_managed;	  /* all addresses are managed: memory is cut into ranges on first touch.
-				* false: faults outside of uvmp_host_add_range are cancelled */
-	bool is_on_cpu;		  /* data of a new range is on the CPU, mapped there with all rights (without
-				* a call of `map`). false: pages are zeros, made where they are touched
-				* first */
-	uint64_t range_bytes;	  /* is_all_managed: size and alignment of the ranges, a power of two, 2 MiB
-				* and page_bytes to 2^40; 0: UVMP_HOST_RANGE_BYTES or page_bytes */
+	uint32_t size;	     /* sizeof(struct uvmp_host_options), see base.h */
+	uint32_t page_bytes; /* 4096, 16384, 65536 or 2097152, if the eviction order takes it; 0: 4096 */
+	/* Memory of each GPU for managed pages, above 0. Rounded down to roots of 2 MiB (evict=lru) or to pages
+	 * (other orders). */
+	uint64_t memory_bytes;
+	const char *policy; /* policy string (policy.h), copied; NULL or "": the driver's policy */
+	uint32_t gpus;	    /* 1..63; 0: 1 */
+	uint32_t utlbs;	    /* uTLBs of each GPU, 1..4096; 0: 64. Warp w has uTLB w modulo `utlbs` */
+	/* All addresses are managed: memory is cut into ranges on first touch. false: faults outside of
+	 * uvmp_host_add_range are cancelled. */
+	bool is_all_managed;
+	/* Data of a new range is on the CPU, mapped there with all rights (without a call of `map`). false: pages
+	 * are zeros, made where they are touched first. */
+	bool is_on_cpu;
+	/* is_all_managed: size and alignment of the ranges, a power of two, 2 MiB to 2^40; 0:
+	 * UVMP_HOST_RANGE_BYTES, the memory that the driver services at a time. In larger ranges prefetchers that
+	 * walk a range reach memory that the program never touched. */
+	uint64_t range_bytes;
 	uint64_t seed;		  /* of the random choices of prefetch=random and evict=random4k */
 	uint64_t batch_ns;	  /* driver time for a batch of faults, */
 	uint64_t fault_ns;	  /* for each fault of the batch, before merging, */
 	uint64_t replay_ns;	  /* and for a replay */
-	uint64_t memory_retry_ns; /* if memory is short, uvmp_host_run tries again after it; 0: 1 ms */
-	uint32_t sms;		  /* SMs of each GPU, 0..65535, for threads=on and sm_throttle=on; 0: both
-				   * are off */
-	uint32_t ranges;	  /* ranges at a time, 1..2^20; advice and free_part cut ranges; 0: 65536 */
-	bool counts_pages; /* orders other than evict=lru: only resident pages count against the memory, as
-			    * in UVM Smart, and each has a frame of its own. false: a unit of the order
-			    * counts with all its pages while one of them is resident, and its frames are
-			    * contiguous */
-	void *user;	   /* first argument of each callback. Each callback may be NULL */
+	uint64_t memory_retry_ns; /* if memory is short, uvmp_host_run asks to be called after it; 0: 1 ms */
+	uint32_t sms;	 /* SMs of each GPU, 0..65535, for threads=on and sm_throttle=on; 0: both are off */
+	uint32_t ranges; /* ranges at a time, 1..2^20; advice and free_part cut ranges; 0: 65536 */
+	/* Orders other than evict=lru: only resident pages count against the memory, as in UVM Smart, and each has
+	 * a frame of its own. false: a unit of the order counts with all its pages while one of them is resident,
+	 * and its frames are contiguous where the free memory is. */
+	bool counts_pages;
+	void *user; /* first argument of each callback. Each callback may be NULL */
+	/* Pages enter the page tables, or get another right there. */
 	void (*map)(void *user, const struct uvmp_host_mapping *mapping);
-	/* The pages left the page tables, or (right is not UVMP_RIGHT_NONE) have lost rights. */
+	/* Pages left the page tables, or (right is not UVMP_RIGHT_NONE) lost rights. */
 	void (*unmap)(void *user, const struct uvmp_host_mapping *mapping);
 	/* How long the copy takes, ns. The copies of one direction follow one another. Data may be moved here.
 	 * NULL, without `copy`: copies take no time. */
 	uint64_t (*copy_ns)(void *user, const struct uvmp_host_copy *copy);
 	/* Begins the copy, in place of copy_ns; uvmp_host_copied reports its end, also from inside. All copies of
-	 * a block with one direction begin at once: the simulator queues them for its link. */
+	 * one COPY action begin at once: the simulator queues them for its link. */
 	void (*copy)(void *user, const struct uvmp_host_copy *copy);
-	void (*replay)(void *user, const struct uvmp_host_waiter *waiter); /* the access can be retried */
+	/* The access can be retried. */
+	void (*replay)(void *user, const struct uvmp_host_waiter *waiter);
 	/* The access will never be served. UVMP_ERR_UNKNOWN: no range has the address. UVMP_ERR_NO_MEMORY: its
 	 * page cannot become resident, or each time departs before a replay. Others: the status of a failed copy.
 	 * The simulator ends the warp or the program. */
 	void (*cancel)(void *user, const struct uvmp_host_waiter *waiter, enum uvmp_status status);
-	void (*done)(void *user, const struct uvmp_host_done *done); /* a request has ended */
+	/* A request has ended. */
+	void (*done)(void *user, const struct uvmp_host_done *done);
 	/* threads=on, sm_throttle=on: from now on stopped_sms SMs of the GPU are stopped, and each SM may run
 	 * extra_blocks thread blocks more than fit. */
 	void (*limit)(void *user, uint32_t gpu, uint32_t stopped_sms, uint32_t extra_blocks, uint64_t now_ns);
-	void (*log)(void *user,
-		    const char *line); /* a line of the decision log (service.h), without newline */
-	/* Memory for the host object, aligned to 16, of any contents; NULL: none. Both or neither. NULL: malloc and
-	 * free. `allocate` is called by uvmp_host_open, and rarely later: when tables grow. */
+	/* A line of the decision log (service.h), without newline. */
+	void (*log)(void *user, const char *line);
+	/* Memory for the host object, aligned to 16, of any contents; NULL: none. Both or neither. Default: malloc
+	 * and free. `allocate` is called by uvmp_host_open, and later when tables grow. */
 	void *(*allocate)(void *user, size_t bytes);
 	void (*release)(void *user, void *memory);
 	/* Prefetchers and eviction orders of your own, which `policy` may name (plugin.h). They stay as they are
@@ -180,7 +185,7 @@ struct uvmp_host_options {
 	const struct uvmp_plugins *plugins;
 };
 
-#define UVMP_HOST_ERROR_MAX   256u
+#define UVMP_HOST_ERROR_MAX   1024u
 #define UVMP_HOST_RANGE_BYTES ((uint64_t)2 << 20)
 
 /* Opens a host object. NULL: `error` (may be NULL) names the option that is wrong, and what is accepted; or
@@ -195,8 +200,8 @@ UVMP_API void uvmp_host_close(struct uvmp_host *host);
 /* Manages the pages that [base, base + bytes) touches. Use it for each allocation; with is_all_managed it is
  * optional: prefetchers that know allocations do better with it. UVMP_ERR_RANGE: 0 bytes, or the end is
  * beyond 2^64. UVMP_ERR_CONFLICT: a page is managed already (two allocations share a page, a range that was
- * cut on first touch, or a free that uvmp_host_run has not performed yet). UVMP_ERR_SPACE: options.ranges.
- * UVMP_ERR_NO_MEMORY. O(ranges). */
+ * cut on first touch). If a free waits, a range that is managed still is added behind it, as a request.
+ * UVMP_ERR_SPACE: options.ranges. UVMP_ERR_NO_MEMORY. O(ranges). */
 UVMP_API enum uvmp_status uvmp_host_add_range(struct uvmp_host *host, uvmp_addr base, uint64_t bytes);
 
 /* The functions below queue a request. uvmp_host_run performs it; `done` reports its end with the number of the
@@ -243,8 +248,8 @@ UVMP_API enum uvmp_status uvmp_host_access(struct uvmp_host *host, uint32_t proc
 
 /* Performs all work that is due at now_ns, in order of time, and calls the callbacks. Returns the time of the
  * next call (after now_ns), or UINT64_MAX: none until an event. Errors: uvmp_host_status is
- * UVMP_ERR_NO_MEMORY (memory is short: the returned time is now_ns + memory_retry_ns), UVMP_ERR_RETRY (stalled
- * accesses were cancelled, because no access could continue in 1000 services in a row), UVMP_ERR_STATE
+ * UVMP_ERR_NO_MEMORY (memory is short: the returned time is now_ns + memory_retry_ns), UVMP_ERR_CONFLICT
+ * (stalled accesses were cancelled, because none could continue in 1000 services in a row), UVMP_ERR_STATE
  * (called from a callback; returns UINT64_MAX). */
 UVMP_API uint64_t uvmp_host_run(struct uvmp_host *host, uint64_t now_ns);
 
@@ -269,8 +274,7 @@ struct uvmp_host_page {
 	uint32_t size;	      /* set by the caller, see base.h */
 	uint64_t resident;    /* set of processors that hold the page: bit p for processor p */
 	uint64_t read, write; /* sets of processors that may read, write it */
-	uint64_t frame; /* offset in the memory of the GPU that was asked for; UVMP_HOST_NO_FRAME: the page is
-			       * not resident there */
+	uint64_t frame;	      /* offset in the memory of this GPU; UVMP_HOST_NO_FRAME: not resident there */
 };
 /* UVMP_ERR_ARGUMENT: page->size. UVMP_ERR_RANGE: processor. UVMP_ERR_UNKNOWN: the page is not managed. */
 UVMP_API enum uvmp_status uvmp_host_page(const struct uvmp_host *host, uint32_t processor, uvmp_addr address,
