@@ -9,7 +9,8 @@
 #define RANGE_BYTES_MAX ((uint64_t)1 << 40)
 #define RETRY_NS	1000000u
 #define RANGES		65536u
-#define BLOCKS		16384u
+#define BLOCKS		65536u /* VABlocks; the operating system commits the pages of their tables on first use */
+#define BLOCKS_FEW	16384u /* where tables are filled with zeros, or addresses have 32 bits */
 #define SIZE_LEAST	(offsetof(struct uvmp_host_options, memory_bytes) + sizeof(uint64_t))
 
 /* -- options -- */
@@ -135,12 +136,13 @@ static void set_geometry(struct uvmp_host *h)
 
 static bool open_engine(struct uvmp_host *h, char *error)
 {
+	uint32_t blocks = h->options.allocate != NULL || sizeof(size_t) < 8u ? BLOCKS_FEW : BLOCKS;
 	struct uvmp_service_gpu gpu[GPUS_MAX];
 	struct uvmp_service_params params = {.size = sizeof(params),
 					     .page_bytes = h->options.page_bytes,
 					     .policy = &h->policy,
 					     .gpu = gpu,
-					     .blocks = BLOCKS,
+					     .blocks = blocks,
 					     .spaces = 1,
 					     .ranges = h->options.ranges,
 					     .instances = h->options.gpus,
@@ -151,7 +153,7 @@ static bool open_engine(struct uvmp_host *h, char *error)
 	for (uint32_t i = 0; i < h->options.gpus; i++)
 		gpu[i] = (struct uvmp_service_gpu){.size = sizeof(gpu[i]),
 						   .memory_bytes = h->options.memory_bytes,
-						   .splits = setup_splits(BLOCKS, h->capacity_bytes),
+						   .splits = setup_splits(blocks, h->capacity_bytes),
 						   .fault_entries = setup_fault_entries(&h->policy),
 						   .utlbs = h->options.utlbs,
 						   .notes = h->counts_accesses ? HOSTKIT_NOTES : 0,
