@@ -46,7 +46,8 @@ struct uvmp_prefetch_call {
 	 * not thrash, and lie in a range group with a fault; none if the preferred location is elsewhere. */
 	const uvmp_mask *candidates;
 	const uint32_t *value; /* [parameters] */
-	/* Private memory, see struct uvmp_prefetch_traits. `block` is NULL if the arena is full. */
+	/* Private memory, see struct uvmp_prefetch_traits; NULL without bytes of it. `block` is also NULL if
+	 * the arena is full. */
 	void *block, *range, *processor;
 	uint64_t *random; /* state of uvmp_random_next; NULL: the host gave none. The engine gives one */
 	/* The answer: pages to fetch, empty at first. Pages that are not candidates are ignored. */
@@ -67,8 +68,8 @@ struct uvmp_prefetch_plugin {
 	struct uvmp_prefetch_traits traits;
 	void *user;
 	void (*decide)(void *user, struct uvmp_prefetch_call *call);
-	/* Pages were evicted, with the traits has_touches or has_memory and block_bytes: uvmp_prefetch_left.
-	 * `block`: private memory of the block. NULL: no effect. */
+	/* Pages were evicted, with the traits has_touches or has_memory: uvmp_prefetch_left. `block`: private
+	 * memory of the block, or NULL. NULL: no effect. */
 	void (*left)(void *user, void *block, const struct uvmp_prefetch_departure *departure);
 	/* A resident page was accessed, with the trait counts_touches: uvmp_prefetch_touched. `value`:
 	 * [parameters]; `range`, `block`: private memory, or NULL. NULL: no effect. */

@@ -99,7 +99,7 @@ static void tell_plugin(const struct uvmp_prefetch_plugin *plugin, void *block,
 			const struct uvmp_prefetch_departure *departure)
 {
 	if (plugin->left != NULL)
-		plugin->left(plugin->user, block, departure);
+		plugin->left(plugin->user, plugin->traits.block_bytes != 0 ? block : NULL, departure);
 }
 
 /* Tells the prefetchers that learn from evictions with this trait. */

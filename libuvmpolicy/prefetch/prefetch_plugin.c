@@ -51,6 +51,12 @@ static bool may_follow(const struct uvmp_prefetch_plugin *plugin, const struct u
 	return plugin->traits.walks_ranges && page >= least && page < facts->range_pages;
 }
 
+/* Private memory; NULL without bytes of it, also where another prefetcher has some. */
+static void *own(void *memory, uint32_t bytes)
+{
+	return bytes != 0 ? memory : NULL;
+}
+
 static enum uvmp_status decide(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts,
 			       struct uvmp_prefetch_state *state, struct uvmp_prefetch_hint *hint)
 {
@@ -60,9 +66,9 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params, const 
 					  .facts = facts,
 					  .candidates = &offered,
 					  .value = params->value,
-					  .block = state->block,
-					  .range = state->range,
-					  .processor = state->processor,
+					  .block = own(state->block, plugin->traits.block_bytes),
+					  .range = own(state->range, plugin->traits.range_bytes),
+					  .processor = own(state->processor, plugin->traits.processor_bytes),
 					  .random = state->random,
 					  .pages = &pages,
 					  .follow = UVMP_PAGE_NONE};
@@ -84,7 +90,8 @@ static void touched(const struct uvmp_prefetch_params *params, const struct uvmp
 	const struct uvmp_prefetch_plugin *plugin = params->plugin;
 
 	if (plugin->touched != NULL)
-		plugin->touched(plugin->user, params->value, touch, range, block);
+		plugin->touched(plugin->user, params->value, touch, own(range, plugin->traits.range_bytes),
+				own(block, plugin->traits.block_bytes));
 }
 
 const struct prefetcher uvmpi_prefetcher_plugin = {

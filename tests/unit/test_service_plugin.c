@@ -30,7 +30,19 @@ static uint64_t by_clock(void *user, const struct uvmp_evict_call *call)
 static void take_block(void *user, struct uvmp_prefetch_call *call)
 {
 	(void)user;
+	assert_null(call->block);
+	assert_null(call->range);
+	assert_null(call->processor);
 	*call->pages = *call->candidates;
+}
+
+static uint32_t left_alone;
+
+static void leave_block(void *user, void *block, const struct uvmp_prefetch_departure *departure)
+{
+	(void)user, (void)departure;
+	assert_null(block);
+	left_alone++;
 }
 
 /* Zheng et al.: the pages up to 128 from the faulting one. */
@@ -179,7 +191,8 @@ static const struct uvmp_plugin_parameter near_parameter[] = {{"near_pages", "pa
 static const struct uvmp_plugin_parameter count_parameter[] = {{"count_number", "a number", 0, 9, 4}};
 static const struct uvmp_plugin_parameter fifth_parameter[] = {{"fifth_number", "a number", 0, 9, 5}};
 static struct counts counts;
-static const struct uvmp_prefetch_plugin whole = {.size = sizeof(whole), .name = "whole", .decide = take_block};
+static const struct uvmp_prefetch_plugin whole = {
+	.size = sizeof(whole), .name = "whole", .traits = {.has_touches = true}, .decide = take_block, .left = leave_block};
 static const struct uvmp_prefetch_plugin near = {
 	.size = sizeof(near),
 	.parameters = 1,
@@ -356,6 +369,7 @@ static void test_same_decisions(void **state)
 	decide_alike(6, "evict=lru2m granularity=256k cyclic=on", "evict=big granularity=256k cyclic=on");
 	decide_alike(6, "evict=lru2m reserve=50", "evict=big reserve=50");
 	decide_alike(6, "prefetch=block thrash=off evict=lru4k", "prefetch=whole thrash=off evict=oldest");
+	assert_true(left_alone > 0);
 	decide_alike(6, "prefetch=locality thrash=off evict=lru4k", "prefetch=near thrash=off evict=lru4k");
 	decide_alike(6, "prefetch=locality locality_pages=300 thrash=off", "prefetch=near near_pages=300 thrash=off");
 	decide_alike(6, "prefetch=tbn prefetch_full=block thrash=off evict=lru4k",
