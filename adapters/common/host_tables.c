@@ -101,10 +101,11 @@ static struct hostkit_side *new_side(struct uvmp_host *h, uint32_t processor)
 	uint32_t pages = h->window_pages;
 	size_t each = is_gpu ? sizeof(uint32_t) + sizeof(uint16_t) + 2u : 2u;
 	struct hostkit_side *side = hostkit_zeros(&h->options, 1, sizeof(*side) + pages * each);
-	uint8_t *array = (uint8_t *)(side + 1);
+	uint8_t *array;
 
 	if (side == NULL)
 		return NULL;
+	array = (uint8_t *)(side + 1);
 	side->processor = processor;
 	side->tag = HOSTKIT_NONE;
 	if (is_gpu) {

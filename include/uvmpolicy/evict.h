@@ -126,8 +126,9 @@ struct uvmp_evict {
  * no state here (UVMP_EVICT_LRU). Of a plugin: uvmp_evict_plugin_size. */
 UVMP_API size_t uvmp_evict_size(enum uvmp_evictor evictor, uint32_t units);
 /* UVMP_ERR_ARGUMENT: NULL or memory not aligned to 8. UVMP_ERR_RANGE: evictor or units; for a plugin use
- * uvmp_evict_init_plugin. UVMP_ERR_UNSUPPORTED: UVMP_EVICT_LRU (use pmm.h). UVMP_ERR_SPACE: bytes is too small. Only the head of the memory is written, at
- * most 520 bytes. The state of a unit is written when this unit or a later one is touched first. O(1). */
+ * uvmp_evict_init_plugin. UVMP_ERR_UNSUPPORTED: UVMP_EVICT_LRU (use pmm.h). UVMP_ERR_SPACE: bytes is too
+ * small. Only the head of the memory is written, at most 520 bytes. The state of a unit is written when this
+ * unit or a later one is touched first. O(1). */
 UVMP_API enum uvmp_status uvmp_evict_init(struct uvmp_evict *evict, enum uvmp_evictor evictor, uint32_t units,
 					  void *memory, size_t bytes);
 /* Cheap test of the structure and of the head of its memory; false for NULL. The functions below return

@@ -42,8 +42,8 @@ struct uvmp_plugin_parameter {
 struct uvmp_prefetch_call {
 	uint32_t size; /* bytes, set by the library */
 	const struct uvmp_prefetch_facts *facts;
-	/* Pages of the block that may be prefetched: those that are neither resident, pending nor faulting, do
-	 * not thrash, and lie in a range group with a fault; none if the preferred location is elsewhere. */
+	/* Pages of the block that may be prefetched: those that are neither resident, pending nor faulting,
+	 * do not thrash, and lie in a range group with a fault; none if the preferred location is elsewhere. */
 	const uvmp_mask *candidates;
 	const uint32_t *value; /* [parameters] */
 	/* Private memory, see struct uvmp_prefetch_traits; NULL without bytes of it. `block` is also NULL if
@@ -52,8 +52,8 @@ struct uvmp_prefetch_call {
 	uint64_t *random; /* state of uvmp_random_next; NULL: the host gave none. The engine gives one */
 	/* The answer: pages to fetch, empty at first. Pages that are not candidates are ignored. */
 	uvmp_mask *pages;
-	/* The answer: hint->follow, UVMP_PAGE_NONE at first. Ignored without the trait walks_ranges, for a page
-	 * outside the range, and in a follow-up decision for a page that is not in a later block. */
+	/* The answer: hint->follow, UVMP_PAGE_NONE at first. Ignored without the trait walks_ranges, for a
+	 * page outside the range, and in a follow-up decision for a page that is not in a later block. */
 	uint64_t follow;
 };
 
@@ -105,8 +105,8 @@ struct uvmp_evict_plugin {
 	const struct uvmp_plugin_parameter *parameter; /* [parameters] */
 	const char *name;			       /* as of a prefetcher */
 	const char *summary;			       /* one line of help; NULL: none */
-	/* unit_pages: 1, 16 or 512; with has_granularity 512. Must be false: is_chunked, has_tree, counts_uses,
-	 * is_random, has_groups. */
+	/* unit_pages: 1, 16 or 512; with has_granularity 512. Must be false: is_chunked, has_tree,
+	 * counts_uses, is_random, has_groups. */
 	struct uvmp_evict_traits traits;
 	uint32_t state_bytes; /* of private memory per order, 0..UVMP_PLUGIN_STATE_MAX */
 	uint32_t unit_bytes;  /* of private memory per unit, 0..UVMP_PLUGIN_UNIT_MAX */
@@ -156,7 +156,7 @@ struct uvmp_plugins {
 /* Is the list valid? `text` (may be NULL) becomes one line that says what is wrong, cut at `capacity`
  * (UVMP_PLUGINS_ERROR_MAX suffices); it is unchanged on success. UVMP_ERR_ARGUMENT: a size, a pointer that is
  * missing. UVMP_ERR_UNSUPPORTED: the version, a trait that a plugin cannot have. UVMP_ERR_RANGE: another
- * field, a name. UVMP_ERR_CONFLICT: a name that is given twice, or that is of the library. O(names squared). */
+ * field, a name. UVMP_ERR_CONFLICT: a name that is given twice, or of the library. O(names squared). */
 UVMP_API enum uvmp_status uvmp_plugins_check(const struct uvmp_plugins *plugins, char *text, size_t capacity);
 
 /* As uvmp_policy_parse_size, with the names and parameters of plugins, which may be NULL. The policy points

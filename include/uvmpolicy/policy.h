@@ -122,8 +122,8 @@ static inline void uvmp_policy_init(struct uvmp_policy *policy)
  * 1..100), nor is a vote threshold of 0 [driver: vote-threshold-zero]. */
 UVMP_API bool uvmp_policy_is_valid(const struct uvmp_policy *policy);
 
-/* Traits of the prefetcher and of the eviction order, also of a plugin; the name of the order. The policy must
- * be valid. O(1). */
+/* Traits of the prefetcher and of the eviction order, also of a plugin; the name of the order. The policy
+ * must be valid. O(1). */
 UVMP_API const struct uvmp_prefetch_traits *uvmp_policy_prefetch_traits(const struct uvmp_policy *policy);
 UVMP_API const struct uvmp_evict_traits *uvmp_policy_evict_traits(const struct uvmp_policy *policy);
 UVMP_API const char *uvmp_policy_evict_name(const struct uvmp_policy *policy);

@@ -28,8 +28,8 @@ struct uvmp_processors {
 	uint64_t no_memory; /* processors without managed memory of their own; never the CPU */
 };
 
-/* Sets the relations of the CPU and `gpus` GPUs: the CPU accesses its own memory, each GPU accesses all memory,
- * and the memory of other GPUs over fast links, with atomics. All processors have memory; no GPU is
+/* Sets the relations of the CPU and `gpus` GPUs: the CPU accesses its own memory, each GPU accesses all
+ * memory, and the memory of other GPUs over fast links, with atomics. All processors have memory; no GPU is
  * partitioned. UVMP_ERR_ARGUMENT: NULL. UVMP_ERR_RANGE: gpus above 63. O(GPUs). */
 UVMP_API enum uvmp_status uvmp_processors_init(struct uvmp_processors *processors, uint32_t gpus);
 
