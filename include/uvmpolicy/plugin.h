@@ -43,7 +43,8 @@ struct uvmp_prefetch_call {
 	uint32_t size; /* bytes, set by the library */
 	const struct uvmp_prefetch_facts *facts;
 	/* Pages of the block that may be prefetched: those that are neither resident, pending nor faulting,
-	 * do not thrash, and lie in a range group with a fault; none if the preferred location is elsewhere. */
+	 * do not thrash, and lie in a range group with a fault; none if the preferred location is
+	 * elsewhere. */
 	const uvmp_mask *candidates;
 	const uint32_t *value; /* [parameters] */
 	/* Private memory, see struct uvmp_prefetch_traits; NULL without bytes of it. `block` is also NULL if

@@ -151,9 +151,10 @@ class Host:
         log(line)                      a line of the decision log
 
     Each may be left out. An exception in one of them ends `run` with this exception; the host is
-    then closed. `plugins` are policies written in Python, which `policy` may name. Further options are the members of struct uvmp_host_options: gpus, page_bytes,
-    is_on_cpu, seed, batch_ns, fault_ns, replay_ns and more. In contrast to C, all addresses are
-    managed, unless is_all_managed=False is given and ranges are added.
+    then closed. `plugins` are policies written in Python, which `policy` may name. Further
+    options are the members of struct uvmp_host_options: gpus, page_bytes, is_on_cpu, seed,
+    batch_ns, fault_ns, replay_ns and more. In contrast to C, all addresses are managed,
+    unless is_all_managed=False is given and ranges are added.
     """
 
     def __init__(
