@@ -359,4 +359,17 @@ static inline uvmp_addr hostkit_address(const struct uvmp_host *host, const stru
 	return a->address + (uint64_t)page * host->options.page_bytes;
 }
 
+/* -- host_lookups.c -- */
+
+/* The window of an address: its number, its bucket, and the window itself; NULL: the host has no such window. */
+uint64_t hostkit_window_number(uvmp_addr address);
+struct hostkit_window **hostkit_bucket(const struct hostkit_tables *tables, uint64_t number);
+struct hostkit_window *hostkit_window(const struct uvmp_host *host, uvmp_addr address);
+/* The side of the window for the processor; NULL: it has none. */
+struct hostkit_side *hostkit_side_in(const struct hostkit_window *window, uint32_t processor);
+/* The page of the address in its window. */
+uint32_t hostkit_page_in(const struct uvmp_host *host, uvmp_addr address);
+/* Where the range that holds the address, or the next higher one, is or would be. */
+uint64_t hostkit_range_index(const struct hostkit_ranges *ranges, uint64_t address);
+
 #endif

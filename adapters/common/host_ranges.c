@@ -3,43 +3,6 @@
 
 #include <string.h>
 
-/* -- looking -- */
-
-/* The first range that ends at or behind the address; may be `count`. */
-static uint64_t find(const struct hostkit_ranges *ranges, uint64_t address)
-{
-	uint64_t low = 0, high = ranges->count;
-
-	while (low < high) {
-		uint64_t middle = low + (high - low) / 2u;
-
-		if (ranges->range[middle].last < address)
-			low = middle + 1u;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-bool hostkit_is_managed(const struct uvmp_host *h, uvmp_addr address)
-{
-	uint64_t at = find(&h->ranges, address);
-
-	return at < h->ranges.count && h->ranges.range[at].start <= address;
-}
-
-bool hostkit_range_in(const struct uvmp_host *h, uint64_t start, uint64_t last, struct hostkit_range *part)
-{
-	uint64_t at = find(&h->ranges, start);
-
-	if (at == h->ranges.count || h->ranges.range[at].start > last)
-		return false;
-	*part = h->ranges.range[at];
-	part->start = hostkit_later(part->start, start);
-	part->last = hostkit_sooner(part->last, last);
-	return true;
-}
-
 /* -- adding -- */
 
 /* Each request that the engine has may cut a range in two: these cuts cannot fail, and have their space before. */
@@ -65,7 +28,7 @@ static void insert(struct hostkit_ranges *ranges, uint64_t at, struct hostkit_ra
 
 enum uvmp_status hostkit_range_add(struct uvmp_host *h, uint64_t start, uint64_t last)
 {
-	uint64_t at = find(&h->ranges, start);
+	uint64_t at = hostkit_range_index(&h->ranges, start);
 	enum uvmp_status status;
 
 	if (at < h->ranges.count && h->ranges.range[at].start <= last)
@@ -87,7 +50,7 @@ enum uvmp_status hostkit_range_touch(struct uvmp_host *h, uvmp_addr address)
 {
 	uint64_t start = address & ~(h->options.range_bytes - 1u), last = start + (h->options.range_bytes - 1u);
 	const struct hostkit_range *range = h->ranges.range;
-	uint64_t at = find(&h->ranges, address);
+	uint64_t at = hostkit_range_index(&h->ranges, address);
 
 	if (!h->options.is_all_managed || (at < h->ranges.count && range[at].start <= address))
 		return UVMP_OK;
@@ -106,7 +69,7 @@ enum uvmp_status hostkit_range_touch_all(struct uvmp_host *h, uint64_t start, ui
 		uint64_t at;
 
 		status = hostkit_range_touch(h, start);
-		at = find(&h->ranges, start);
+		at = hostkit_range_index(&h->ranges, start);
 		if (status != UVMP_OK || h->ranges.range[at].last >= last)
 			break;
 		start = h->ranges.range[at].last + 1u;
@@ -149,7 +112,7 @@ static uint64_t cut(struct hostkit_ranges *ranges, uint64_t at, uint64_t start, 
 
 void hostkit_range_remove(struct uvmp_host *h, uint64_t start, uint64_t last)
 {
-	uint64_t at = find(&h->ranges, start);
+	uint64_t at = hostkit_range_index(&h->ranges, start);
 
 	while (at < h->ranges.count && h->ranges.range[at].start <= last)
 		at = cut(&h->ranges, at, start, last);

@@ -7,30 +7,6 @@
 
 /* -- windows -- */
 
-static uint64_t number_of(uvmp_addr address)
-{
-	return address / HOSTKIT_WINDOW_BYTES;
-}
-
-/* Neighbouring windows are in different buckets. */
-static struct hostkit_window **bucket_of(const struct hostkit_tables *tables, uint64_t number)
-{
-	return &tables->bucket[(number ^ number >> 20) & (tables->buckets - 1u)];
-}
-
-static struct hostkit_window *find(const struct uvmp_host *h, uvmp_addr address)
-{
-	uint64_t number = number_of(address);
-	struct hostkit_window *window;
-
-	if (h->tables.buckets == 0)
-		return NULL;
-	window = *bucket_of(&h->tables, number);
-	while (window != NULL && window->number != number)
-		window = window->next;
-	return window;
-}
-
 /* Without memory the table stays as it is, and look-ups get slower. False: there is no table. */
 static bool grow(struct uvmp_host *h)
 {
@@ -46,7 +22,7 @@ static bool grow(struct uvmp_host *h)
 		struct hostkit_window *window = old.bucket[i];
 
 		while (window != NULL) {
-			struct hostkit_window *next = window->next, **bucket = bucket_of(&fresh, window->number);
+			struct hostkit_window *next = window->next, **bucket = hostkit_bucket(&fresh, window->number);
 
 			window->next = *bucket;
 			*bucket = window;
@@ -67,8 +43,8 @@ static struct hostkit_window *add_window(struct uvmp_host *h, uvmp_addr address)
 	window = hostkit_zeros(&h->options, 1, sizeof(*window));
 	if (window == NULL)
 		return NULL;
-	window->number = number_of(address);
-	bucket = bucket_of(&h->tables, window->number);
+	window->number = hostkit_window_number(address);
+	bucket = hostkit_bucket(&h->tables, window->number);
 	window->next = *bucket;
 	*bucket = window;
 	h->tables.windows++;
@@ -76,29 +52,6 @@ static struct hostkit_window *add_window(struct uvmp_host *h, uvmp_addr address)
 }
 
 /* -- sides -- */
-
-static struct hostkit_side *side_in(const struct hostkit_window *window, uint32_t processor)
-{
-	struct hostkit_side *side = window->side;
-
-	while (side != NULL && side->processor != processor)
-		side = side->next;
-	return side;
-}
-
-static uint32_t page_in(const struct uvmp_host *h, uvmp_addr address)
-{
-	return (uint32_t)(address % HOSTKIT_WINDOW_BYTES / h->options.page_bytes);
-}
-
-struct hostkit_side *hostkit_side(const struct uvmp_host *h, uint32_t processor, uvmp_addr address,
-				  uint32_t *page)
-{
-	const struct hostkit_window *window = find(h, address);
-
-	*page = page_in(h, address);
-	return window != NULL ? side_in(window, processor) : NULL;
-}
 
 static uint64_t first_of(const struct hostkit_window *window)
 {
@@ -114,9 +67,9 @@ static uint64_t last_of(const struct hostkit_window *window)
 static void set_home(const struct uvmp_host *h, struct hostkit_side *side, uint64_t start, uint64_t last,
 		     enum uvmp_right right)
 {
-	uint32_t end = page_in(h, hostkit_sooner(last, last_of(side->window)));
+	uint32_t end = hostkit_page_in(h, hostkit_sooner(last, last_of(side->window)));
 
-	for (uint32_t page = page_in(h, hostkit_later(start, first_of(side->window))); page <= end; page++) {
+	for (uint32_t page = hostkit_page_in(h, hostkit_later(start, first_of(side->window))); page <= end; page++) {
 		side->right[page] = (uint8_t)right;
 		side->holder[page] = UVMP_CPU;
 	}
@@ -191,12 +144,12 @@ static bool prepare_side(struct uvmp_host *h, uint32_t processor, uvmp_addr addr
 
 	if (processor > h->options.gpus)
 		return true;
-	window = find(h, address);
+	window = hostkit_window(h, address);
 	if (window == NULL)
 		window = add_window(h, address);
 	if (window == NULL)
 		return false;
-	return side_in(window, processor) != NULL || add_side(h, window, processor);
+	return hostkit_side_in(window, processor) != NULL || add_side(h, window, processor);
 }
 
 bool hostkit_prepare(struct uvmp_host *h, const struct uvmp_action *a)
@@ -209,11 +162,11 @@ bool hostkit_prepare(struct uvmp_host *h, const struct uvmp_action *a)
 	     page = uvmp_mask_next_set(&a->pages, page + 1u)) {
 		uvmp_addr address = hostkit_address(h, a, page);
 
-		if (number_of(address) == known)
+		if (hostkit_window_number(address) == known)
 			continue;
 		if (!prepare_side(h, a->from, address) || !prepare_side(h, a->to, address))
 			return false;
-		known = number_of(address);
+		known = hostkit_window_number(address);
 	}
 	return true;
 }
@@ -337,7 +290,7 @@ static void drop_side(struct uvmp_host *h, struct hostkit_side *side)
 
 static void drop_window(struct uvmp_host *h, struct hostkit_window *window)
 {
-	struct hostkit_window **link = bucket_of(&h->tables, window->number);
+	struct hostkit_window **link = hostkit_bucket(&h->tables, window->number);
 
 	while (*link != window)
 		link = &(*link)->next;
@@ -360,7 +313,7 @@ struct change {
 
 static void change_window(struct uvmp_host *h, struct hostkit_window *window, const struct change *change)
 {
-	struct hostkit_side *cpu = side_in(window, UVMP_CPU);
+	struct hostkit_side *cpu = hostkit_side_in(window, UVMP_CPU);
 	struct hostkit_range part;
 
 	if (last_of(window) < change->start || first_of(window) > change->last)
@@ -375,10 +328,10 @@ static void change_window(struct uvmp_host *h, struct hostkit_window *window, co
 /* Looks at each window of the change, or at all windows if these are fewer. */
 static void change_windows(struct uvmp_host *h, const struct change *change)
 {
-	uint64_t first = number_of(change->start), count = number_of(change->last) - first + 1u;
+	uint64_t first = hostkit_window_number(change->start), count = hostkit_window_number(change->last) - first + 1u;
 
 	for (uint64_t i = 0; i < count && count <= h->tables.buckets; i++) {
-		struct hostkit_window *window = find(h, (first + i) * HOSTKIT_WINDOW_BYTES);
+		struct hostkit_window *window = hostkit_window(h, (first + i) * HOSTKIT_WINDOW_BYTES);
 
 		if (window != NULL)
 			change_window(h, window, change);
