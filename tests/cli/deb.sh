@@ -43,11 +43,11 @@ if command -v dpkg-parsechangelog >/dev/null 2>&1; then
 else echo 'skipped: dpkg-parsechangelog is not installed: the syntax of the changelog'; fi
 
 # Where the package of a library is, there its soname is; each file is in one package.
-$MAKE -s install BUILD="$build" DESTDIR="$work/tmp" PREFIX=/usr DOCDIR=/usr/share/doc/uvmpolicy-doc >"$work/out" 2>&1
+$MAKE -s install BUILD="$build" DESTDIR="$work/stage" PREFIX=/usr DOCDIR=/usr/share/doc/uvmpolicy-doc >"$work/out" 2>&1
 verdict $? 'make install'
-mkdir "$work/some" && mv "$work/tmp/usr/lib" "$work/some/multiarch" && mkdir "$work/tmp/usr/lib" && mv "$work/some/multiarch" "$work/tmp/usr/lib"
-mkdir "$work/tmp/usr/lib/multiarch/uvmpolicy" && mv "$work/tmp/usr/lib/multiarch/libuvmp-preload.so" "$work/tmp/usr/lib/multiarch/uvmpolicy" # as PRELOADDIR says
-rm -f "$work/tmp/usr/share/doc/uvmpolicy-doc/LICENSE"
+mkdir "$work/some" && mv "$work/stage/usr/lib" "$work/some/multiarch" && mkdir "$work/stage/usr/lib" && mv "$work/some/multiarch" "$work/stage/usr/lib"
+mkdir "$work/stage/usr/lib/multiarch/uvmpolicy" && mv "$work/stage/usr/lib/multiarch/libuvmp-preload.so" "$work/stage/usr/lib/multiarch/uvmpolicy" # as PRELOADDIR says
+rm -f "$work/stage/usr/share/doc/uvmpolicy-doc/LICENSE"
 for list in "$debian"/*.install; do
 	while read -r pattern; do
 		files=0
@@ -61,11 +61,11 @@ for list in "$debian"/*.install; do
 done | sort >"$work/packed"
 [ ! -s "$work/empty" ]
 verdict $? 'each line of the lists names files'
-find "$work/tmp" ! -type d | sort | diff - "$work/packed" >"$work/out" && [ "$(wc -l <"$work/packed")" -gt 100 ]
+find "$work/stage" ! -type d | sort | diff - "$work/packed" >"$work/out" && [ "$(wc -l <"$work/packed")" -gt 100 ]
 verdict $? "each file of make install is in one package ($(wc -l <"$work/packed"))"
 for package in $(grep "[a-z]$major\$" "$work/packages"); do
 	library=$(sed 's,.*/,,; s/\*$//' "$debian/$package.install" | tr -d '\n')
-	[ "${library%.so.}$major" = "$package" ] && [ -e "$work/tmp/usr/lib/multiarch/$library$major" ]
+	[ "${library%.so.}$major" = "$package" ] && [ -e "$work/stage/usr/lib/multiarch/$library$major" ]
 	verdict $? "package $package holds $library$major"
 done
 exit $failed

@@ -471,6 +471,11 @@ static void test_policy(void **state)
 	accepts("preset=uvmsmart evict=oldest reserve=20 free_buffer=5", "evict=oldest reserve=20 free_buffer=5");
 	assert_int_equal(uvmp_policy_unit_pages(&policy), 1);
 	assert_ptr_equal(uvmp_policy_prefetch_traits(&policy), uvmp_prefetch_traits_of(UVMP_PREFETCH_TBN));
+	{
+		struct uvmp_policy policy; /* a bare preset is no parameter of a plugin */
+
+		assert_int_equal(uvmp_policy_parse_plugins("nvidia-once", 11, &plugins, &policy, NULL), UVMP_OK);
+	}
 	accepts("evict=chance second_number=9 granularity=64k cyclic=on", "evict=chance second_number=9 granularity=64k");
 	assert_int_equal(uvmp_policy_unit_pages(&policy), 16);
 	assert_string_equal(uvmp_policy_evict_name(&policy), "chance");
