@@ -472,9 +472,9 @@ static void test_policy(void **state)
 	assert_int_equal(uvmp_policy_unit_pages(&policy), 1);
 	assert_ptr_equal(uvmp_policy_prefetch_traits(&policy), uvmp_prefetch_traits_of(UVMP_PREFETCH_TBN));
 	{
-		struct uvmp_policy policy; /* a bare preset is no parameter of a plugin */
+		struct uvmp_policy chosen; /* a bare preset is no parameter of a plugin */
 
-		assert_int_equal(uvmp_policy_parse_plugins("nvidia-once", 11, &plugins, &policy, NULL), UVMP_OK);
+		assert_int_equal(uvmp_policy_parse_plugins("nvidia-once", 11, &plugins, &chosen, NULL), UVMP_OK);
 	}
 	accepts("evict=chance second_number=9 granularity=64k cyclic=on", "evict=chance second_number=9 granularity=64k");
 	assert_int_equal(uvmp_policy_unit_pages(&policy), 16);
