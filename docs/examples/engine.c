@@ -11,9 +11,8 @@
 #define PAGE  UINT64_C(4096)
 #define ROOT  UINT64_C(2097152)
 
-#define ARENA_PIECE 65536u /* the smallest piece to grow by that always suffices for the next decision */
-
 static struct uvmp_service *service;
+static size_t arena_bytes;
 static uint64_t now_ns = 100000;
 static bool is_link_broken;
 static struct uvmp_fault waiting; /* what the GPU waits for, */
@@ -29,43 +28,27 @@ static void must(enum uvmp_status status)
 
 static void open_engine(void)
 {
-	struct uvmp_processors processors = {
-	        .count = 2,
-	        .can_access = {1u, 3u},     /* the CPU maps its own memory, the GPU both */
-	        .native_atomics = {1u, 2u}, /* each on its own memory only */
-	};
-	struct uvmp_service_gpu gpu = {
-	        .size = sizeof(gpu), .memory_bytes = 2 * ROOT, .splits = 2, .fault_entries = 1024, .utlbs = 64};
-	struct uvmp_policy policy;
-	struct uvmp_service_params params = {.size = sizeof(params),
-	                                     .policy = &policy,
-	                                     .processors = &processors,
-	                                     .gpu = &gpu,
-	                                     .page_bytes = 4096,
-	                                     .blocks = 4,
-	                                     .spaces = 1,
-	                                     .ranges = 16,
-	                                     .instances = 1,
-	                                     .requests = 16};
-	size_t bytes;
+	struct uvmp_service_gpu gpu = {.size = sizeof(gpu), .memory_bytes = 2 * ROOT};
+	struct uvmp_service_params params = {.size = sizeof(params), .gpu = &gpu}; /* the rest: defaults */
 	void *arena;
 
-	uvmp_policy_init(&policy);
-	bytes = uvmp_service_size(&params, 1); /* room for one block; grow adds to it */
-	arena = malloc(bytes);
-	must(uvmp_service_init(&params, arena, bytes, &service));
+	arena_bytes = uvmp_service_size(&params, 1); /* room for one block; grow adds to it */
+	arena = malloc(arena_bytes);
+	must(uvmp_service_init(&params, arena, arena_bytes, &service));
 	must(uvmp_service_bind(service, GPU, UVMP_APERTURE_VID, 0, 0, SPACE));
 	must(uvmp_service_add_range(service, SPACE, BASE, 4 * ROOT, UVMP_RIGHT_READ_WRITE_ATOMIC, UVMP_CPU));
 }
 
-/* There can be seven pieces of arena beside the first; each here is twice as large as the one before. */
+/* There can be seven pieces of arena beside the first; each here is as large as all before, or as needed. */
 static void grow(void)
 {
-	static size_t bytes = ARENA_PIECE;
+	size_t bytes = uvmp_service_needs(service);
 
+	if (bytes < arena_bytes)
+		bytes = arena_bytes;
 	must(uvmp_service_grow(service, malloc(bytes), bytes));
 	printf("# the arena has grown\n");
-	bytes *= 2;
+	arena_bytes += bytes;
 }
 
 static void gpu_writes(uint64_t address)

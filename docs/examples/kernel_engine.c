@@ -69,15 +69,17 @@ static bool grow(struct driver *driver, void *piece, size_t bytes)
 static void keep_room(struct driver *driver)
 {
 	struct uvmp_service_memory memory = {.size = sizeof(memory)};
+	uint64_t needs;
 	size_t bytes;
 	void *piece;
 
 	mutex_lock(&driver->lock);
 	uvmp_service_memory_used(driver->service, &memory);
+	needs = uvmp_service_needs(driver->service);
 	mutex_unlock(&driver->lock);
-	if (memory.bytes - memory.used >= ROOM || driver->pieces == PIECES_MORE)
+	if ((memory.bytes - memory.used >= ROOM && needs == 0) || driver->pieces == PIECES_MORE)
 		return;
-	bytes = (size_t)memory.bytes;
+	bytes = (size_t)(needs > memory.bytes ? needs : memory.bytes);
 	piece = arena_alloc(bytes);
 	if (piece == NULL)
 		return;

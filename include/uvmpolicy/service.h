@@ -73,9 +73,11 @@
  *     decision
  *   runtime: each 64 KiB of ranges                 4 to 8
  *   threads: each unit of a GPU's memory           8
+ *   orders other than evict=lru: block that a GPU  20 to 9,000, by the unit: the tables double when more
+ *     has ever had, beyond the parameter `blocks`    blocks come; outgrown tables stay in the arena
  *
- * Blocks, their state on processors, trees of basic blocks and chunk maps are mandatory: if the arena may
- * have no space for them, uvmp_service_next decides nothing and returns UVMP_ERR_ARENA. Faults and requests
+ * Blocks, their state on processors, trees of basic blocks, chunk maps and tables of blocks are mandatory: if
+ * the arena may have no space for them, uvmp_service_next decides nothing and returns UVMP_ERR_ARENA. Faults and requests
  * then wait until uvmp_service_grow. If the arena has no space for other state, the engine decides without
  * it. uvmp_service_size includes the state for each unit of a GPU's memory.
  *
@@ -128,15 +130,16 @@ struct uvmp_service_params {
 	const struct uvmp_processors *processors; /* copied; count 2 or more. NULL: the CPU and `gpus` GPUs,
 						   * with the relations of uvmp_processors_init */
 	const struct uvmp_service_gpu *gpu;	  /* [number of GPUs]: of GPU 1, 2, ... */
-	uint32_t blocks;    /* VABlocks with state, 1..2^24: sizes their hash table, and for orders other than
-			     * evict=lru limits the number of blocks; 0: 1024 */
-	uint32_t spaces;    /* address spaces at a time, 1..4096; 0: 64 */
-	uint32_t ranges;    /* managed ranges at a time, 1..2^20; setting policies on parts, and freeing them,
+	uint32_t blocks; /* VABlocks with state that are expected, 1..2^24; 0: 1024. No limit: the hash table
+			     * of blocks, and tables of orders other than evict=lru, grow when there are more,
+			     * which takes arena for all of their blocks at once. No decision depends on it */
+	uint32_t spaces; /* address spaces at a time, 1..4096; 0: 64 */
+	uint32_t ranges; /* managed ranges at a time, 1..2^20; setting policies on parts, and freeing them,
 			     * splits ranges; 0: 1024 */
-	uint32_t instances; /* channels that can be bound, 1..65536; 0: 256 */
-	uint32_t requests;  /* requests that can wait, 1..4096; 0: 256 */
-	bool has_ats;	    /* for counters=driver */
-	uint64_t seed;	    /* of the random numbers for prefetch=random and evict=random4k */
+	uint32_t instances;  /* channels that can be bound, 1..65536; 0: 256 */
+	uint32_t requests;   /* requests that can wait, 1..4096; 0: 256 */
+	bool has_ats;	     /* for counters=driver */
+	uint64_t seed;	     /* of the random numbers for prefetch=random and evict=random4k */
 	bool memory_is_zero; /* uvmp_service_init's memory holds zeros, as fresh memory of an operating system
 			      * does: the engine does not write tables proportional to `blocks`, so the system
 			      * commits their pages on first use */
@@ -180,10 +183,20 @@ UVMP_API size_t uvmp_service_size(const struct uvmp_service_params *params, uint
 UVMP_API enum uvmp_status uvmp_service_init(const struct uvmp_service_params *params, void *memory,
 					    size_t bytes, struct uvmp_service **service);
 
-/* Adds an arena segment: the engine keeps and uses `memory` (aligned to 16, at least 4096 bytes). The segment
- * must not overlap the others. A segment of 64 KiB always ends UVMP_ERR_ARENA. UVMP_ERR_ARGUMENT: NULL or
- * misaligned. UVMP_ERR_SPACE: bytes is too small, or the arena has eight segments already. */
+#define UVMP_SERVICE_GROW_MIN 4096u
+
+/* Adds an arena segment: the engine keeps and uses `memory` (aligned to 16, at least UVMP_SERVICE_GROW_MIN
+ * bytes). The segment must not overlap the others. A segment of uvmp_service_needs bytes always ends
+ * UVMP_ERR_ARENA, and so does one of 64 KiB, unless tables of a page-wise order grow. UVMP_ERR_ARGUMENT: NULL
+ * or misaligned. UVMP_ERR_SPACE: bytes is too small, or the arena has eight segments already. */
 UVMP_API enum uvmp_status uvmp_service_grow(struct uvmp_service *service, void *memory, size_t bytes);
+
+/* How much arena the next decision may take beyond what is free: the bytes of a segment to add with
+ * uvmp_service_grow, so that it need not wait for UVMP_ERR_ARENA. 0: the arena suffices, or `service` is not
+ * an engine. A host that cannot allocate where it calls uvmp_service_next asks before. Most decisions take
+ * less. A call of uvmp_service_next that takes several decisions until one has an action may still return
+ * UVMP_ERR_ARENA. O(GPUs + segments). */
+UVMP_API uint64_t uvmp_service_needs(const struct uvmp_service *service);
 
 struct uvmp_service_memory {
 	uint32_t size;		   /* set by the host, see base.h */

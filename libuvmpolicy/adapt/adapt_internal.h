@@ -71,6 +71,9 @@ const struct controller *uvmpi_controller_at(uint32_t controller);
 /* The number of entries of a table of parameters. */
 #define PARAMETERS(table) ((uint32_t)(sizeof(table) / sizeof((table)[0])))
 
+/* adapt_lifetime.c: moves the pages to an array for more of them. */
+void uvmpi_lifetime_move(struct uvmp_lifetime *lifetime, uint64_t *page, uint64_t pages);
+
 extern const struct parameter uvmpi_cyclic_parameters[1]; /* adapt_cyclic.c: cyclic=on */
 
 #endif

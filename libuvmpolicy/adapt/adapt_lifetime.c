@@ -3,7 +3,7 @@
  * The time of allocation of each page is kept. At the eviction of the page its lifetime enters a running
  * mean. A short mean says that pages are evicted before they are used fully; the source uses only this mean.
  * A page that faults after its eviction was evicted too early. These pages are counted too, for reports. */
-#include "uvmpolicy/adapt.h"
+#include "adapt_internal.h"
 
 #define EVICTED UINT64_MAX
 
@@ -15,6 +15,14 @@ enum uvmp_status uvmp_lifetime_init(struct uvmp_lifetime *lifetime, uint64_t *pa
 	for (uint64_t i = 0; i < pages; i++)
 		page[i] = 0;
 	return UVMP_OK;
+}
+
+void uvmpi_lifetime_move(struct uvmp_lifetime *lifetime, uint64_t *page, uint64_t pages)
+{
+	for (uint64_t i = 0; i < pages; i++)
+		page[i] = i < lifetime->pages ? lifetime->page[i] : 0;
+	lifetime->page = page;
+	lifetime->pages = pages;
 }
 
 static enum uvmp_status check(const struct uvmp_lifetime *lifetime, uint64_t page)

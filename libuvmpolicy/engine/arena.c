@@ -9,8 +9,6 @@
 #include "../base/sized_internal.h"
 #include "arena_internal.h"
 
-#define GROW_BYTES_MIN 4096u
-
 bool uvmp_service_is_valid(const struct uvmp_service *s)
 {
 	return s && s->magic == MAGIC && s->segments >= 1u && s->segments <= SEGMENTS_MAX &&
@@ -82,6 +80,26 @@ handle uvmpi_arena_take(struct uvmp_service *s, enum slab slab)
 	return h;
 }
 
+void *uvmpi_arena_take_bytes(struct uvmp_service *s, uint64_t bytes)
+{
+	uint64_t units = rounded(bytes) / UNIT_BYTES;
+	void *memory = NULL;
+
+	if (units <= UINT32_MAX)
+		(void)take_fresh(s, (uint32_t)units, s->reserve, &memory);
+	return memory;
+}
+
+uint64_t uvmpi_arena_room(const struct uvmp_service *s)
+{
+	uint32_t most = 0;
+
+	for (uint32_t i = 0; i < s->segments; i++)
+		if (s->segment[i].end - s->segment[i].unused > most)
+			most = s->segment[i].end - s->segment[i].unused;
+	return (uint64_t)most * UNIT_BYTES;
+}
+
 enum slab uvmpi_arena_array(uint64_t bytes)
 {
 	uint32_t class = 0;
@@ -106,7 +124,7 @@ enum uvmp_status uvmp_service_grow(struct uvmp_service *service, void *memory, s
 
 	if (!uvmp_service_is_valid(service) || memory == NULL || (uintptr_t)memory % UNIT_BYTES != 0)
 		return UVMP_ERR_ARGUMENT;
-	if (bytes < GROW_BYTES_MIN || service->segments == SEGMENTS_MAX)
+	if (bytes < UVMP_SERVICE_GROW_MIN || service->segments == SEGMENTS_MAX)
 		return UVMP_ERR_SPACE;
 	segment = &service->segment[service->segments];
 	first = segment[-1].end;

@@ -31,6 +31,10 @@ static inline bool uvmpi_arena_is_short(const struct uvmp_service *s)
 handle uvmpi_arena_take(struct uvmp_service *s, enum slab slab);
 /* The slab of arrays of so many bytes, at most twice as large; SLAB_COUNT: too many. */
 enum slab uvmpi_arena_array(uint64_t bytes);
+/* Memory of so many bytes that is never given back, not zeroed, beside the reserve; NULL: no segment has that much. */
+void *uvmpi_arena_take_bytes(struct uvmp_service *s, uint64_t bytes);
+/* The largest number of bytes that were never used in one segment. */
+uint64_t uvmpi_arena_room(const struct uvmp_service *s);
 void uvmpi_arena_give(struct uvmp_service *s, enum slab slab, handle h);
 
 static inline struct block *block_at(const struct uvmp_service *s, handle h)

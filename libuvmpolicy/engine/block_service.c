@@ -114,6 +114,8 @@ UVMPI_NOINLINE static struct block_need allocate(struct uvmp_service *s, struct 
 	} else if (backing == BACKING_NEED_ROOM) {
 		job->phase = JOB_MADE_ROOM;
 		need.kind = NEED_ROOM;
+	} else if (backing == BACKING_NEED_TABLES) {
+		s->table_gpu = job->to; /* once its tables have grown, ALLOCATE begins again */
 	} else {
 		uvmpi_block_end(job, UVMP_ERR_NO_MEMORY);
 	}

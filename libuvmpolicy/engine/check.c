@@ -353,6 +353,13 @@ static bool check_hot(const struct uvmp_service *s, const struct tally *tally)
 	return left == 0 && s->hot_last == before;
 }
 
+/* The array of buckets, if it has grown. */
+static bool check_buckets(const struct uvmp_service *s, struct tally *tally)
+{
+	return s->bucket_array == 0 ||
+	       count_object(s, tally, uvmpi_arena_array((uint64_t)s->buckets * sizeof(handle)), s->bucket_array);
+}
+
 /* -- everything -- */
 
 /* Sound in themselves: chunks and queues, capacity. */
@@ -378,7 +385,8 @@ bool uvmp_service_check(const struct uvmp_service *service)
 		if (!check_free_list(service, (enum slab)slab))
 			return false;
 	ok = check_instances(service) && check_order(service) && check_free_ranges(service) &&
-	     check_spaces(service) && check_gpus(service) && check_ranges(service, &tally);
+	     check_spaces(service) && check_gpus(service) && check_ranges(service, &tally) &&
+	     check_buckets(service, &tally);
 	for (uint32_t i = 0; ok && i < service->buckets; i++)
 		ok = check_chain(service, i, &tally);
 	for (uint32_t kind = 0; kind <= SLAB_ARRAY; kind++)

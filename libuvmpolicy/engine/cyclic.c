@@ -8,21 +8,21 @@
  */
 #include "cyclic_internal.h"
 
-#define ALIGNMENT 16u
-
-size_t uvmpi_cyclic_size(const struct uvmp_service_params *params)
+void uvmpi_cyclic_init(struct gpu *g, uint32_t blocks, void *memory)
 {
-	size_t bytes = params->blocks * sizeof(struct uvmp_cyclic_block);
-
-	return params->policy->cyclic ? (bytes + ALIGNMENT - 1u) / ALIGNMENT * ALIGNMENT : 0;
+	(void)uvmp_cyclic_init(&g->cyclic, (struct uvmp_cyclic_block *)memory, blocks,
+			       (uint32_t)(g->capacity_pages / ((uint64_t)g->block_units * g->unit_pages)));
 }
 
-void uvmpi_cyclic_init(struct gpu *g, const struct uvmp_service_params *params, void *memory)
+void uvmpi_cyclic_grow(struct gpu *g, uint32_t blocks, void *memory)
 {
-	if (params->policy->cyclic)
-		(void)uvmp_cyclic_init(
-		        &g->cyclic, (struct uvmp_cyclic_block *)memory, params->blocks,
-		        (uint32_t)(g->capacity_pages / ((uint64_t)g->block_units * g->unit_pages)));
+	struct uvmp_cyclic_block *block = (struct uvmp_cyclic_block *)memory;
+	uint32_t before = g->cyclic.blocks;
+
+	__builtin_memcpy(block, g->cyclic.block, before * sizeof(*block));
+	__builtin_memset(block + before, 0, (blocks - before) * sizeof(*block));
+	g->cyclic.block = block;
+	g->cyclic.blocks = blocks;
 }
 
 static struct uvmp_cyclic_params params_of(const struct uvmp_service *s)

@@ -4,8 +4,10 @@
 
 #include "service_internal.h"
 
-size_t uvmpi_cyclic_size(const struct uvmp_service_params *params);
-void uvmpi_cyclic_init(struct gpu *g, const struct uvmp_service_params *params, void *memory);
+/* Turns cyclic=on for a GPU with so many block numbers. */
+void uvmpi_cyclic_init(struct gpu *g, uint32_t blocks, void *memory);
+/* Moves the blocks to memory for more of them. */
+void uvmpi_cyclic_grow(struct gpu *g, uint32_t blocks, void *memory);
 static inline bool uvmpi_cyclic_is_pinned(const struct gpu *g, uint32_t number)
 {
 	return g->cyclic.block != NULL && g->cyclic.block[number].is_pinned;

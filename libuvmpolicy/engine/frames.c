@@ -40,6 +40,18 @@ void uvmpi_frames_begin(struct frames *frames, uint32_t unit, uint32_t units)
 #define ROOT_FRAMES 32u
 #define ROOT_FREE   0xffffffffu
 
+void uvmpi_frames_grow(struct frames *frames, uint32_t used, uint32_t units, uint32_t more, void *memory)
+{
+	uint32_t *of_unit = (uint32_t *)memory, *next = of_unit + more;
+	/* the state of a root lies in the links of its first frames, begun or not */
+	uint32_t links = (frames->begun + ROOT_FRAMES - 1u) / ROOT_FRAMES * ROOT_FRAMES;
+
+	__builtin_memcpy(of_unit, frames->of_unit, used * sizeof(*of_unit));
+	__builtin_memcpy(next, frames->next, minimum(links, units) * sizeof(*next));
+	frames->of_unit = of_unit;
+	frames->next = next;
+}
+
 /* The state of a root, in the links of its frames. Every root with a free frame is in one of two lists. */
 struct root {
 	uint32_t free;	     /* set of frames that were used before, or that may be used now */
@@ -164,10 +176,25 @@ static bool arrives_whole(const struct gpu *g, uint32_t first_unit, const uvmp_m
 	for (uint32_t i = 0; i < ROOT_FRAMES; i++) {
 		struct uvmp_region unit = {i * g->unit_pages, (i + 1u) * g->unit_pages};
 
-		if (g->frames.of_unit[first_unit + i] != NO_INDEX || !uvmpi_mask_region_any(pages, unit))
+		if ((first_unit != NO_INDEX && g->frames.of_unit[first_unit + i] != NO_INDEX) ||
+		    !uvmpi_mask_region_any(pages, unit))
 			return false;
 	}
 	return true;
+}
+
+bool uvmpi_frames_lack_root(const struct gpu *g)
+{
+	uint64_t end = g->frames.begun + (uint64_t)ROOT_FRAMES;
+
+	return g->frames.by_root && g->frames.first == NO_INDEX && end > frames_in(g) &&
+	       end <= g->capacity_pages / g->unit_pages;
+}
+
+bool uvmpi_frames_lack_root_for(const struct gpu *g, const struct residency *p, const uvmp_mask *pages)
+{
+	return uvmpi_frames_lack_root(g) &&
+	       arrives_whole(g, p->has_memory ? p->memory * g->block_units : NO_INDEX, pages);
 }
 
 /* The first frame of a root for a block that arrives whole. NO_INDEX: each unit gets a frame of its own. */

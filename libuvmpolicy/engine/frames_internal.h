@@ -8,6 +8,12 @@
 size_t uvmpi_frames_size(uint64_t units);
 /* No unit has a frame; the memory is not read or written. */
 void uvmpi_frames_init(struct frames *frames, uint64_t units, void *memory);
+/* Moves the frames of `units` units, of which `used` were used so far, to memory for `more` units. */
+void uvmpi_frames_grow(struct frames *frames, uint32_t used, uint32_t units, uint32_t more, void *memory);
+/* Frames by root: is no root wholly free, and has the memory a further root, which has no links yet? */
+bool uvmpi_frames_lack_root(const struct gpu *g);
+/* The same, and do these pages need a root: do all units of the block arrive, of which none has a frame? `p`: its state. */
+bool uvmpi_frames_lack_root_for(const struct gpu *g, const struct residency *p, const uvmp_mask *pages);
 /* These units are used for the first time. */
 void uvmpi_frames_begin(struct frames *frames, uint32_t unit, uint32_t units);
 /* For uvmp_service_check. Orders with groups: every root with a free frame is in its list, and the free frames are counted. */

@@ -3,6 +3,7 @@
  * evict=lru manages root chunks (memory_chunks.c), every other order the units of its own (memory_units.c). Each function
  * here asks the back end of the GPU. */
 #include "memory_backend_internal.h"
+#include "unit_tables_internal.h"
 
 /* -- setting up -- */
 
@@ -78,6 +79,18 @@ enum backing uvmpi_memory_back(struct uvmp_service *s, uint32_t gpu, handle bloc
 
 	return uvmpi_has_chunks(&s->gpu[gpu]) ? uvmpi_chunks_back(s, gpu, block, p, arriving, size)
 					      : uvmpi_units_back(s, gpu, block, p, arriving, size);
+}
+
+bool uvmpi_memory_grow(struct uvmp_service *s, uint32_t gpu)
+{
+	return uvmpi_unit_tables_grow(s, &s->gpu[gpu]);
+}
+
+uint64_t uvmpi_memory_more(const struct uvmp_service *s, uint32_t gpu)
+{
+	const struct gpu *g = &s->gpu[gpu];
+
+	return g->order.state != NULL ? uvmpi_units_more(s, g) : 0; /* no order: root chunks, or no memory */
 }
 
 void uvmpi_memory_unback(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages)

@@ -23,12 +23,17 @@ struct arriving {
 enum backing {
 	BACKING_DONE,	   /* all pages have memory */
 	BACKING_NEED_ROOM, /* the caller evicts (uvmpi_evict_start), then asks again */
+	BACKING_NEED_TABLES, /* the tables of the GPU must grow (uvmpi_memory_grow); nothing has changed */
 	BACKING_FAILED	   /* no eviction helps: the arena, the pins or the roots that may be split are used up */
 };
 /* Backs the pages of the block, which has state on `gpu`; queues ALLOCATE once all of them are. BACKING_NEED_ROOM sets
  * *size, the chunk for which memory is missing. */
 enum backing uvmpi_memory_back(struct uvmp_service *s, uint32_t gpu, handle block, const struct arriving *arriving,
 			      enum uvmp_chunk_size *size);
+/* Tables for more blocks, from the arena. False: the arena is too full. */
+bool uvmpi_memory_grow(struct uvmp_service *s, uint32_t gpu);
+/* Bytes of arena that the next job may take for that. */
+uint64_t uvmpi_memory_more(const struct uvmp_service *s, uint32_t gpu);
 /* The host refused the ALLOCATE of these pages: their root chunks without a resident page are freed. */
 void uvmpi_memory_unback(struct uvmp_service *s, uint32_t gpu, handle block, const uvmp_mask *pages);
 /* These pages were to arrive, and did not: units of page-wise orders without a resident page release their frames. Root

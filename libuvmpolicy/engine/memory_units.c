@@ -11,56 +11,18 @@
 #include "memory_backend_internal.h"
 #include "params_internal.h"
 #include "queue_internal.h"
-#include "uvmpolicy/plugin.h"
-
-#define ALIGNMENT 16u
+#include "unit_tables_internal.h"
 
 /* -- setting up -- */
 
 uint64_t uvmpi_units_count(const struct uvmp_service_params *params)
 {
-	return (uint64_t)params->blocks * (UVMP_MASK_BITS / uvmp_policy_unit_pages(params->policy));
-}
-
-static size_t aligned(size_t bytes)
-{
-	return (bytes + ALIGNMENT - 1u) / ALIGNMENT * ALIGNMENT;
-}
-
-/* Bytes of the order itself; 0: too many units. */
-static size_t order_bytes(const struct uvmp_service_params *params)
-{
-	uint64_t units = uvmpi_units_count(params);
-
-	if (units > UVMP_UNITS_MAX)
-		return 0;
-	return params->policy->evict == UVMP_EVICT_PLUGIN
-		       ? uvmp_evict_plugin_size(params->policy->evict_plugin, (uint32_t)units)
-		       : uvmp_evict_size(params->policy->evict, (uint32_t)units);
+	return uvmpi_unit_tables_units(params->policy, params->blocks);
 }
 
 size_t uvmpi_units_size(const struct uvmp_service_params *params)
 {
-	uint64_t bytes = order_bytes(params);
-
-	if (bytes == 0)
-		return 0;
-	bytes += aligned(params->blocks * sizeof(handle)) + aligned(params->blocks * sizeof(uint16_t)) +
-	         uvmpi_cyclic_size(params) + uvmpi_frames_size(uvmpi_units_count(params));
-	/* 0 where size_t is narrower than the size; a product, as a branch could never be taken on a 64-bit
-	 * host. */
-	return (size_t)bytes * (size_t)((size_t)bytes == bytes);
-}
-
-static enum uvmp_status init_order(struct uvmp_evict *order, const struct uvmp_service_params *params, void *memory)
-{
-	const struct uvmp_policy *policy = params->policy;
-	uint32_t units = (uint32_t)uvmpi_units_count(params);
-
-	return policy->evict == UVMP_EVICT_PLUGIN
-		       ? uvmp_evict_init_plugin(order, policy->evict_plugin, policy->evict_value, units, memory,
-						order_bytes(params))
-		       : uvmp_evict_init(order, policy->evict, units, memory, order_bytes(params));
+	return uvmpi_unit_tables_size(params->policy, params->blocks);
 }
 
 enum uvmp_status uvmpi_units_init(struct uvmp_service *s, const struct uvmp_service_params *params,
@@ -73,17 +35,8 @@ enum uvmp_status uvmpi_units_init(struct uvmp_service *s, const struct uvmp_serv
 	g->block_units = UVMP_MASK_BITS / uvmp_policy_unit_pages(params->policy);
 	g->unit_pages = s->block_pages / g->block_units;
 	g->counts_units = uvmpi_params_gpu(params, gpu).counts_units;
-	g->unit_block = (handle *)(void *)memory;
-	memory += aligned(params->blocks * sizeof(handle));
-	g->unit_used = (uint16_t *)(void *)memory;
-	memory += aligned(params->blocks * sizeof(uint16_t));
-	uvmpi_cyclic_init(g, params, memory);
-	memory += uvmpi_cyclic_size(params);
-	uvmpi_frames_init(&g->frames, uvmpi_units_count(params), memory);
 	g->frames.by_root = s->order->has_groups;
-	memory += uvmpi_frames_size(uvmpi_units_count(params));
-	g->numbers = params->blocks;
-	status = init_order(&g->order, params, memory);
+	status = uvmpi_unit_tables_init(g, params->policy, params->blocks, memory);
 	g->order.reserve_percent = params->policy->reserve;
 	g->order.keeps_old = params->policy->auto_keep;
 	return status;
@@ -122,25 +75,45 @@ static uint32_t counted(const struct gpu *g, const struct block *b, const uvmp_m
 	return pages;
 }
 
-/* `owner` is the slot of the block's range. */
-static bool take_number(struct gpu *g, handle block, uint32_t owner, struct residency *p)
+/* Gives the block a number; there is one. `owner` is the slot of the block's range. */
+static void take_number(struct gpu *g, handle block, uint32_t owner, struct residency *p)
 {
 	if (p->has_memory)
-		return true;
+		return;
 	if (g->free_number != NO_INDEX) {
 		p->memory = g->free_number;
 		g->free_number = g->unit_block[p->memory];
-	} else if (g->used_numbers < g->numbers) {
+	} else {
 		p->memory = g->used_numbers++;
 		g->unit_used[p->memory] = 0;
 		uvmpi_frames_begin(&g->frames, p->memory * g->block_units, g->block_units);
-	} else {
-		return false;
 	}
 	p->has_memory = true;
 	g->unit_block[p->memory] = block;
 	uvmpi_evict_own(&g->order, p->memory * g->block_units, owner);
-	return true;
+}
+
+static bool has_number(const struct gpu *g)
+{
+	return g->free_number != NO_INDEX || g->used_numbers < g->numbers;
+}
+
+size_t uvmpi_units_more(const struct uvmp_service *s, const struct gpu *g)
+{
+	return has_number(g) && !uvmpi_frames_lack_root(g) ? 0 : uvmpi_unit_tables_more(s, g);
+}
+
+/* Are there tables for the pages? */
+static enum backing have_tables(const struct uvmp_service *s, const struct gpu *g, const struct residency *p,
+				const uvmp_mask *pages)
+{
+	bool is_known = p->has_memory || has_number(g);
+
+	if (is_known && !uvmpi_frames_lack_root_for(g, p, pages))
+		return BACKING_DONE;
+	if (uvmpi_unit_tables_more(s, g) != 0)
+		return BACKING_NEED_TABLES;
+	return is_known ? BACKING_DONE : BACKING_FAILED;
 }
 
 struct uvmp_region uvmpi_units_unit(const struct gpu *g, const struct residency *p, uint32_t page, uint32_t *unit)
@@ -171,12 +144,14 @@ enum backing uvmpi_units_back(struct uvmp_service *s, uint32_t gpu, handle block
 {
 	struct gpu *g = &s->gpu[gpu];
 	const struct block *b = block_at(s, block);
+	enum backing tables = have_tables(s, g, p, arriving->pages);
 	uint32_t need;
 	uvmp_mask all;
 
 	*size = UVMP_CHUNK_2M;
-	if (!take_number(g, block, b->range, p))
-		return BACKING_FAILED;
+	if (tables != BACKING_DONE)
+		return tables;
+	take_number(g, block, b->range, p);
 	uvmp_mask_or(&all, arriving->pages, &p->resident);
 	need = counted(g, b, &all) - counted(g, b, &p->resident);
 	note_pressure(s, g, need);

@@ -171,13 +171,22 @@ static bool needs_arena(const struct uvmp_service *s)
 	return active > beginning;
 }
 
+/* Tables of a GPU must grow, and the arena is too full for that? */
+static bool lacks_tables(struct uvmp_service *s)
+{
+	if (s->table_gpu != 0 && !uvmpi_memory_grow(s, s->table_gpu))
+		return true;
+	s->table_gpu = 0;
+	return false;
+}
+
 /* Decides until an action is queued. All decided actions have been handed out. */
 static enum uvmp_status decide(struct uvmp_service *s)
 {
 	if (s->completed < s->actions)
 		return UVMP_ERR_RETRY;
 	do {
-		if (uvmpi_arena_is_short(s) && needs_arena(s))
+		if ((uvmpi_arena_is_short(s) && needs_arena(s)) || lacks_tables(s))
 			return UVMP_ERR_ARENA;
 		s->is_drained = s->actions != 0;
 		if (!advance(s))
@@ -260,13 +269,27 @@ uint32_t uvmp_service_pending(const struct uvmp_service *s)
 	return service_is_valid(s) ? s->handed - s->completed : 0;
 }
 
+uint64_t uvmp_service_needs(const struct uvmp_service *s)
+{
+	uint64_t bytes;
+
+	if (!uvmp_service_is_valid(s))
+		return 0;
+	bytes = (uint64_t)s->reserve * UNIT_BYTES;
+	for (uint32_t gpu = 1; gpu < s->processors.count; gpu++)
+		bytes += uvmpi_memory_more(s, gpu);
+	if (uvmpi_arena_room(s) >= bytes)
+		return 0;
+	return bytes > UVMP_SERVICE_GROW_MIN ? bytes : UVMP_SERVICE_GROW_MIN;
+}
+
 uint64_t uvmp_service_wakeup_ns(const struct uvmp_service *s)
 {
 	uint64_t soonest;
 
 	if (!uvmp_service_is_valid(s))
 		return UINT64_MAX;
-	if (uvmpi_arena_is_short(s) && needs_arena(s)) /* only uvmp_service_grow gives work */
+	if (s->table_gpu != 0 || (uvmpi_arena_is_short(s) && needs_arena(s))) /* only uvmp_service_grow gives work */
 		return UINT64_MAX;
 	soonest = uvmpi_adapt_wakeup_ns(s);
 	for (uint32_t i = 0; i < s->spaces_used; i++) {

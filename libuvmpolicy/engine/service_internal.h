@@ -11,6 +11,7 @@
  *   service_runtime.c  runtime=on: the pattern engine, and what follows from it
  *   cyclic.c           cyclic=on: blocks that leave and return in circles are pinned
  *   frames.c           frames of the units of page-wise orders
+ *   unit_tables.c      tables of page-wise orders, which grow
  *   memory.c           memory of the GPUs; back ends: memory_chunks.c (root chunks), memory_units.c (page-wise orders)
  *   controllers.c      controllers: what a run does to the parameters of the next decisions
  *   remote_auto.c      remote=auto: which pages on the CPU return
@@ -529,9 +530,11 @@ struct uvmp_service {
 	uint32_t slab_bytes[SLAB_COUNT];
 	uint32_t live[SLAB_COUNT];
 	uint32_t reserve; /* units: the most that one decision must have */
+	uint32_t table_gpu; /* whose tables must grow before the job continues; 0: none */
 
 	handle *bucket;
 	uint32_t buckets; /* power of two */
+	handle bucket_array; /* `bucket` in the arena; 0: in the fixed part */
 	struct address_space *space;
 	uint32_t spaces, spaces_used; /* slots from spaces_used on were never used */
 	struct range *range;

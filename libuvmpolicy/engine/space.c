@@ -375,13 +375,45 @@ void uvmpi_blocks_read_ahead(const struct uvmp_service *s, const struct uvmp_fau
 	}
 }
 
+#define BLOCKS_PER_BUCKET 2u
+#define BUCKETS_MOST	  (1u << 24)
+
+/* Twice as many buckets. If the arena has no space for them, chains become longer. */
+UVMPI_NOINLINE static void grow_buckets(struct uvmp_service *s)
+{
+	uint32_t before = s->buckets;
+	handle array = uvmpi_arena_take(s, uvmpi_arena_array(2u * (uint64_t)before * sizeof(handle)));
+	const handle *bucket = s->bucket;
+
+	if (array == 0)
+		return;
+	s->bucket = (handle *)uvmpi_arena_at(s, array);
+	s->buckets = 2u * before;
+	for (uint32_t i = 0; i < before; i++) {
+		for (handle next, h = bucket[i]; h != 0; h = next) {
+			struct block *b = block_at(s, h);
+			handle *head = &s->bucket[uvmpi_block_bucket(s, range_of(s, b)->space, b->start)];
+
+			next = b->chain;
+			b->chain = *head;
+			*head = h;
+		}
+	}
+	if (s->bucket_array != 0)
+		uvmpi_arena_give(s, uvmpi_arena_array((uint64_t)before * sizeof(handle)), s->bucket_array);
+	s->bucket_array = array;
+}
+
 /* Puts the block into its bucket and the list of its range. */
 static void link_block(struct uvmp_service *s, handle h)
 {
 	struct block *b = block_at(s, h);
 	struct range *r = range_of(s, b);
-	handle *head = &s->bucket[uvmpi_block_bucket(s, r->space, b->start)];
+	handle *head;
 
+	if (s->live[SLAB_BLOCK] / BLOCKS_PER_BUCKET > s->buckets && s->buckets < BUCKETS_MOST)
+		grow_buckets(s);
+	head = &s->bucket[uvmpi_block_bucket(s, r->space, b->start)];
 	b->chain = *head;
 	*head = h;
 	b->range_next = r->block;

@@ -77,6 +77,28 @@ enum uvmp_status uvmp_evict_init(struct uvmp_evict *evict, enum uvmp_evictor evi
 	return UVMP_OK;
 }
 
+enum uvmp_status uvmp_evict_grow(struct uvmp_evict *evict, uint32_t units, void *memory, size_t bytes)
+{
+	const struct eviction_order *order;
+	struct uvmp_evict grown;
+
+	if (!uvmp_evict_is_valid(evict) || memory == NULL || (uintptr_t)memory % sizeof(uint64_t) != 0)
+		return UVMP_ERR_ARGUMENT;
+	if (units < evict->units || units > UNITS_FIT)
+		return UVMP_ERR_RANGE;
+	order = uvmpi_orders[evict->evictor];
+	if (bytes < (order->size != NULL ? order->size(evict, units) : uvmp_evict_size(evict->evictor, units)))
+		return UVMP_ERR_SPACE;
+	grown = *evict;
+	grown.units = units;
+	grown.state = memory;
+	if (order->init != NULL)
+		order->init(&grown);
+	order->move(evict, &grown);
+	*evict = grown;
+	return UVMP_OK;
+}
+
 bool uvmp_evict_is_valid(const struct uvmp_evict *evict)
 {
 	return is_made(evict) && evict->reserve_percent <= UVMP_EVICT_RESERVE_MAX &&

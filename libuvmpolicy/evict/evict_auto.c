@@ -67,6 +67,24 @@ static void init(struct uvmp_evict *evict)
 	uvmpi_recency_init(&order->list, order->link, evict->units);
 }
 
+static void move(const struct uvmp_evict *from, struct uvmp_evict *to)
+{
+	const struct auto_order *old = state_of(from);
+	struct auto_order *order = state_of(to);
+	uint32_t *stamp = order->stamp, begun = old->list.begun;
+	struct auto_group *group = order->group;
+	struct recency list = order->list;
+
+	*order = *old;
+	order->list = list;
+	order->stamp = stamp;
+	order->group = group;
+	uvmpi_recency_move(&old->list, &order->list);
+	__builtin_memcpy(stamp, old->stamp, begun * sizeof(*stamp));
+	__builtin_memcpy(group, old->group,
+			 ((size_t)begun + UVMP_EVICT_GROUP_UNITS - 1u) / UVMP_EVICT_GROUP_UNITS * sizeof(*group));
+}
+
 /* Writes the state up to the unit's that was never used. */
 static void begin(struct auto_order *order, uint32_t unit)
 {
@@ -498,6 +516,7 @@ const struct eviction_order uvmpi_order_auto = {
 	.unit_bytes = sizeof(struct recency_link) + sizeof(uint32_t),
 	.group_bytes = sizeof(struct auto_group),
 	.init = init,
+	.move = move,
 	.is_valid = is_valid,
 	.contains = contains,
 	.touch = touch,

@@ -32,6 +32,20 @@ static void init(struct uvmp_evict *evict)
 	clock->slot = clock->unit + 2u * evict->units;
 }
 
+static void move(const struct uvmp_evict *from, struct uvmp_evict *to)
+{
+	const struct clock *old = state_of(from);
+	struct clock *clock = state_of(to), fresh = *clock;
+
+	*clock = *old;
+	clock->slots = fresh.slots;
+	clock->unit = fresh.unit;
+	clock->slot = fresh.slot;
+	uvmpi_slots_move(&old->slots, &clock->slots, old->end);
+	__builtin_memcpy(clock->unit, old->unit, old->end * sizeof(*clock->unit));
+	__builtin_memcpy(clock->slot, old->slot, old->begun * sizeof(*clock->slot));
+}
+
 static bool is_valid(const struct uvmp_evict *evict)
 {
 	const struct clock *clock = state_of(evict);
@@ -213,6 +227,7 @@ const struct eviction_order uvmpi_order_clock2m = {
 	.state_bytes = sizeof(struct clock) + SLOTS_HEAD_BYTES,
 	.unit_bytes = SLOTS_BYTES_PER_TWO + 3u * sizeof(uint32_t),
 	.init = init,
+	.move = move,
 	.is_valid = is_valid,
 	.contains = contains,
 	.touch = touch,

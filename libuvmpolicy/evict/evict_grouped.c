@@ -41,6 +41,41 @@ void uvmpi_by_group_init(struct uvmp_evict *evict)
 	list->begun = 0;
 }
 
+/* A link with the number that it has where there are other groups. */
+static uint32_t moved(uint32_t at, const struct grouped *from, const struct grouped *to)
+{
+	return at < from->order.elements ? at : at - from->order.elements + to->order.elements;
+}
+
+static void move_link(const struct grouped *from, struct grouped *to, uint32_t at)
+{
+	const struct recency_link *link = &from->link[at];
+
+	to->link[moved(at, from, to)] =
+		(struct recency_link){moved(link->prev, from, to), moved(link->next, from, to)};
+}
+
+/* Only listed units have links and stamps that are read. */
+void uvmpi_by_group_move(const struct uvmp_evict *from, struct uvmp_evict *to)
+{
+	const struct grouped *old = list_of(from);
+	struct grouped *list = list_of(to);
+
+	uvmpi_sequence_move(&old->order, &list->order, old->begun);
+	__builtin_memcpy(list->group, old->group, old->begun * sizeof(*list->group));
+	list->clock = old->clock;
+	list->begun = old->begun;
+	for (uint32_t group = 0; group < old->begun; group++) {
+		move_link(old, list, group);
+		for (uint32_t units = old->group[group].listed; units != 0; units &= units - 1u) {
+			uint32_t unit = group * UVMP_EVICT_GROUP_UNITS + lowest_bit(units);
+
+			list->stamp[unit] = old->stamp[unit];
+			move_link(old, list, old->order.elements + unit);
+		}
+	}
+}
+
 bool uvmpi_by_group_is_valid(const struct uvmp_evict *evict)
 {
 	const struct grouped *list = list_of(evict);

@@ -27,6 +27,10 @@ struct eviction_order {
 	uint16_t group_bytes; /* and per UVMP_EVICT_GROUP_UNITS units, behind the state */
 	/* Sets the state; evict->units is set. Reads and writes nothing behind the state. */
 	void (*init)(struct uvmp_evict *evict);
+	/* `to`, which `init`, if there is one, has set up for as many units as `from` or more, takes over the state of `from`. */
+	void (*move)(const struct uvmp_evict *from, struct uvmp_evict *to);
+	/* Bytes for so many units, of which `evict` has fewer; NULL: those of the fields above. */
+	size_t (*size)(const struct uvmp_evict *evict, uint32_t units);
 	bool (*is_valid)(const struct uvmp_evict *evict); /* evict->state is not NULL */
 	bool (*contains)(const struct uvmp_evict *evict, uint32_t unit);
 	/* These return UVMP_OK, so that the public functions end in their calls. */

@@ -23,6 +23,20 @@ static void init(struct uvmp_evict *evict)
 	list->begun = 0;
 }
 
+/* There are as many classes as units that were ever touched, or fewer. */
+static void move(const struct uvmp_evict *from, struct uvmp_evict *to)
+{
+	const struct frequency *old = list_of(from);
+	struct frequency *list = list_of(to);
+
+	uvmpi_sequence_move(&old->order, &list->order, old->begun);
+	__builtin_memcpy(list->class, old->class, old->begun * sizeof(*list->class));
+	list->classes = old->classes;
+	list->unused = old->unused;
+	list->clock = old->clock;
+	list->begun = old->begun;
+}
+
 static bool is_valid(const struct uvmp_evict *evict)
 {
 	const struct frequency *list = list_of(evict);
@@ -256,6 +270,7 @@ const struct eviction_order uvmpi_order_lfu2m = {
 	.state_bytes = sizeof(struct frequency) + SEQUENCE_HEAD_BYTES,
 	.unit_bytes = SEQUENCE_ELEMENT_BYTES + sizeof(struct frequency_class),
 	.init = init,
+	.move = move,
 	.is_valid = is_valid,
 	.contains = contains,
 	.touch = touch,

@@ -9,6 +9,7 @@ const struct eviction_order uvmpi_order_lru2m = {
 	.state_bytes = BY_RECENCY_STATE_BYTES,
 	.unit_bytes = BY_RECENCY_UNIT_BYTES,
 	.init = uvmpi_by_recency_init,
+	.move = uvmpi_by_recency_move,
 	.is_valid = uvmpi_by_recency_is_valid,
 	.contains = uvmpi_by_recency_contains,
 	.touch = uvmpi_by_recency_touch,

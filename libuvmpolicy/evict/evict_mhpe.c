@@ -57,6 +57,18 @@ static void init(struct uvmp_evict *evict)
 	uvmpi_recency_init(&mhpe->list, links_of(evict), evict->units);
 }
 
+static void move(const struct uvmp_evict *from, struct uvmp_evict *to)
+{
+	const struct mhpe *old = state_of(from);
+	struct mhpe *mhpe = state_of(to), fresh = *mhpe;
+
+	*mhpe = *old;
+	mhpe->list = fresh.list;
+	mhpe->stamp = fresh.stamp;
+	uvmpi_recency_move(&old->list, &mhpe->list);
+	__builtin_memcpy(mhpe->stamp, old->stamp, old->stamped * sizeof(*mhpe->stamp));
+}
+
 /* Writes the stamps up to the unit's that were never used. */
 static void begin(struct mhpe *mhpe, uint32_t unit)
 {
@@ -251,6 +263,7 @@ const struct eviction_order uvmpi_order_mhpe = {
 	.state_bytes = sizeof(struct mhpe) + sizeof(struct recency_link),
 	.unit_bytes = sizeof(struct recency_link) + sizeof(uint64_t),
 	.init = init,
+	.move = move,
 	.is_valid = is_valid,
 	.contains = contains,
 	.touch = touch,

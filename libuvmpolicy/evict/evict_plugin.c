@@ -109,6 +109,27 @@ enum uvmp_status uvmp_evict_init_plugin(struct uvmp_evict *evict, const struct u
 	return UVMP_OK;
 }
 
+static size_t size(const struct uvmp_evict *evict, uint32_t units)
+{
+	return uvmp_evict_plugin_size(order_of(evict)->plugin, units);
+}
+
+/* The plugin holds no pointers into its memory (plugin.h). */
+static void move(const struct uvmp_evict *from, struct uvmp_evict *to)
+{
+	const struct plugin_order *old = order_of(from);
+	struct plugin_order *order = order_of(to);
+	uint8_t *state = (uint8_t *)order + rounded(sizeof(*order));
+	size_t unit_bytes = rounded(old->plugin->unit_bytes);
+
+	*order = *old;
+	__builtin_memcpy(state, (const uint8_t *)old + rounded(sizeof(*old)), old->plugin->state_bytes);
+	order->memory = state + rounded(old->plugin->state_bytes);
+	__builtin_memcpy(order->memory, old->memory, unit_bytes * old->begun);
+	uvmpi_sequence_init(&order->order, to->units, order->memory + unit_bytes * to->units);
+	uvmpi_sequence_move(&old->order, &order->order, old->begun);
+}
+
 static bool is_valid(const struct uvmp_evict *evict)
 {
 	const struct plugin_order *order = order_of(evict);
@@ -293,6 +314,8 @@ static enum uvmp_status next(const struct uvmp_evict *evict, uint64_t *random, e
 
 const struct eviction_order uvmpi_order_plugin = {
 	.name = "plugin",
+	.move = move,
+	.size = size,
 	.is_valid = is_valid,
 	.contains = contains,
 	.touch = touch,

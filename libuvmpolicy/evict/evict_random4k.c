@@ -28,6 +28,16 @@ static void init(struct uvmp_evict *evict)
 	order->begun = 0;
 }
 
+static void move(const struct uvmp_evict *from, struct uvmp_evict *to)
+{
+	const struct random_order *old = state_of(from);
+	struct random_order *order = state_of(to);
+
+	order->begun = old->begun;
+	__builtin_memcpy(order->dense, old->dense, from->count * sizeof(*order->dense));
+	__builtin_memcpy(order->place, old->place, (size_t)old->begun * sizeof(*order->place));
+}
+
 static bool is_valid(const struct uvmp_evict *evict)
 {
 	const struct random_order *order = state_of(evict);
@@ -96,6 +106,7 @@ const struct eviction_order uvmpi_order_random4k = {
 	.state_bytes = sizeof(struct random_order),
 	.unit_bytes = 2u * sizeof(uint32_t),
 	.init = init,
+	.move = move,
 	.is_valid = is_valid,
 	.contains = contains,
 	.touch = touch,

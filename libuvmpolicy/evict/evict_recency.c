@@ -18,6 +18,12 @@ void uvmpi_recency_begin(struct recency *list, uint32_t unit)
 		list->link[list->begun + 1u] = (struct recency_link){list->begun + 1u, list->begun + 1u};
 }
 
+void uvmpi_recency_move(const struct recency *from, struct recency *to)
+{
+	to->begun = from->begun;
+	__builtin_memcpy(to->link, from->link, ((size_t)from->begun + 1u) * sizeof(*to->link));
+}
+
 void uvmpi_by_recency_init(struct uvmp_evict *evict)
 {
 	struct by_recency *order = (struct by_recency *)evict->state;
@@ -25,6 +31,18 @@ void uvmpi_by_recency_init(struct uvmp_evict *evict)
 	uvmpi_recency_init(&order->list, order->link, evict->units);
 	order->is_cold = (uint8_t *)(order->link + evict->units + 1u);
 	order->cold = order->last = order->direct = 0;
+}
+
+void uvmpi_by_recency_move(const struct uvmp_evict *from, struct uvmp_evict *to)
+{
+	const struct by_recency *old = (const struct by_recency *)from->state;
+	struct by_recency *order = (struct by_recency *)to->state;
+
+	uvmpi_recency_move(&old->list, &order->list);
+	__builtin_memcpy(order->is_cold, old->is_cold, old->list.begun);
+	order->cold = old->cold;
+	order->last = old->last;
+	order->direct = old->direct;
 }
 
 bool uvmpi_by_recency_is_valid(const struct uvmp_evict *evict)

@@ -37,6 +37,19 @@ void uvmpi_sequence_init(struct sequence *seq, uint32_t elements, void *memory)
 	seq->kind = seq->weight + elements;
 }
 
+void uvmpi_sequence_move(const struct sequence *from, struct sequence *to, uint32_t begun)
+{
+	__builtin_memcpy(to->key, from->key, begun * sizeof(*to->key));
+	__builtin_memcpy(to->weight, from->weight, begun);
+	__builtin_memcpy(to->kind, from->kind, begun);
+	for (uint32_t kind = 0; kind < SEQUENCE_KINDS; kind++)
+		for (uint32_t element = sequence_first(from, kind); element != UVMP_UNIT_NONE;
+		     element = sequence_next(from, element))
+			sequence_append(to, element, kind);
+	to->before = from->before;
+	__builtin_memcpy(to->last, from->last, sizeof(to->last));
+}
+
 bool uvmpi_sequence_is_valid(const struct sequence *seq)
 {
 	return seq->link != NULL && seq->key != NULL && seq->weight != NULL && seq->kind != NULL && seq->elements != 0 &&

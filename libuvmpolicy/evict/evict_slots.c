@@ -63,6 +63,17 @@ void uvmpi_slots_clear_above(struct slots *slots, uint32_t class, uint32_t at)
 	}
 }
 
+void uvmpi_slots_move(const struct slots *from, struct slots *to, uint32_t count)
+{
+	for (uint32_t at = 0; at * SLOT_BITS < count; at++) {
+		uvmpi_slots_begin(to);
+		to->word[0][at] = from->word[0][at];
+		for (uint32_t class = 0; class < SLOT_CLASSES; class++)
+			if (to->word[0][at].of[class] != 0)
+				uvmpi_slots_set_above(to, class, at);
+	}
+}
+
 /* -- search -- */
 
 uint32_t uvmpi_slots_next_word(const struct slots *slots, uint32_t class, uint32_t from)

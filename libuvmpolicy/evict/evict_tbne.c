@@ -92,6 +92,7 @@ const struct eviction_order uvmpi_order_tbne = {
 	.unit_bytes = GROUPED_UNIT_BYTES,
 	.group_bytes = GROUPED_GROUP_BYTES,
 	.init = uvmpi_by_group_init,
+	.move = uvmpi_by_group_move,
 	.is_valid = uvmpi_by_group_is_valid,
 	.contains = uvmpi_by_group_contains,
 	.touch = uvmpi_by_group_touch,

@@ -27,6 +27,7 @@ struct grouped {
 #define GROUPED_GROUP_BYTES (SEQUENCE_ELEMENT_BYTES + sizeof(struct group) + sizeof(struct recency_link))
 
 void uvmpi_by_group_init(struct uvmp_evict *evict);
+void uvmpi_by_group_move(const struct uvmp_evict *from, struct uvmp_evict *to);
 bool uvmpi_by_group_is_valid(const struct uvmp_evict *evict);
 bool uvmpi_by_group_contains(const struct uvmp_evict *evict, uint32_t unit);
 /* O(1); a first touch as uvmpi_by_recency_touch. */

@@ -108,6 +108,9 @@ static inline uint32_t uvmpi_recency_next(const struct recency *list, uint32_t u
 	return uvmpi_recency_contains(list, unit) ? uvmpi_recency_newer(list, unit) : UVMP_UNIT_NONE;
 }
 
+/* Copies the links to a list that was set up for as many units or more. */
+void uvmpi_recency_move(const struct recency *from, struct recency *to);
+
 /* -- orders by recency -- */
 
 /* The state of such an order. The `cold` oldest units are marked, so that a unit that leaves its place tells whether it was
@@ -126,6 +129,7 @@ struct by_recency {
 #define BY_RECENCY_UNIT_BYTES  (sizeof(struct recency_link) + sizeof(uint8_t))
 
 void uvmpi_by_recency_init(struct uvmp_evict *evict);
+void uvmpi_by_recency_move(const struct uvmp_evict *from, struct uvmp_evict *to);
 bool uvmpi_by_recency_is_valid(const struct uvmp_evict *evict);
 bool uvmpi_by_recency_contains(const struct uvmp_evict *evict, uint32_t unit);
 enum uvmp_status uvmpi_by_recency_touch(struct uvmp_evict *evict, uint32_t unit);

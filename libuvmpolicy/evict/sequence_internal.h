@@ -38,6 +38,8 @@ struct sequence {
 
 /* An empty sequence. Of `memory`, aligned to 8, only SEQUENCE_HEAD_BYTES are written. */
 void uvmpi_sequence_init(struct sequence *seq, uint32_t elements, void *memory);
+/* Copies elements 0..begun-1, the only ones in use, to an empty sequence for as many elements or more. O(begun). */
+void uvmpi_sequence_move(const struct sequence *from, struct sequence *to, uint32_t begun);
 /* Cheap test of the structure; links are not walked. */
 bool uvmpi_sequence_is_valid(const struct sequence *seq);
 /* Writes the state of an element: key 0, kind 0, not in the sequence. */

@@ -35,6 +35,8 @@ void *uvmpi_slots_init(struct slots *slots, uint32_t count, void *memory);
 bool uvmpi_slots_is_valid(const struct slots *slots);
 /* Writes the words of the next 64 slots. */
 void uvmpi_slots_begin(struct slots *slots);
+/* Copies the classes of slots 0..count-1 to slots that were set up for as many or more; `from` has no others. */
+void uvmpi_slots_move(const struct slots *from, struct slots *to, uint32_t count);
 
 /* -- a slot -- */
 

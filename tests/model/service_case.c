@@ -249,7 +249,7 @@ static bool start(struct service_case *c)
 	                                         .processors = &c->processors,
 	                                         .gpu = c->gpu,
 	                                         .page_bytes = draw_page_bytes(c),
-	                                         .blocks = NAIVE_BLOCKS,
+	                                         .blocks = draw(c, 3) == 0 ? 1 + draw(c, 4) : NAIVE_BLOCKS,
 	                                         .spaces = 2 + draw(c, 2),
 	                                         .ranges = draw(c, 4) == 0 ? RANGES : NAIVE_RANGES,
 	                                         .has_ats = draw(c, 2) == 0,

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "uvmpolicy/adapt.h"
+#include "adapt/adapt_internal.h"
 
 /* These parameters with one field changed are not accepted. */
 #define REFUSE(field, value) (bad = params, bad.field = (value), refuse(bad))
@@ -48,6 +48,29 @@ static void test_mean(void **unused)
 	assert_int_equal(uvmp_lifetime_mean(&lifetime), 50);
 	assert_int_equal(lifetime.evictions, 2);
 	assert_int_equal(uvmp_lifetime_mean(NULL), 0);
+}
+
+/* More pages, in another array: the former ones keep their state. */
+static void test_more_pages(void **unused)
+{
+	uint64_t more[9];
+
+	(void)unused;
+	live(0, 100);
+	assert_int_equal(uvmp_lifetime_allocate(&lifetime, 3, 150, true), UVMP_OK);
+	memset(more, 0xa5, sizeof(more));
+	uvmpi_lifetime_move(&lifetime, more, 9);
+	memset(page, 0xa5, sizeof(page));
+	assert_int_equal(lifetime.pages, 9);
+	assert_int_equal(uvmp_lifetime_evict(&lifetime, 3, 250), UVMP_OK);
+	assert_int_equal(uvmp_lifetime_evict(&lifetime, 8, 250), UVMP_ERR_STATE);
+	assert_int_equal(uvmp_lifetime_allocate(&lifetime, 8, 260, true), UVMP_OK);
+	assert_int_equal(uvmp_lifetime_evict(&lifetime, 8, 300), UVMP_OK);
+	assert_int_equal(lifetime.premature, 0);
+	assert_int_equal(uvmp_lifetime_allocate(&lifetime, 0, 310, true), UVMP_OK);
+	assert_int_equal(lifetime.premature, 1);
+	assert_int_equal(uvmp_lifetime_mean(&lifetime), 80);
+	assert_int_equal(uvmp_lifetime_init(&lifetime, page, 4), UVMP_OK);
 }
 
 /* "a page is evicted earlier than it should be, and a page fault is generated for the page again" */
@@ -214,6 +237,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test_setup(test_mean, set_up),
+	        cmocka_unit_test_setup(test_more_pages, set_up),
 	        cmocka_unit_test_setup(test_premature, set_up),
 	        cmocka_unit_test_setup(test_long_sums, set_up),
 	        cmocka_unit_test_setup(test_lifetime_errors, set_up),

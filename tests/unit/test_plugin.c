@@ -754,6 +754,52 @@ static void touch(uint32_t unit)
 	assert_true(uvmp_evict_contains(&evict, unit));
 }
 
+/* As many units again, in other memory: keys, places and private memory stay. */
+static void grow(const struct uvmp_evict_plugin *plugin)
+{
+	size_t bytes = uvmp_evict_plugin_size(plugin, 2u * evict.units);
+	void *more = malloc(bytes);
+
+	assert_non_null(more);
+	memset(more, 0x5a, bytes);
+	assert_int_equal(uvmp_evict_grow(&evict, 2u * evict.units, more, bytes - 1u), UVMP_ERR_SPACE);
+	assert_int_equal(uvmp_evict_grow(&evict, 2u * evict.units, more, bytes), UVMP_OK);
+	free(memory);
+	memory = more;
+	assert_true(uvmp_evict_is_valid(&evict));
+}
+
+static void test_order_grows(void **state)
+{
+	static const struct uvmp_evict_plugin *const both[] = {&oldest, &chance};
+	uint32_t walk[2][64];
+
+	(void)state;
+	for (uint32_t i = 0; i < 2; i++) {
+		for (uint32_t pass = 0; pass < 2; pass++) {
+			uint32_t count = 0;
+
+			set_up(both[i], NULL);
+			for (uint32_t k = 0; k < 40; k++)
+				touch(k * 7u % 23u);
+			assert_int_equal(uvmp_evict_spare(&evict, 5, true), UVMP_OK);
+			assert_int_equal(uvmp_evict_remove(&evict, 11), UVMP_OK);
+			if (pass == 1)
+				grow(both[i]);
+			touch(11);
+			touch(3);
+			for (; evict.count != 0; count++) {
+				walk[pass][count] = victim();
+				assert_int_equal(uvmp_evict_remove(&evict, walk[pass][count]), UVMP_OK);
+			}
+			assert_int_equal(count, 23);
+			if (pass == 1)
+				touch(2u * UNITS - 1u);
+		}
+		assert_memory_equal(walk[0], walk[1], 23 * sizeof(walk[0][0]));
+	}
+}
+
 static void test_order(void **state)
 {
 	(void)state;
@@ -969,6 +1015,7 @@ int main(void)
 		cmocka_unit_test(test_hostile_prefetcher),
 		cmocka_unit_test(test_decide_errors),
 		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_order_grows),
 		cmocka_unit_test(test_order_of_second_chance),
 		cmocka_unit_test(test_order_that_never_agrees),
 		cmocka_unit_test(test_order_errors),

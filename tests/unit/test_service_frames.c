@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "support/engine_host.h"
+#include "engine/frames_internal.h"
 #include "engine/space_internal.h"
 
 #define MIB2  0x200000u
@@ -365,8 +366,8 @@ static void beyond_memory(void **state)
 	assert_int_equal(frame_of(2, 31), 94);
 }
 
-/* Frames are as many as units of blocks with state: a block that arrives whole gets parts of two roots, although the memory has
- * more. */
+/* If the tables of an order with as many units as it can have do not grow, a block that arrives whole gets parts of two roots,
+ * although the memory has more. */
 static void no_more_than_units(void **state)
 {
 	(void)state;
@@ -376,7 +377,11 @@ static void no_more_than_units(void **state)
 	touch_units(0, 16, 32);
 	leave(1, 0, 16);
 	assert_int_equal(frame_of(0, 16), 32);
+	assert_true(uvmpi_memory_more(e.service, 1) != 0);
+	e.service->policy.evict = UVMP_EVICT_LRU; /* as such an order, LRU has no size for more units */
+	assert_int_equal(uvmpi_memory_more(e.service, 1), 0);
 	touch_units(1, 0, 32);
+	e.service->policy.evict = UVMP_EVICT_AUTO;
 	assert_int_equal(frame_of(1, 0), 16);
 	assert_int_equal(frame_of(1, 16), 48);
 	assert_int_equal(e.service->gpu[1].frames.begun, 64);
@@ -392,6 +397,29 @@ static void root_refused(void **state)
 	engine_forget(&e);
 	touch_units(1, 0, 32);
 	ASSERT_SAID("pages=0-511 to=1 detail=2097152\n");
+}
+
+/* A block that arrives whole gets a root, however many blocks were expected: tables grow for the root, too. */
+static void root_beyond_blocks(void **state)
+{
+	(void)state;
+	for (uint32_t blocks = 2; blocks <= 16; blocks += 14) {
+		begin_groups(GROUPS, 256, blocks, true);
+		touch_units(0, 0, 1); /* breaks root 0 */
+		touch_units(1, 0, 32);
+		leave(1, 0, 16);
+		touch_units(0, 5, 6); /* breaks root 1 */
+		leave(1, 16, 16);
+		assert_int_equal(e.service->gpu[1].frames.begun, 64);
+		assert_true(e.service->gpu[1].numbers >= blocks);
+		assert_int_equal(uvmp_service_needs(e.service), 0);
+		engine_forget(&e);
+		touch_units(1, 0, 32);
+		assert_int_equal(e.service->gpu[1].numbers, blocks == 2 ? 4 : blocks);
+		assert_true(engine_has(&e, "pages=0-511 to=1 detail=2097152 offset=0x400000\n"));
+		if (blocks == 2)
+			engine_stop(&e);
+	}
 }
 
 /* uvmp_service_check looks at the sets of free frames, and at the lists of roots. */
@@ -492,6 +520,7 @@ int main(void)
 		cmocka_unit_test_teardown(beyond_memory, stop),
 		cmocka_unit_test_teardown(no_more_than_units, stop),
 		cmocka_unit_test_teardown(root_refused, stop),
+		cmocka_unit_test_teardown(root_beyond_blocks, stop),
 		cmocka_unit_test_teardown(roots_checked, stop),
 		cmocka_unit_test(any_order),
 	};

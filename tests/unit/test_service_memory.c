@@ -244,7 +244,9 @@ static enum uvmp_status bring(handle h, uint32_t gpu, uvmp_mask mask)
 		drain();
 		if (backing == BACKING_NEED_ROOM && evict() != UVMP_OK)
 			return s->fault.servicing->eviction.status;
-	} while (backing == BACKING_NEED_ROOM);
+		if (backing == BACKING_NEED_TABLES && !uvmpi_memory_grow(s, gpu))
+			return UVMP_ERR_ARENA;
+	} while (backing == BACKING_NEED_ROOM || backing == BACKING_NEED_TABLES);
 	if (backing != BACKING_DONE)
 		return UVMP_ERR_NO_MEMORY;
 	uvmp_mask_or(&place(h, gpu)->resident, &place(h, gpu)->resident, &mask);
@@ -964,9 +966,46 @@ static void more_blocks_than_numbers(void **state)
 	open("evict=lru4k", 4096, 1, 0);
 	for (uint32_t i = 0; i < 16; i++)
 		have(block(i), 1, 0, 1);
-	assert_int_equal(bring(block(16), 1, pages(0, 1)), UVMP_ERR_NO_MEMORY);
+	assert_int_equal(uvmpi_memory_more(s, 2), 0);
+	assert_true(uvmpi_memory_more(s, 1) > 32u * 512u * 17u);
 	uvmpi_memory_free(s, 1, block(3));
+	assert_int_equal(uvmpi_memory_more(s, 1), 0); /* its number is free */
 	have(block(16), 1, 0, 1);
+	assert_int_equal(s->gpu[1].numbers, 16);
+	have(block(3), 1, 0, 1);
+	assert_int_equal(s->gpu[1].numbers, 32);
+	assert_int_equal(s->gpu[2].numbers, 16);
+	assert_int_equal(s->gpu[1].order.units, 32 * 512);
+	assert_int_equal(s->gpu[1].order.count, 17);
+	assert_true(uvmp_service_check(s));
+	for (uint32_t i = 17; i < 32; i++)
+		have(block(i), 1, 0, 1);
+	s->segment[0].end = s->segment[0].unused + 1000u; /* a full arena */
+	assert_int_equal(bring(block(32), 1, pages(0, 1)), UVMP_ERR_ARENA);
+	assert_int_equal(s->gpu[1].numbers, 32);
+	assert_true(uvmp_service_check(s));
+}
+
+/* The order cannot have more units. */
+static void as_many_numbers_as_possible(void **state)
+{
+	struct gpu *g;
+	uint32_t numbers;
+
+	(void)state;
+	open("evict=lru4k", 4096, 1, 0);
+	have(block(0), 1, 0, 1);
+	g = &s->gpu[1];
+	numbers = g->numbers;
+	for (uint32_t i = 21; i < 32; i += 10) { /* too many units; too many for 32 bits */
+		g->numbers = g->used_numbers = (uint32_t)1 << i;
+		assert_int_equal(bring(block(1), 1, pages(0, 1)), UVMP_ERR_NO_MEMORY);
+		assert_int_equal(uvmpi_memory_more(s, 1), 0);
+		assert_false(uvmpi_memory_grow(s, 1));
+	}
+	g->numbers = numbers;
+	g->used_numbers = 1;
+	have(block(1), 1, 0, 1);
 }
 
 static void large_pages(void **state)
@@ -1972,6 +2011,7 @@ int main(void)
 	        cmocka_unit_test(pages_of_4k),
 	        cmocka_unit_test(pages_of_64k),
 	        cmocka_unit_test(more_blocks_than_numbers),
+	        cmocka_unit_test(as_many_numbers_as_possible),
 	        cmocka_unit_test(large_pages),
 	        cmocka_unit_test(random_pages),
 	        cmocka_unit_test(basic_blocks),

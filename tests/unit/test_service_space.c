@@ -66,6 +66,17 @@ static void make(enum uvmp_evictor evict, uint32_t page_bytes, uint32_t blocks, 
 	assert_true(uvmp_service_check(s));
 }
 
+/* With this value it is found to be damaged, and to be well again with the old one. */
+#define DAMAGE(where, value)                                                                                 \
+	do {                                                                                                 \
+		__typeof__(where) was = (where);                                                             \
+		(where) = (__typeof__(where))(value);                                                        \
+		assert_false(uvmp_service_check(s));                                                         \
+		(where) = was;                                                                               \
+		assert_true(uvmp_service_check(s));                                                          \
+	} while (0)
+
+
 static int setup(void **state)
 {
 	(void)state;
@@ -396,25 +407,58 @@ static void test_blocks(void **state)
 	assert_true(uvmp_service_check(s));
 }
 
-/* A table of one bucket still finds everything. */
-static void test_one_bucket(void **state)
+/* The table has as many buckets as half of the blocks at least, while the arena has space for them. */
+static void test_buckets_grow(void **state)
 {
-	handle h[8];
+	handle h[200];
 
 	(void)state;
 	make(UVMP_EVICT_LRU, PAGE, 1, 65536);
 	assert_int_equal(s->buckets, 1);
-	assert_int_equal(add(1, BASE, 8u * WINDOW), UVMP_OK);
-	for (uint32_t i = 0; i < 8; i++)
+	assert_int_equal(add(1, BASE, 200u * WINDOW), UVMP_OK);
+	for (uint32_t i = 0; i < 200; i++) {
 		h[i] = block(1, BASE + i * WINDOW);
+		assert_true(s->live[SLAB_BLOCK] / 2u <= s->buckets);
+		assert_true(s->buckets == 1 || s->live[SLAB_BLOCK] >= s->buckets);
+		assert_true(uvmp_service_check(s));
+	}
+	assert_int_equal(s->buckets, 128);
+	for (uint32_t i = 0; i < 200; i++)
+		assert_int_equal(uvmpi_block_find(s, 0, BASE + i * WINDOW), h[i]);
+	DAMAGE(s->bucket_array, s->segment[0].end);
+	DAMAGE(s->bucket_array, 0);
+	for (uint32_t i = 0; i < 200; i += 3)
+		uvmpi_block_remove(s, h[i]);
+	assert_true(uvmp_service_check(s));
+	assert_int_equal(uvmpi_block_find(s, 0, BASE + 4u * WINDOW), h[4]);
+	assert_int_equal(uvmpi_block_find(s, 0, BASE + 3u * WINDOW), 0);
+}
+
+/* Without space for more buckets, chains are longer. */
+static void test_buckets_without_space(void **state)
+{
+	handle h[8];
+
+	(void)state;
+	make(UVMP_EVICT_LRU, PAGE, 1, 8u * sizeof(struct block));
+	assert_int_equal(add(1, BASE, 8u * WINDOW), UVMP_OK);
+	for (uint32_t i = 0; i < 7; i++)
+		h[i] = block(1, BASE + i * WINDOW);
+	s->segment[0].end = s->segment[0].unused + sizeof(struct block) / UNIT_BYTES;
+	h[7] = block(1, BASE + 7u * WINDOW);
 	for (uint32_t i = 0; i < 8; i++)
 		assert_int_equal(uvmpi_block_find(s, 0, BASE + i * WINDOW), h[i]);
 	assert_true(uvmp_service_check(s));
-	uvmpi_block_remove(s, h[3]);
-	uvmpi_block_remove(s, h[0]);
-	uvmpi_block_remove(s, h[7]);
-	assert_true(uvmp_service_check(s));
-	assert_int_equal(uvmpi_block_find(s, 0, BASE + 4u * WINDOW), h[4]);
+
+	/* the largest table does not grow */
+	make(UVMP_EVICT_LRU, PAGE, 1u << 24, 65536);
+	assert_int_equal(s->buckets, 1u << 24);
+	assert_int_equal(add(1, BASE, 8u * WINDOW), UVMP_OK);
+	s->live[SLAB_BLOCK] += 1u << 26; /* as if there were so many blocks */
+	h[0] = block(1, BASE);
+	s->live[SLAB_BLOCK] -= 1u << 26;
+	assert_int_equal(s->buckets, 1u << 24);
+	assert_int_equal(uvmpi_block_find(s, 0, BASE), h[0]);
 }
 
 /* Neighbouring windows, and those at a distance, do not meet in few buckets. */
@@ -821,17 +865,7 @@ static void test_page_at_home(void **state)
 
 /* -- the check -- */
 
-/* With this value it is found to be damaged, and to be well again with the old one. */
-#define DAMAGE(where, value)                                                                                 \
-	do {                                                                                                 \
-		__typeof__(where) was = (where);                                                             \
-		(where) = (__typeof__(where))(value);                                                        \
-		assert_false(uvmp_service_check(s));                                                         \
-		(where) = was;                                                                               \
-		assert_true(uvmp_service_check(s));                                                          \
-	} while (0)
-
-/* The same for a page of a set that changes sides. */
+/* As DAMAGE for a page of a set that changes sides. */
 #define DAMAGE_PAGE(mask, page)                                                                              \
 	do {                                                                                                 \
 		(mask).word[(page) / 64u] ^= (uint64_t)1 << (page) % 64u;                                    \
@@ -1286,8 +1320,9 @@ int main(void)
 	        cmocka_unit_test_setup_teardown(test_add_range_spaces, setup, teardown),
 	        cmocka_unit_test_setup_teardown(test_find_and_cover, setup, teardown),
 	        cmocka_unit_test_setup_teardown(test_blocks, setup, teardown),
-	        cmocka_unit_test_setup_teardown(test_one_bucket, setup, teardown),
+	        cmocka_unit_test_setup_teardown(test_buckets_grow, setup, teardown),
 	        cmocka_unit_test_setup_teardown(test_buckets_spread, setup, teardown),
+	        cmocka_unit_test_setup_teardown(test_buckets_without_space, setup, teardown),
 	        cmocka_unit_test_setup_teardown(test_64k_pages, setup, teardown),
 	        cmocka_unit_test_setup_teardown(test_home, setup, teardown),
 	        cmocka_unit_test_setup_teardown(test_no_memory, setup, teardown),
