@@ -8,8 +8,8 @@ PRELOADDIR ?= $(LIBDIR)
 INCLUDEDIR ?= $(PREFIX)/include
 MANDIR ?= $(PREFIX)/share/man
 DOCDIR ?= $(PREFIX)/share/doc/libuvmpolicy
-VERSION := 0.1.0
-SOMAJOR := 0
+VERSION := 1.0.0
+SOMAJOR := 1
 
 WARN  := -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wsign-compare -Wshadow -Wstrict-prototypes
 # WERROR=1: warnings are errors, as in .ci/run.
@@ -90,10 +90,10 @@ $(BUILD)/rel/%.o: %.c $(BUILD)/flags
 
 $(BUILD)/libuvmpolicy.a: $(call obj,rel,$(core))
 	@rm -f $@; $(AR) rcs $@ $^
-$(BUILD)/libuvmpolicy.so.$(VERSION): $(call obj,rel,$(core))
-	$(link) -shared -nostdlib -Wl,-soname,libuvmpolicy.so.$(SOMAJOR) -Wl,-z,defs -Wl,--no-undefined $^ -lc -o $@
+$(BUILD)/libuvmpolicy.so.$(VERSION): $(call obj,rel,$(core)) libuvmpolicy/libuvmpolicy.map
+	$(link) -shared -nostdlib -Wl,-soname,libuvmpolicy.so.$(SOMAJOR) -Wl,--version-script=$(filter %.map,$^) -Wl,-z,defs -Wl,--no-undefined $(filter %.o,$^) -lc -o $@
 $(BUILD)/libuvmpolicy.so.$(SOMAJOR): $(BUILD)/libuvmpolicy.so.$(VERSION)
 	@ln -sf $(<F) $@; ln -sf $(@F) $(BUILD)/libuvmpolicy.so
 
-include adapters/adapters.mk adapters/python/python.mk tests/programs.mk
+include adapters/adapters.mk adapters/python/python.mk tests/abi/abi.mk tests/programs.mk
 -include $(shell find $(BUILD) \( -path '$(BUILD)/kernel*' -o -path $(BUILD)/bare \) -prune -o -type f -name '*.d' -print 2>/dev/null)

@@ -46,7 +46,7 @@ $(BUILD)/host.o: $(call obj,rel,$(hostkit))
 	@$(OBJCOPY) --localize-hidden $@
 $(BUILD)/libuvmpolicy-host.a: $(BUILD)/host.o $(call obj,rel,$(core))
 	@rm -f $@; $(AR) rcs $@ $^
-$(BUILD)/libuvmpolicy-host.so.$(VERSION): $(call obj,rel,$(hostkit) $(core))
-	$(link) -shared -Wl,-soname,libuvmpolicy-host.so.$(SOMAJOR) -Wl,-z,defs $^ -o $@
+$(BUILD)/libuvmpolicy-host.so.$(VERSION): $(call obj,rel,$(hostkit) $(core)) adapters/common/host.map
+	$(link) -shared -Wl,-soname,libuvmpolicy-host.so.$(SOMAJOR) -Wl,--version-script=$(filter %.map,$^) -Wl,-z,defs $(filter %.o,$^) -o $@
 $(BUILD)/libuvmpolicy-host.so.$(SOMAJOR): $(BUILD)/libuvmpolicy-host.so.$(VERSION)
 	@ln -sf $(<F) $@; ln -sf $(@F) $(BUILD)/libuvmpolicy-host.so

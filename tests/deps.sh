@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what a make target needs and this system lacks: by apt-get when root, else it prints the one line to run.
-# usage: deps.sh test|test-bare|lint|coverage|fuzz|msan|bench|cross (of the architectures in CROSS)|deb|kernel-test|kernel-test-debug
+# usage: deps.sh test|test-bare|lint|coverage|fuzz|msan|bench|abi|cross (of the architectures in CROSS)|deb|kernel-test|kernel-test-debug
 set -u
 CC=${CC:-cc}
 missing=
@@ -40,6 +40,7 @@ int main(void) { return (int)ZSTD_versionNumber() < 0; }' -lzstd
 		program procps ps
 		program patch patch
 		program mandoc mandoc
+		program abigail-tools abidiff
 		[ "$1" = coverage ] && program gcovr gcovr
 		;;
 	fuzz)
@@ -51,6 +52,10 @@ int main(void) { return (int)ZSTD_versionNumber() < 0; }' -lzstd
 		program clang-format clang-format
 		program clang-tidy clang-tidy
 		program cppcheck cppcheck
+		;;
+	abi)
+		program abigail-tools abidiff
+		program abigail-tools abidw
 		;;
 	test-bare)
 		program debootstrap debootstrap

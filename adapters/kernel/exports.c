@@ -53,6 +53,7 @@ EXPORT_SYMBOL(uvmp_cyclic_release);
 
 /* base.h */
 EXPORT_SYMBOL(uvmp_version);
+EXPORT_SYMBOL(uvmp_version_number);
 EXPORT_SYMBOL(uvmp_status_text);
 EXPORT_SYMBOL(uvmp_random_next);
 EXPORT_SYMBOL(uvmp_random_below);

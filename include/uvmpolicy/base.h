@@ -49,13 +49,17 @@ extern "C" {
 #define UVMP_API
 #endif
 
-#define UVMP_VERSION_MAJOR  0
-#define UVMP_VERSION_MINOR  1
+#define UVMP_VERSION_MAJOR  1
+#define UVMP_VERSION_MINOR  0
 #define UVMP_VERSION_PATCH  0
-#define UVMP_VERSION_STRING "0.1.0"
+#define UVMP_VERSION_STRING "1.0.0"
+/* The version of these headers as a number that #if can compare: 1002003 is 1.2.3. */
+#define UVMP_VERSION_NUMBER (UVMP_VERSION_MAJOR * 1000000 + UVMP_VERSION_MINOR * 1000 + UVMP_VERSION_PATCH)
 
 /* Version of the library that is linked, "MAJOR.MINOR.PATCH"; never NULL. */
 UVMP_API const char *uvmp_version(void);
+/* The same as a number, to be compared with UVMP_VERSION_NUMBER. docs/abi.md says what versions may change. */
+UVMP_API uint32_t uvmp_version_number(void);
 
 /* Structures of the basic set that may get further fields begin with `uint32_t size`. The host sets it to the
  * sizeof of the structure, so that programs and libraries of different versions understand each other:

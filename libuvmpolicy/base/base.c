@@ -6,6 +6,11 @@ const char *uvmp_version(void)
 	return UVMP_VERSION_STRING;
 }
 
+uint32_t uvmp_version_number(void)
+{
+	return UVMP_VERSION_NUMBER;
+}
+
 const char *uvmp_status_text(enum uvmp_status status)
 {
 	switch (status) {

@@ -141,7 +141,7 @@ i386:x86-64 | aarch64)
 esac
 
 # -- the shared library ---------------------------------------------------------------------------------------------
-nm -D --defined-only "$so" | awk '{print $NF}' | sed 's/@.*//' | sort -u > "$tmp/exported"
+nm -D --defined-only "$so" | awk '$2 != "A" {print $NF}' | sed 's/@.*//' | sort -u > "$tmp/exported"
 {
 	comm -13 "$tmp/declared" "$tmp/exported" | sed 's/$/: exported, but in no header/'
 	comm -23 "$tmp/declared" "$tmp/exported" | sed 's/$/: in a header, but not exported/'

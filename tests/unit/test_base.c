@@ -19,6 +19,8 @@ static void test_version(void **state)
 	         UVMP_VERSION_PATCH);
 	assert_string_equal(uvmp_version(), expected);
 	assert_string_equal(UVMP_VERSION_STRING, expected);
+	assert_int_equal(uvmp_version_number(), UVMP_VERSION_NUMBER);
+	assert_int_equal(UVMP_VERSION_NUMBER, UVMP_VERSION_MAJOR * 1000000 + UVMP_VERSION_MINOR * 1000 + UVMP_VERSION_PATCH);
 }
 
 static void test_status_texts_are_distinct(void **state)
