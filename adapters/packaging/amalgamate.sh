@@ -46,7 +46,7 @@ done
 {
 	echo "/* $name.c: libuvmpolicy $version in one source. Written by \`make amalgamation\` from libuvmpolicy. The header is $name.h."
 	echo ' *'
-	echo ' * cc -std=c11 -O2 -c, also with -ffreestanding; or c++ -std=c++17 -O2 -c. It needs memcpy, memmove, memset and memcmp.'
+	echo ' * cc -std=c11 -O2 -c, also with -ffreestanding; or c++ -std=c++17 -x c++ -O2 -c (GCC, Clang). It needs memcpy, memmove, memset and memcmp.'
 	echo ' *'
 	licence
 	echo ' */'
@@ -60,8 +60,16 @@ done
 #if !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
-#ifdef __cplusplus
+#ifdef __cplusplus /* designated initializers are an extension in C++17; fields that are not named are 0 */
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+#ifdef __clang__
+#if __has_warning("-Wc99-designator")
+#pragma GCC diagnostic ignored "-Wc99-designator"
+#endif
+#if __has_warning("-Wc++20-designator")
+#pragma GCC diagnostic ignored "-Wc++20-designator"
+#endif
+#endif
 #endif
 #endif
 #ifdef __cplusplus

@@ -225,7 +225,7 @@ static uint8_t result(const struct uvmp_action *a, enum uvmp_status status)
 		return 1;
 	if (status == UVMP_ERR_RETRY)
 		status = UVMP_ERR_STATE;
-	return (uint8_t)(1 - (status > -128 ? status : -128));
+	return (uint8_t)(1 - ((int)status > -128 ? (int)status : -128));
 }
 
 /* Notes that an action has failed, and the pages that a COPY or POPULATE has moved all the same, for action_add_failed. */

@@ -182,7 +182,7 @@ bool uvmpi_victim_choose_unit(struct uvmp_service *s, struct eviction *e, uint32
 	e->is_whole = uvmpi_runtime_evicts_whole(s);
 	if (!find_victim(s, e, gpu))
 		return false;
-	e->victim = (uint8_t)(UVMP_VICTIM_ORDER + uvmp_evict_chosen(&g->order));
+	e->victim = (uint8_t)(UVMP_VICTIM_ORDER + (uint32_t)uvmp_evict_chosen(&g->order));
 	uvmp_mask_zero(&e->rest);
 	uvmp_mask_region_set(&e->rest, pages_of_unit(g, e->root));
 	if (e->is_whole)

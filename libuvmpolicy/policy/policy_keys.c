@@ -62,38 +62,46 @@ static const char *plan_name(uint32_t choice)
 	.offset = (uint16_t)offsetof(struct uvmp_policy, field),                                             \
 	.bytes = (uint8_t)sizeof(((struct uvmp_policy *)0)->field)
 #define HELD_BY(member) .field = #member, FIELD(member)
+/* A row of the table: a key, or descriptors whose parameters are keys. The walk completes a key that is defined here. */
+struct row {
+	struct key key;	      /* parameter NULL: it is `own` */
+	struct parameter own; /* "": none */
+};
+#define NO_PARAMETER                                                                                         \
+	{                                                                                                    \
+		.name = ""                                                                                   \
+	}
 /* A key that is defined elsewhere, kept in this field of the policy. */
 #define OF(when, definition, field)                                                                          \
 	{                                                                                                    \
-		.parameter = &(definition), .use = USE_##when, HELD_BY(field)                                \
+		{.parameter = &(definition), HELD_BY(field), .use = USE_##when}, NO_PARAMETER                \
 	}
 /* A key that is defined here. */
 #define NUMBER(when, field, name, min, max, initial, summary)                                                \
-	OF(when,                                                                                             \
-	   ((const struct parameter)PARAMETER_NUMBER(struct uvmp_policy, field, name, min, max, initial,     \
-						     summary)),                                              \
-	   field)
+	{                                                                                                    \
+		{HELD_BY(field), .use = USE_##when},                                                         \
+			PARAMETER_NUMBER(struct uvmp_policy, field, name, min, max, initial, summary)        \
+	}
 #define CHOICE(when, field, name, count, initial, choice, summary)                                           \
-	OF(when,                                                                                             \
-	   ((const struct parameter)PARAMETER_CHOICE(struct uvmp_policy, field, name, count, initial,        \
-						     choice, summary)),                                      \
-	   field)
+	{                                                                                                    \
+		{HELD_BY(field), .use = USE_##when},                                                         \
+			PARAMETER_CHOICE(struct uvmp_policy, field, name, count, initial, choice, summary)   \
+	}
 
 /* A choice that plugins add to. */
-#define NAME(key, member, name, count, initial, choice_, summary)                                            \
+#define NAME(which, member, name, count, initial, choice_, summary)                                          \
 	{                                                                                                    \
-		.parameter = &(const struct parameter)PARAMETER_CHOICE(struct uvmp_policy, member, name,     \
-								       count, initial, choice_, summary),    \
-		HELD_BY(member), .use = USE_ALWAYS, .plugin = PLUGIN_##key                                   \
+		{HELD_BY(member), .use = USE_ALWAYS, .plugin = PLUGIN_##which},                              \
+			PARAMETER_CHOICE(struct uvmp_policy, member, name, count, initial, choice_, summary) \
 	}
 
 /* The parameters of these descriptors follow here. */
 #define EXPAND(descriptors)                                                                                  \
 	{                                                                                                    \
-		.parameter = NULL, .use = USE_##descriptors                                                  \
+		{.use = USE_##descriptors}, NO_PARAMETER                                                     \
 	}
 
-static const struct key table[] = {
+static const struct row table[] = {
 	NAME(PREFETCH, prefetch.prefetcher, "prefetch", UVMP_PREFETCH_COUNT, UVMP_PREFETCH_DENSITY,
 	     prefetcher_name, "pages fetched together with faulted pages"),
 	EXPAND(PREFETCHERS),
@@ -214,6 +222,8 @@ static const struct key *next_parameter(struct key_walk *walk)
 	struct key *key = &walk->of_descriptor;
 
 	key->parameter = walk->parameter++;
+	key->field = NULL;
+	key->plugin = PLUGIN_NONE;
 	walk->left--;
 	key->offset = (uint16_t)(walk->structure + key->parameter->offset);
 	key->bytes = key->parameter->bytes;
@@ -226,22 +236,35 @@ static const struct key *next_parameter(struct key_walk *walk)
 /* The next row of the table, which is a key. */
 static const struct key *next_row(struct key_walk *walk)
 {
+	const struct row *row = &table[walk->row++];
+	struct key *key = &walk->of_descriptor;
+
 	walk->keys++;
-	return &table[walk->row++];
+	if (row->key.parameter != NULL)
+		return &row->key;
+	*key = row->key;
+	key->parameter = &row->own;
+	return key;
+}
+
+/* Does the row stand for descriptors? */
+static bool is_expanded(const struct row *row)
+{
+	return row->key.parameter == NULL && row->own.name[0] == '\0';
 }
 
 /* The walk has come to a descriptor, to a row that stands for several, or to the end. */
 static const struct key *next_of_descriptors(struct key_walk *walk)
 {
 	while (walk->left == 0) {
-		const struct key *row = &table[walk->row];
+		const struct row *row = &table[walk->row];
 
 		if (walk->row == ROWS)
 			return NULL;
-		if (row->parameter != NULL)
+		if (!is_expanded(row))
 			return next_row(walk);
-		if (row->use == USE_PREFETCHERS ? enter_prefetcher(walk)
-						: enter_controller(walk, row->use == USE_SWITCHED))
+		if (row->key.use == USE_PREFETCHERS ? enter_prefetcher(walk)
+						    : enter_controller(walk, row->key.use == USE_SWITCHED))
 			break;
 		walk->row++;
 		walk->descriptor = 0;
@@ -251,7 +274,7 @@ static const struct key *next_of_descriptors(struct key_walk *walk)
 
 const struct key *uvmpi_key_next(struct key_walk *walk)
 {
-	if (walk->left != 0 || walk->row == ROWS || table[walk->row].parameter == NULL)
+	if (walk->left != 0 || walk->row == ROWS || is_expanded(&table[walk->row]))
 		return next_of_descriptors(walk);
 	return next_row(walk);
 }
@@ -285,22 +308,32 @@ void uvmpi_key_put_field(const struct key *key, struct text *text)
 	{                                                                                                    \
 		FIELD(field)                                                                                 \
 	}
-static const struct field decides[USE_COUNT] = {
-	[USE_PREFETCHER] = DECIDES(prefetch.prefetcher),
-	[USE_THRESHOLD] = DECIDES(prefetch.prefetcher),
-	[USE_GRANULARITY] = DECIDES(evict),
-	[USE_RESERVE] = DECIDES(evict),
-	[USE_UNITS] = DECIDES(evict),
-	[USE_CHUNKS] = DECIDES(evict),
-	[USE_TREE] = DECIDES(evict),
-	[USE_GROUPS] = DECIDES(evict),
-	[USE_CYCLIC] = DECIDES(cyclic),
-	[USE_REMOTE] = DECIDES(remote.remote),
-	[USE_PENALTY] = DECIDES(remote.remote),
-	[USE_FLUSH] = DECIDES(replay.policy),
-	[USE_THRASH] = DECIDES(thrash.is_enabled),
-	[USE_COUNTERS] = DECIDES(counters),
-};
+static struct field decides(uint32_t use)
+{
+	static const struct field prefetcher = DECIDES(prefetch.prefetcher), order = DECIDES(evict),
+				  cyclic = DECIDES(cyclic), remote = DECIDES(remote.remote),
+				  replay = DECIDES(replay.policy), thrash = DECIDES(thrash.is_enabled),
+				  counters = DECIDES(counters);
+
+	switch (use) {
+	case USE_PREFETCHER:
+	case USE_THRESHOLD:
+		return prefetcher;
+	case USE_CYCLIC:
+		return cyclic;
+	case USE_REMOTE:
+	case USE_PENALTY:
+		return remote;
+	case USE_FLUSH:
+		return replay;
+	case USE_THRASH:
+		return thrash;
+	case USE_COUNTERS:
+		return counters;
+	default:
+		return order; /* the traits of an order */
+	}
+}
 
 struct field uvmpi_controller_field(const struct controller *controller)
 {
@@ -321,20 +354,20 @@ bool uvmpi_controller_is_on(const struct controller *controller, uint32_t value)
 static struct field decides_of(const struct key *key)
 {
 	return key->use == USE_CONTROLLER ? uvmpi_controller_field(uvmpi_controller_at(key->owner))
-					  : decides[key->use];
+					  : decides(key->use);
 }
 
 /* The parameter of that field: of a row of the table, or the switch of a controller. */
 static const struct parameter *user_of(const struct key *key)
 {
-	const struct key *user = table;
+	const struct row *user = table;
 	struct field field = decides_of(key);
 
 	if (key->use == USE_CONTROLLER && uvmpi_controller_at(key->owner)->adapt == UVMP_ADAPT_OFF)
 		return uvmpi_controller_at(key->owner)->parameter;
-	while (user->offset != field.offset)
+	while (user->key.offset != field.offset)
 		user++;
-	return user->parameter;
+	return user->key.parameter != NULL ? user->key.parameter : &user->own;
 }
 
 static bool takes_parameter(enum uvmp_prefetcher chosen, enum uvmp_prefetcher owner)
@@ -437,7 +470,7 @@ struct limit uvmpi_key_limit(const struct key *key, const struct uvmp_policy *po
 	case LIMIT_QUIRKS:
 		/* its own key is checked later */
 		quirks = (uint32_t)uvmpi_field_get(policy, offsetof(struct uvmp_policy, quirks), 1);
-		limit = (struct limit){"quirks", quirks, quirks != 0 ? 0 : 1, limit.max};
+		limit = (struct limit){"quirks", quirks, quirks != 0 ? 0u : 1u, limit.max};
 		break;
 	case LIMIT_TO_THRESHOLD:
 		limit = (struct limit){"threshold", threshold, limit.min, base};

@@ -115,6 +115,21 @@ if [ -n "$cxx" ]; then
 	sed 's,[<"]uvmpolicy/[a-z]*\.h[>"],"uvmpolicy.h",' tests/check/header.cpp >"$work/header.cpp"
 	check "C++17, $cxx: a program with the header" $cxx -std=c++17 $warn -Wpedantic -I"$pair" "$work/header.cpp" "$work/free.o" -o "$work/header"
 	check 'C++17: it runs' "$work/header"
+	check "C++17, $cxx: the source" $cxx -std=c++17 -Wall -Wextra -Werror -O0 -x c++ -c "$pair/uvmpolicy.c" -o "$work/cxx.o"
+	nm -g --defined-only "$work/cxx.o" | awk '$2 == "T" {print $NF}' | sort | diff "$work/public" - >"$work/out"
+	verdict $? 'C++17: its external functions are the public ones'
+	check 'C++17: the decisions of the library' same_log "$work/cxx.o" "$work/engine.c" "$pair"
+	nm -u "$work/cxx.o" | grep -E ' (_Z|__cxa|__gxx)' >"$work/out"
+	[ ! -s "$work/out" ]
+	verdict $? 'C++17: it needs nothing of a C++ library'
+	nm "$work/cxx.o" | grep -E ' _GLOBAL__sub_I| __static_init' >"$work/out"
+	[ ! -s "$work/out" ]
+	verdict $? 'C++17: its tables are constants'
+	case $($cxx --version 2>/dev/null) in *clang*) second=g++ ;; *) second=clang++ ;; esac
+	if echo 'int x;' | $second -xc++ -c - -o "$work/probe.o" >/dev/null 2>&1; then
+		check "C++17, $second: the source" $second -std=c++17 -Wall -Wextra -Werror -fsyntax-only -x c++ "$pair/uvmpolicy.c"
+		check "C++20, $second: the source" $second -std=c++20 -Wall -Wextra -Werror -fsyntax-only -x c++ "$pair/uvmpolicy.c"
+	else echo "skipped: C++17 with $second: it is not installed"; fi
 else echo 'skipped: C++17: no C++ compiler that can link a program'; fi
 
 # -- inside another file, and with another prefix ---------------------------------------------------------------------
