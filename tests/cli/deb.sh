@@ -51,7 +51,7 @@ rm -f "$work/stage/usr/share/doc/uvmpolicy-doc/LICENSE"
 for list in "$debian"/*.install; do
 	while read -r pattern; do
 		files=0
-		for found in "$work"/tmp/$pattern; do
+		for found in "$work"/stage/$pattern; do
 			[ -e "$found" ] || continue
 			find "$found" ! -type d
 			files=1
