@@ -58,7 +58,8 @@ extern "C" {
 
 /* Version of the library that is linked, "MAJOR.MINOR.PATCH"; never NULL. */
 UVMP_API const char *uvmp_version(void);
-/* The same as a number, to be compared with UVMP_VERSION_NUMBER. docs/abi.md says what versions may change. */
+/* The same as a number, to be compared with UVMP_VERSION_NUMBER. docs/abi.md says what versions may
+ * change. */
 UVMP_API uint32_t uvmp_version_number(void);
 
 /* Structures of the basic set that may get further fields begin with `uint32_t size`. The host sets it to the

@@ -9,8 +9,8 @@
  *  - The structures and everything that they point to stay as they are while a policy, an eviction order or
  *    an engine uses them.
  *  - State lies in memory that the library hands over, zeros at first: one engine or order, one state. A
- *    function may run in several threads at once, for different engines (uvmsim compare). The library may move
- *    the memory between two calls, when an order gets more units: keep no pointers into it.
+ *    function may run in several threads at once, for different engines (uvmsim compare). The library may
+ *    move the memory between two calls, when an order gets more units: keep no pointers into it.
  *  - `user` is the first argument of each function, for language bindings. A function must not call the
  *    engine that calls it, and depends on its arguments alone if runs are to be repeatable.
  *  - The library checks every answer. No answer corrupts its state. */

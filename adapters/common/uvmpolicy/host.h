@@ -3,9 +3,9 @@
  *
  *   #include <uvmpolicy/host.h>
  *
- *   struct uvmp_host_options options = {.size = sizeof(options), .memory_bytes = 64 << 20, .is_all_managed = true,
- *                                       .user = simulator, .unmap = shoot_down, .copy_ns = copy_time,
- *                                       .replay = wake};
+ *   struct uvmp_host_options options = {.size = sizeof(options), .memory_bytes = 64 << 20,
+ *                                       .is_all_managed = true, .user = simulator, .unmap = shoot_down,
+ *                                       .copy_ns = copy_time, .replay = wake};
  *   char error[UVMP_HOST_ERROR_MAX];
  *   struct uvmp_host *host = uvmp_host_open(&options, error);
  *   uint64_t next_ns = UINT64_MAX;
@@ -13,34 +13,35 @@
  *   if (!host)
  *           ... error says which option is wrong, and what is accepted ...
  *   for (now_ns = 0; ...; now_ns += cycle_ns) {
- *           ... for each warp that misses: uvmp_host_fault(host, warp, address, access, now_ns); the warp stalls;
- *               next_ns = now_ns ...
+ *           ... for each warp that misses: uvmp_host_fault(host, warp, address, access, now_ns); the warp
+ *               stalls; next_ns = now_ns ...
  *           if (now_ns >= next_ns)
  *                   next_ns = uvmp_host_run(host, now_ns); // calls unmap, copy_ns and replay
  *   }
  *   uvmp_host_close(host);
  *
- * A host object is one address space on the CPU (processor 0) and on GPUs (processors 1, 2, ...), all with the
- * same amount of memory. Each GPU can access the memory of the CPU and of the other GPUs. The host object owns
- * an engine (service.h) with a growing arena, the fault buffers, the queue of stalled accesses, and the frames
- * of each GPU's memory. A simulator with several processes puts the number of the process into the upper bits
- * of its addresses, or opens a host object for each process.
+ * A host object is one address space on the CPU (processor 0) and on GPUs (processors 1, 2, ...), all with
+ * the same amount of memory. Each GPU can access the memory of the CPU and of the other GPUs. The host object
+ * owns an engine (service.h) with a growing arena, the fault buffers, the queue of stalled accesses, and the
+ * frames of each GPU's memory. A simulator with several processes puts the number of the process into the
+ * upper bits of its addresses, or opens a host object for each process.
  *
  * Time. The simulator owns the clock. Times are nanoseconds since any moment and should not decrease; an
  * earlier time counts as the latest. uvmp_host_run performs all work that is due and returns the time of its
  * next call, or UINT64_MAX if it waits for an event. After an event (a fault, the end of a copy, a request)
- * the simulator calls uvmp_host_run at the time of the event or soon after it: a decision is taken at the time
- * of its event. Callbacks get the time at which their event takes place, which can be earlier than the
- * argument of uvmp_host_run. Without copy_ns, copy and the four times of the options everything happens at the
- * time of the fault.
+ * the simulator calls uvmp_host_run at the time of the event or soon after it: a decision is taken at the
+ * time of its event. Callbacks get the time at which their event takes place, which can be earlier than the
+ * argument of uvmp_host_run. Without copy_ns, copy and the four times of the options everything happens at
+ * the time of the fault.
  *
  * Accesses. `replay` says that a stalled access can go on. Its page was mapped with the necessary right at
- * that moment. If the page departs before the simulator retries the access, the retry is a new fault. Accesses
- * whose page did not arrive stay stalled; the host object reports them to the engine again, as the hardware
- * does at a replay.
+ * that moment. If the page departs before the simulator retries the access, the retry is a new fault.
+ * Accesses whose page did not arrive stay stalled; the host object reports them to the engine again, as the
+ * hardware does at a replay.
  *
- * TLB. `map` and `unmap` report each change of the page tables. `unmap` is the shoot-down: the simulator drops
- * the translations of these pages before it returns. While a page is copied away no processor can write it.
+ * TLB. `map` and `unmap` report each change of the page tables. `unmap` is the shoot-down: the simulator
+ * drops the translations of these pages before it returns. While a page is copied away no processor can write
+ * it.
  *
  * Frames. A page that is resident on a GPU has a frame: an offset in the memory of that GPU, below
  * uvmp_host_capacity. No two resident pages of a GPU share a frame. Each callback is about contiguous
@@ -48,12 +49,12 @@
  *
  * Callbacks run inside uvmp_host_run, on its thread. A callback may call each function of this header but
  * uvmp_host_run and uvmp_host_close: they do nothing then, and fail with UVMP_ERR_STATE (uvmp_host_status).
- * Requests and faults of a callback are taken up before the same uvmp_host_run returns. Calls on different host
- * objects may run at the same time; the caller orders calls on one object.
+ * Requests and faults of a callback are taken up before the same uvmp_host_run returns. Calls on different
+ * host objects may run at the same time; the caller orders calls on one object.
  *
- * Memory. The host object allocates with malloc, or with `allocate`. If memory is short, nothing is lost: calls
- * that need memory return UVMP_ERR_NO_MEMORY and change nothing; uvmp_host_run stops before the action that
- * needs memory, and its next call tries again.
+ * Memory. The host object allocates with malloc, or with `allocate`. If memory is short, nothing is lost:
+ * calls that need memory return UVMP_ERR_NO_MEMORY and change nothing; uvmp_host_run stops before the action
+ * that needs memory, and its next call tries again.
  *
  * Fields are only added at the end of the structures. docs/host.md is the manual. */
 #ifndef UVMPOLICY_HOST_H
@@ -125,8 +126,8 @@ struct uvmp_host_done {
 struct uvmp_host_options {
 	uint32_t size;	     /* sizeof(struct uvmp_host_options), see base.h */
 	uint32_t page_bytes; /* 4096, 16384, 65536 or 2097152, if the eviction order takes it; 0: 4096 */
-	/* Memory of each GPU for managed pages, above 0. Rounded down to roots of 2 MiB (evict=lru) or to pages
-	 * (other orders). */
+	/* Memory of each GPU for managed pages, above 0. Rounded down to roots of 2 MiB (evict=lru) or to
+	 * pages (other orders). */
 	uint64_t memory_bytes;
 	const char *policy; /* policy string (policy.h), copied; NULL or "": the driver's policy */
 	uint32_t gpus;	    /* 1..63; 0: 1 */
@@ -134,12 +135,12 @@ struct uvmp_host_options {
 	/* All addresses are managed: memory is cut into ranges on first touch. false: faults outside of
 	 * uvmp_host_add_range are cancelled. */
 	bool is_all_managed;
-	/* Data of a new range is on the CPU, mapped there with all rights (without a call of `map`). false: pages
-	 * are zeros, made where they are touched first. */
+	/* Data of a new range is on the CPU, mapped there with all rights (without a call of `map`). false:
+	 * pages are zeros, made where they are touched first. */
 	bool is_on_cpu;
 	/* is_all_managed: size and alignment of the ranges, a power of two, 2 MiB to 2^40; 0:
-	 * UVMP_HOST_RANGE_BYTES, the memory that the driver services at a time. In larger ranges prefetchers that
-	 * walk a range reach memory that the program never touched. */
+	 * UVMP_HOST_RANGE_BYTES, the memory that the driver services at a time. In larger ranges prefetchers
+	 * that walk a range reach memory that the program never touched. */
 	uint64_t range_bytes;
 	uint64_t seed;		  /* of the random choices of prefetch=random and evict=random4k */
 	uint64_t batch_ns;	  /* driver time for a batch of faults, */
@@ -148,26 +149,26 @@ struct uvmp_host_options {
 	uint64_t memory_retry_ns; /* if memory is short, uvmp_host_run asks to be called after it; 0: 1 ms */
 	uint32_t sms;	 /* SMs of each GPU, 0..65535, for threads=on and sm_throttle=on; 0: both are off */
 	uint32_t ranges; /* ranges at a time, 1..2^20; advice and free_part cut ranges; 0: 65536 */
-	/* Orders other than evict=lru: only resident pages count against the memory, as in UVM Smart, and each has
-	 * a frame of its own. false: a unit of the order counts with all its pages while one of them is resident,
-	 * and its frames are contiguous where the free memory is. */
+	/* Orders other than evict=lru: only resident pages count against the memory, as in UVM Smart, and
+	 * each has a frame of its own. false: a unit of the order counts with all its pages while one of them
+	 * is resident, and its frames are contiguous where the free memory is. */
 	bool counts_pages;
 	void *user; /* first argument of each callback. Each callback may be NULL */
 	/* Pages enter the page tables, or get another right there. */
 	void (*map)(void *user, const struct uvmp_host_mapping *mapping);
 	/* Pages left the page tables, or (right is not UVMP_RIGHT_NONE) lost rights. */
 	void (*unmap)(void *user, const struct uvmp_host_mapping *mapping);
-	/* How long the copy takes, ns. The copies of one direction follow one another. Data may be moved here.
-	 * NULL, without `copy`: copies take no time. */
+	/* How long the copy takes, ns. The copies of one direction follow one another. Data may be moved
+	 * here. NULL, without `copy`: copies take no time. */
 	uint64_t (*copy_ns)(void *user, const struct uvmp_host_copy *copy);
-	/* Begins the copy, in place of copy_ns; uvmp_host_copied reports its end, also from inside. All copies of
-	 * one COPY action begin at once: the simulator queues them for its link. */
+	/* Begins the copy, in place of copy_ns; uvmp_host_copied reports its end, also from inside. All
+	 * copies of one COPY action begin at once: the simulator queues them for its link. */
 	void (*copy)(void *user, const struct uvmp_host_copy *copy);
 	/* The access can be retried. */
 	void (*replay)(void *user, const struct uvmp_host_waiter *waiter);
-	/* The access will never be served. UVMP_ERR_UNKNOWN: no range has the address. UVMP_ERR_NO_MEMORY: its
-	 * page cannot become resident, or each time departs before a replay. Others: the status of a failed copy.
-	 * The simulator ends the warp or the program. */
+	/* The access will never be served. UVMP_ERR_UNKNOWN: no range has the address. UVMP_ERR_NO_MEMORY:
+	 * its page cannot become resident, or each time departs before a replay. Others: the status of a
+	 * failed copy. The simulator ends the warp or the program. */
 	void (*cancel)(void *user, const struct uvmp_host_waiter *waiter, enum uvmp_status status);
 	/* A request has ended. */
 	void (*done)(void *user, const struct uvmp_host_done *done);
@@ -176,12 +177,12 @@ struct uvmp_host_options {
 	void (*limit)(void *user, uint32_t gpu, uint32_t stopped_sms, uint32_t extra_blocks, uint64_t now_ns);
 	/* A line of the decision log (service.h), without newline. */
 	void (*log)(void *user, const char *line);
-	/* Memory for the host object, aligned to 16, of any contents; NULL: none. Both or neither. Default: malloc
-	 * and free. `allocate` is called by uvmp_host_open, and later when tables grow. */
+	/* Memory for the host object, aligned to 16, of any contents; NULL: none. Both or neither. Default:
+	 * malloc and free. `allocate` is called by uvmp_host_open, and later when tables grow. */
 	void *(*allocate)(void *user, size_t bytes);
 	void (*release)(void *user, void *memory);
-	/* Prefetchers and eviction orders of your own, which `policy` may name (plugin.h). They stay as they are
-	 * until uvmp_host_close, and call no function of this host object. NULL: none. */
+	/* Prefetchers and eviction orders of your own, which `policy` may name (plugin.h). They stay as they
+	 * are until uvmp_host_close, and call no function of this host object. NULL: none. */
 	const struct uvmp_plugins *plugins;
 };
 
@@ -204,9 +205,9 @@ UVMP_API void uvmp_host_close(struct uvmp_host *host);
  * UVMP_ERR_SPACE: options.ranges. UVMP_ERR_NO_MEMORY. O(ranges). */
 UVMP_API enum uvmp_status uvmp_host_add_range(struct uvmp_host *host, uvmp_addr base, uint64_t bytes);
 
-/* The functions below queue a request. uvmp_host_run performs it; `done` reports its end with the number of the
- * request (uvmp_host_last_request). UVMP_ERR_RANGE: no such processor, no such advice, 0 bytes, or the end is
- * beyond 2^64. UVMP_ERR_NO_MEMORY: nothing was queued. [base, base + bytes) grows to whole pages, but
+/* The functions below queue a request. uvmp_host_run performs it; `done` reports its end with the number of
+ * the request (uvmp_host_last_request). UVMP_ERR_RANGE: no such processor, no such advice, 0 bytes, or the
+ * end is beyond 2^64. UVMP_ERR_NO_MEMORY: nothing was queued. [base, base + bytes) grows to whole pages, but
  * uvmp_host_free_part shrinks it: a page is freed if all of it is. */
 
 /* Frees the range that uvmp_host_add_range added at `base`. Stalled accesses to it are cancelled. */
@@ -253,8 +254,8 @@ UVMP_API enum uvmp_status uvmp_host_access(struct uvmp_host *host, uint32_t proc
  * (called from a callback; returns UINT64_MAX). */
 UVMP_API uint64_t uvmp_host_run(struct uvmp_host *host, uint64_t now_ns);
 
-/* The time of the next call of uvmp_host_run: that which the latest call returned, or that of an event since then.
- * UINT64_MAX: none. A simulator may compare its clock with this time instead of keeping it. O(1). */
+/* The time of the next call of uvmp_host_run: that which the latest call returned, or that of an event since
+ * then. UINT64_MAX: none. A simulator may compare its clock with this time instead of keeping it. O(1). */
 UVMP_API uint64_t uvmp_host_next_ns(const struct uvmp_host *host);
 
 /* The copy `id` of the callback `copy` has ended with `status`: UVMP_OK, or negative: no byte was copied. Its
