@@ -27,7 +27,7 @@ verdict() # WHAT FILE: FILE holds what is wrong
 	fi
 }
 
-headers="$(ls include/uvmpolicy/*.h adapters/*/uvmpolicy/*.hpp) adapters/userspace/pager.h adapters/userspace/store.h"
+headers="$(ls include/uvmpolicy/*.h adapters/*/uvmpolicy/*.h adapters/*/uvmpolicy/*.hpp) adapters/userspace/pager.h adapters/userspace/store.h"
 sources=$(find libuvmpolicy adapters/common adapters/simulator adapters/userspace -name '*.c' | sort)
 include="-Iinclude -Ilibuvmpolicy -Iadapters/common -Iadapters/simulator -Iadapters/userspace -I$build"
 
