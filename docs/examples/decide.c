@@ -16,7 +16,6 @@ int main(void)
 	uvmp_block_from_shape(512, 0, 16, &facts.block); /* 2 MiB in pages of 4 KiB, big pages of 64 KiB */
 	uvmp_mask_set(&faulted, 5);
 	facts.faulted = &faulted;
-	facts.faulted_region = uvmp_mask_bounds(&faulted);
 	if (uvmp_prefetch_decide(&params, &facts, &state, &hint) != UVMP_OK)
 		return 1;
 	for (uint32_t page = 0; page < 512; page++)

@@ -65,7 +65,7 @@ UVMP_API uint32_t uvmp_counter_max_batch(uint32_t count, uint32_t capacity);
 /* Accesses before a counter notifies: `threshold` (driver: 256), limited to 1..65535. */
 UVMP_API uint32_t uvmp_counter_threshold(uint32_t threshold);
 /* Are notifications serviced? With quirks not for 4 KiB pages [driver: notifications-drained]; without quirks
- * always. False: drain the buffer, move nothing, clear nothing. */
+ * always. False: drain the buffer, move nothing, clear nothing. page_bytes 0: 4096. */
 UVMP_API bool uvmp_counter_is_serviced(uint32_t page_bytes, bool quirks);
 /* Is a GPU mapped to pages that were evicted from it, so that its accesses are counted instead of faulting
  * [driver: remote-on-eviction]? `maps_on_eviction` is uvm_perf_map_remote_on_eviction (driver: true),
@@ -82,11 +82,12 @@ struct uvmp_counter_note {
 };
 
 struct uvmp_counter_facts {
-	uint32_t gpu;	     /* GPU that sent the notifications */
-	uint32_t page_bytes; /* 4096, 16384 or 65536 */
-	enum uvmp_counter_granularity granularity;
+	uint32_t gpu;				   /* GPU that sent the notifications; required */
+	uint32_t page_bytes;			   /* 4096, 16384 or 65536; 0: 4096 */
+	enum uvmp_counter_granularity granularity; /* 0: UVMP_COUNTER_2M */
 	bool quirks;
-	uint64_t contiguous;	   /* set of processors on which the block lies in one chunk of 2 MiB */
+	uint64_t contiguous;	   /* set of processors on which the block lies in one chunk of 2 MiB; 0: each
+				    * notification names its page alone */
 	const uvmp_mask *resident; /* per processor of `processors`: pages of the block that it holds */
 };
 
@@ -107,7 +108,7 @@ UVMP_API enum uvmp_status uvmp_counter_expand(const struct uvmp_processors *proc
  * ------------------------------------------------------------ */
 
 struct uvmp_counter_block {
-	bool is_mapped;		    /* the GPU is mapped in the block; if not, nothing moves */
+	bool is_mapped;		    /* the GPU is mapped in the block; false: nothing moves */
 	const uvmp_mask *resident;  /* pages that the GPU holds */
 	const uvmp_mask *fixed;	    /* may not move: range group, HMM without mapping; NULL: none */
 	const uvmp_mask *throttled; /* pages with the hint THROTTLE; NULL: none */
@@ -254,7 +255,8 @@ struct uvmp_remote_facts {
 	uint32_t rounds; /* round trips of the leaf, 0..31 */
 	bool is_write;
 	bool is_oversubscribed;	       /* uvmp_pressure_is_over was true since the last synchronisation */
-	struct uvmp_pressure pressure; /* leaving_pages without the write in flight */
+	struct uvmp_pressure pressure; /* required in every mode; leaving_pages without the write in
+					* flight */
 };
 
 struct uvmp_remote_verdict {

@@ -59,8 +59,8 @@ struct uvmp_fault {
 	/* written by fetch, in the batch */
 	bool is_fatal;		/* type >= UVMP_FAULT_FATAL */
 	bool is_filtered;	/* merged into another entry, its representative */
-	uint8_t access_mask;	/* representatives: bit 1 << access of every merged fault */
-	uint32_t num_instances; /* representatives: number of merged faults, itself included */
+	uint8_t access_mask;	/* representatives: bit 1 << access of every merged fault; 0: its own */
+	uint32_t num_instances; /* representatives: number of merged faults, itself included; 0: 1 */
 
 	/* written by the host after fetch, when it has looked up the channel */
 	uint64_t va_space; /* the caller's id of the address space; sorts ascending */
@@ -91,8 +91,8 @@ enum uvmp_fetch_mode {
 
 struct uvmp_fetch_params {
 	uint32_t max_batch;  /* raw entries per batch, merged ones included (driver: 256); any value, limited
-			      * as uvmp_fault_max_batch says */
-	uint32_t page_bytes; /* 4096, 16384 or 65536 */
+			      * as uvmp_fault_max_batch says: 0 counts as 1, as in the driver */
+	uint32_t page_bytes; /* 4096, 16384 or 65536; 0: 4096 */
 	bool coalesce;	     /* merge equal faults (driver: true) */
 	bool quirks;
 };
@@ -198,10 +198,9 @@ struct uvmp_fault_bin {
 };
 
 /* The bin that starts at position `first`: following entries of the same VA space and GPU whose address is at
- * most block_last (the last byte of the block that holds the first entry). Entries have
- * num_instances >= 1. Before the call, the caller skips fatal entries and entries without a GPU
- * [driver: batch-walk]. UVMP_ERR_ARGUMENT: NULL. UVMP_ERR_RANGE: first >= count, or block_last below the
- * first entry's address. */
+ * most block_last (the last byte of the block that holds the first entry). Before the call, the caller skips
+ * fatal entries and entries without a GPU [driver: batch-walk]. UVMP_ERR_ARGUMENT: NULL. UVMP_ERR_RANGE:
+ * first >= count, or block_last below the first entry's address. */
 UVMP_API enum uvmp_status uvmp_fault_bin_next(const struct uvmp_fault *entry, const uint32_t *order,
 					      uint32_t count, uint32_t first, uvmp_addr block_last,
 					      struct uvmp_fault_bin *bin);
@@ -226,8 +225,9 @@ struct uvmp_fault_verdict {
 };
 
 struct uvmp_fault_facts {
-	enum uvmp_right right;	/* right of the process on the page; NONE during teardown */
-	enum uvmp_right mapped; /* right of the faulting GPU's present mapping of the page */
+	enum uvmp_right right;	/* right of the process on the page. 0 is UVMP_RIGHT_NONE, as during
+				 * teardown: every access is refused */
+	enum uvmp_right mapped; /* right of the faulting GPU's present mapping of the page; 0: no mapping */
 	bool is_retry;		/* this walk repeats an earlier walk (eviction): counters do not change */
 	bool is_unmapped;	/* no range holds the address [driver: batch-walk]: `right` and `mapped` are
 				 * ignored. The driver dispatches such an entry alone, without a previous

@@ -44,7 +44,7 @@ UVMP_API struct uvmp_region uvmp_next_transfer(const uvmp_mask *pages, const uvm
 UVMP_API uint32_t uvmp_count_transfers(const uvmp_mask *pages, const uvmp_mask *cuts);
 
 struct uvmp_copy_facts {
-	uint32_t to;		   /* processor */
+	uint32_t to;		   /* processor; 0 is the CPU */
 	const uvmp_mask *pages;	   /* pages needed on `to`; pages resident there already are left out */
 	const uvmp_mask *faulted;  /* pages that faulted; NULL: none */
 	const uvmp_mask *resident; /* [processors.count]: pages of the block that each processor holds */

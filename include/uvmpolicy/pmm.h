@@ -65,7 +65,7 @@ struct uvmp_pmm_params {
 	uint32_t roots;	      /* root chunks of this GPU, 1..UVMP_ROOTS_MAX */
 	uint32_t splits;      /* roots that can be split at the same time, 0..min(roots, UVMP_SPLITS_MAX).
 			       * Each costs about 4.3 KiB of memory, written on first use. splits = roots
-			       * reproduces the driver in every case */
+			       * reproduces the driver in every case. 0: chunks of 2 MiB only */
 	uint32_t batch_order; /* user roots leave the pool in batches of 1 << batch_order, 0..20; driver: 6 */
 	bool is_zeroed;	      /* the pool hands out zeroed memory */
 	bool quirks;

@@ -133,7 +133,7 @@ UVMP_API const struct uvmp_prefetch_traits *uvmp_prefetch_traits_of(enum uvmp_pr
 UVMP_API void uvmp_prefetch_params_init(struct uvmp_prefetch_params *params, enum uvmp_prefetcher prefetcher);
 UVMP_API bool uvmp_prefetch_params_is_valid(const struct uvmp_prefetch_params *params);
 
-/* The memory of the destination. */
+/* The memory of the destination. All zero: not known. */
 struct uvmp_prefetch_memory {
 	uint64_t pages;		/* that it holds; 0: not known */
 	uint64_t evicted_pages; /* from it so far */
@@ -143,20 +143,22 @@ struct uvmp_prefetch_memory {
 /* What is known at the time of the decision. Masks are in pages of the block; NULL masks read as empty
  * unless the comment says otherwise; they may be the `pages` of the hint that the decision fills.
  *
- * All fields that are not required may stay 0: no preferred location, nothing resident, no limits.
+ * All fields that are not required may stay 0: no preferred location, nothing resident, no limits, and what
+ * the comments say. Required are `block`, `faulted`, and with is_hmm max_region. `to` 0 is the CPU.
  *
  * Out of range (UVMP_ERR_RANGE): a bit beyond block.pages in any mask; a `to` that is no processor; a
  * preferred that is no processor, or that names one without has_preferred; an empty `faulted` or a bad
  * faulted_region (both accepted with is_follow); a bad max_region (with is_hmm) or range group, where a bad
- * region is one that is reversed, empty or reaches beyond the block; is_follow for any prefetcher but
- * sequential, locality, stride, next, forest and auto. */
+ * region is one that is reversed, empty (but for a faulted_region of 0, 0) or reaches beyond the block; a
+ * block that is not in its range, for prefetchers with the trait walks_ranges; is_follow for any prefetcher
+ * without that trait. */
 struct uvmp_prefetch_facts {
 	struct uvmp_block block;
 	const uvmp_mask *faulted;	   /* pages about to move to `to` because they faulted; required */
-	struct uvmp_region faulted_region; /* the service region; normally uvmp_mask_bounds of faulted */
+	struct uvmp_region faulted_region; /* the service region. 0, 0: uvmp_mask_bounds of faulted */
 	const uvmp_mask *resident;	   /* on `to`; NULL also if `to` has no state in this block */
 	const uvmp_mask *pending;	   /* on their way to `to` (simulators; the driver has none) */
-	uint32_t to;			   /* destination processor, 0..63 */
+	uint32_t to;			   /* destination processor, 0..63; 0 is the CPU */
 
 	/* the driver's policy (density, and those that use it; stride and what next fetches of other blocks
 	 * and pattern of the old one keep to preferred, thrashing and range groups only) */
@@ -165,7 +167,7 @@ struct uvmp_prefetch_facts {
 	bool is_first_touch;		  /* no page of the block is resident anywhere */
 	bool is_hmm;			  /* the block belongs to system memory (HMM), to no managed range */
 	struct uvmp_region max_region;	  /* HMM: part of the block that may be prefetched, faults outside it
-					   * attract nothing; managed: ignored, all of it */
+					   * attract nothing; required. Managed: ignored, all of it */
 	bool is_confidential;		  /* confidential computing */
 	const uvmp_mask *thrashing;	  /* thrashing pages; NULL: there is no such mask */
 	const uvmp_mask *cpu_resident;	  /* confidential computing, `to` is a GPU: resident on the CPU */
@@ -179,7 +181,8 @@ struct uvmp_prefetch_facts {
 
 	/* where the block lies in its range (sequential, locality, stride, next, forest, auto) */
 	uint64_t range_first; /* page of the range that is page 0 of the block */
-	uint64_t range_pages; /* pages of the whole range; >= range_first + block.pages */
+	uint64_t range_pages; /* pages of the whole range; >= range_first + block.pages. 0: the range is
+			       * this block alone (range_first is then 0) */
 	bool is_follow;	      /* asked because an earlier hint's `follow` said so. `faulted` then holds the
 			       * pages of this block that fault in the same batch (they are left out), usually
 			       * none; faulted_region is ignored */

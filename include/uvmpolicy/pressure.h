@@ -24,7 +24,7 @@ extern "C" {
 
 /* GPU memory in pages; each number at most UVMP_PRESSURE_PAGES_MAX. */
 struct uvmp_pressure {
-	uint64_t total_pages; /* capacity, at least 1 */
+	uint64_t total_pages; /* capacity; required. 0 is not valid: memory then is never over-subscribed */
 	uint64_t free_pages;  /* above total_pages: [uvmsmart: clean-pages-uncounted] */
 	/* Requested pages without memory yet. [uvmsmart: eviction-trigger, migrate-or-remote]: the read stage
 	 * queue (a fault-latency entry counts one page, [uvmsmart: fault-entry-counts]; a remote access

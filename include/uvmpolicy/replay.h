@@ -38,12 +38,16 @@ enum uvmp_replay_policy {
  * enumeration. */
 UVMP_API const char *uvmp_replay_name(enum uvmp_replay_policy policy);
 
+/* No field has a default: set all, or take those of uvmp_policy_init. */
 struct uvmp_replay_params {
-	enum uvmp_replay_policy policy; /* values above 4 count as BATCH_FLUSH */
-	uint32_t update_put_ratio;	/* percent, driver: 50; above 100 counts as 100 */
-	uint32_t max_batches;		/* per bottom half, driver: 20 */
-	uint32_t max_throttled;		/* batches with throttled faults per bottom half, driver: 5 */
-	uint32_t max_batch;		/* per batch, as uvmp_fault_max_batch limits it; driver: 256 */
+	enum uvmp_replay_policy policy; /* 0 is BLOCK; values above 4 count as BATCH_FLUSH */
+	uint32_t update_put_ratio;	/* percent, driver: 50; above 100 counts as 100. 0: any duplicate */
+	uint32_t max_batches;		/* per bottom half, driver: 20. 0: with quirks no fault is serviced
+					 * [driver: service-limit-zero], without quirks 1 */
+	uint32_t max_throttled;		/* batches with throttled faults per bottom half, driver: 5. 0: as
+					 * max_batches */
+	uint32_t max_batch;		/* per batch, as uvmp_fault_max_batch limits it; driver: 256. 0: with
+					 * quirks one invalid prefetch turns prefetch faults off */
 	uint32_t prefetch_lapse_ms;	/* how long prefetch faults stay off, driver: 1000; 0: never off */
 	bool quirks;
 };

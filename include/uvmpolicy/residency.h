@@ -44,9 +44,9 @@ enum uvmp_operation {
 	UVMP_OPERATION_ACCESS_COUNTER = 2
 };
 
-/* Zero means: no preferred location, no PIN hint, held by no processor. */
+/* Zero means: no preferred location, no PIN hint, held by no processor, a fault. `accesses` is required. */
 struct uvmp_residency_facts {
-	uint32_t requester; /* processor that wants the page */
+	uint32_t requester; /* processor that wants the page; 0 is the CPU */
 	uint8_t accesses;   /* set of accesses, not empty */
 	enum uvmp_operation operation;
 	uint32_t preferred;   /* preferred location; without has_preferred 0 or UVMP_PROC_NONE */
@@ -96,11 +96,12 @@ UVMP_API int32_t uvmp_residency_node(const struct uvmp_residency_facts *facts, u
 
 /* -- rights after the move [driver: block-service, other-mappings] -- */
 
+/* `right` is required. Zero in the other fields means: the CPU, a prefetch, no mapping, no policy. */
 struct uvmp_map_facts {
 	uint32_t requester;
 	uint32_t to;		 /* holder that the requester will use */
 	enum uvmp_access access; /* as what the page is serviced, not NONE */
-	enum uvmp_right right;	 /* right of the process; at least what access needs */
+	enum uvmp_right right;	 /* right of the process; at least what access needs, so never 0 */
 	uint64_t read;		 /* sets of processors: whose mapping of the page reads at least, */
 	uint64_t write;		 /* writes at least (a subset of read), */
 	uint64_t atomic;	 /* has all rights (a subset of write). All as they are after the move */

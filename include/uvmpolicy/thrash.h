@@ -15,8 +15,8 @@
  *
  * State: one struct per address space, one per block, and an array of pages for each block suspected of
  * thrashing. All belong to the caller, and hold pointers to each other: neither a block nor its array may
- * move while the detector uses it. Times come from the host, in nanoseconds; 0 means "never"; differences use
- * unsigned arithmetic.
+ * move while the detector uses it. Times come from the host, in nanoseconds; differences use unsigned
+ * arithmetic. As in the driver, 0 means "never": a clock starts above 0, or the first event does not count.
  *
  * Quirks reproduced by default, and the corrected rule:
  *  [driver: pinned-total-grows]
@@ -48,9 +48,9 @@ extern "C" {
 #endif
 
 /* Module parameters [driver: thrashing-parameters]. Products with the lapse are 64-bit nanoseconds and
- * wrap, as the driver's. */
+ * wrap, as the driver's. Set with uvmp_thrash_params_init. */
 struct uvmp_thrash_params {
-	bool is_enabled;
+	bool is_enabled;	 /* false: no event counts, and every hint is NONE */
 	uint32_t threshold;	 /* events, 1..7; driver: 3 */
 	uint32_t pin_threshold;	 /* throttlings, 1..255; driver: 10 */
 	uint32_t lapse_us;	 /* microseconds, at least 1; driver: 500, and only 500 adapts */
@@ -58,7 +58,7 @@ struct uvmp_thrash_params {
 	uint32_t nap;		 /* lapses, 1..100; driver: 1 */
 	uint32_t epoch;		 /* lapses, at least 1; driver: 2000 */
 	uint32_t pin;		 /* lapses; 0: pinned permanently; driver: 300 */
-	uint32_t max_resets;	 /* epoch resets of one block; driver: 4 */
+	uint32_t max_resets;	 /* epoch resets of one block; 0: none; driver: 4 */
 	bool quirks;
 };
 
@@ -162,12 +162,13 @@ enum uvmp_migrate_cause {
 
 struct uvmp_thrash_migration {
 	struct uvmp_region region;
-	uint32_t to;	   /* of this copy */
-	uint32_t final_to; /* of the whole operation; not `to` on the first leg of a staged copy */
+	uint32_t to;	   /* of this copy; 0 is the CPU */
+	uint32_t final_to; /* of the whole operation; 0 is the CPU. Set it even where it is `to`: another
+			    * processor means the first leg of a staged copy, which is no event */
 	enum uvmp_migrate_cause cause;
 	bool is_copy;		 /* the source keeps its pages */
 	bool is_read_duplicated; /* the policy has read duplication enabled */
-	uint64_t now_ns;
+	uint64_t now_ns;	 /* above 0 */
 };
 
 /* Reports a migration. Events that the driver filters out succeed too; some reset the pages.
@@ -194,9 +195,9 @@ struct uvmp_thrash_facts {
 	uint32_t page;
 	uint32_t requester; /* processor that faulted */
 	uint32_t preferred; /* preferred location; without has_preferred 0 or UVMP_PROC_NONE */
-	uint64_t residents; /* processors that hold the page */
+	uint64_t residents; /* processors that hold the page; 0: none */
 	bool is_hmm;	    /* a page that no processor holds counts as the CPU's */
-	uint64_t now_ns;
+	uint64_t now_ns;    /* above 0 */
 	bool has_preferred; /* the page has a preferred location: `preferred` */
 };
 

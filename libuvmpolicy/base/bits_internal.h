@@ -84,6 +84,12 @@ static inline bool is_page_size(uint64_t bytes)
 	return bytes == 4096u || bytes == 16384u || bytes == 65536u;
 }
 
+/* The page size of facts and parameters, where 0 means 4096. */
+static inline uint32_t page_bytes_or_default(uint32_t bytes)
+{
+	return bytes != 0 ? bytes : 4096u;
+}
+
 /* x as a 32-bit float holds it: 24 bits, rounded to nearest, ties to even. x below 2^63. */
 static inline uint64_t float_of(uint64_t x)
 {

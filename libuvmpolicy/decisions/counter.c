@@ -48,7 +48,7 @@ uint32_t uvmp_counter_threshold(uint32_t threshold)
 
 bool uvmp_counter_is_serviced(uint32_t page_bytes, bool quirks)
 {
-	return page_bytes != 4096u || !quirks; /* [driver: notifications-drained] */
+	return page_bytes_or_default(page_bytes) != 4096u || !quirks; /* [driver: notifications-drained] */
 }
 
 bool uvmp_counter_maps_evicted(bool maps_on_eviction, bool is_enabled)
@@ -56,12 +56,20 @@ bool uvmp_counter_maps_evicted(bool maps_on_eviction, bool is_enabled)
 	return maps_on_eviction && is_enabled;
 }
 
+/* Facts of zero that stand for others. */
+static void complete_facts(struct uvmp_counter_facts *facts)
+{
+	facts->page_bytes = page_bytes_or_default(facts->page_bytes);
+	if ((uint32_t)facts->granularity == 0)
+		facts->granularity = UVMP_COUNTER_2M;
+}
+
 static enum uvmp_status check_facts(const struct uvmp_processors *processors,
                                     const struct uvmp_counter_facts *facts,
                                     const struct uvmp_counter_note *notes, uint32_t count)
 {
 	if (facts->gpu == UVMP_CPU || facts->gpu >= processors->count || !is_page_size(facts->page_bytes) ||
-	    facts->granularity < UVMP_COUNTER_64K || facts->granularity > UVMP_COUNTER_16G)
+	    (uint32_t)facts->granularity > UVMP_COUNTER_16G)
 		return UVMP_ERR_RANGE;
 	for (uint32_t i = 0; i < count; i++)
 		if (notes[i].page >= BLOCK_BYTES / facts->page_bytes)
@@ -112,19 +120,22 @@ enum uvmp_status uvmp_counter_expand(const struct uvmp_processors *processors,
                                      const struct uvmp_counter_facts *facts,
                                      const struct uvmp_counter_note *notes, uint32_t count, uvmp_mask *pages)
 {
+	struct uvmp_counter_facts full;
 	enum uvmp_status status;
 
 	if (!uvmp_processors_is_valid(processors) || facts == NULL || facts->resident == NULL ||
 	    (notes == NULL && count > 0) || pages == NULL)
 		return UVMP_ERR_ARGUMENT;
-	status = check_facts(processors, facts, notes, count);
+	full = *facts;
+	complete_facts(&full);
+	status = check_facts(processors, &full, notes, count);
 	if (status != UVMP_OK)
 		return status;
 	uvmp_mask_zero(pages);
-	if (facts->granularity != UVMP_COUNTER_2M)
+	if (full.granularity != UVMP_COUNTER_2M)
 		return UVMP_OK;
 	for (uint32_t i = 0; i < count; i++)
-		add_note(processors, facts, &notes[i], pages);
+		add_note(processors, &full, &notes[i], pages);
 	return UVMP_OK;
 }
 

@@ -19,6 +19,12 @@ static void refuse(struct uvmp_fault_verdict *verdict, enum uvmp_cancel_mode mod
 	verdict->cancel_mode = mode;
 }
 
+/* Accesses that a representative stands for. A host that does not fetch leaves 0: its own alone. */
+static uint32_t accesses_of(const struct uvmp_fault *fault)
+{
+	return fault->access_mask != 0 ? fault->access_mask : 1u << fault->access;
+}
+
 /* The permission table [driver: permission-check]: what the entry is serviced as, UVMP_ACCESS_NONE for
  * nothing. Marks the verdict. An address that no range holds [driver: batch-walk] grants no access,
  * independent of merged accesses. */
@@ -27,14 +33,14 @@ static enum uvmp_access check_permission(const struct uvmp_fault *fault, const s
 {
 	enum uvmp_access access = (enum uvmp_access)fault->access;
 	enum uvmp_right right = facts->is_unmapped ? UVMP_RIGHT_NONE : facts->right;
-	bool has_read = (fault->access_mask & 1u << UVMP_ACCESS_READ) != 0;
+	bool has_read = (accesses_of(fault) & 1u << UVMP_ACCESS_READ) != 0;
 
 	if (uvmpi_access_right(access) <= right)
 		return access;
 	if (access == UVMP_ACCESS_PREFETCH) {
 		if (!facts->is_retry) {
 			verdict->is_invalid_prefetch = true;
-			verdict->invalid_prefetches = fault->num_instances;
+			verdict->invalid_prefetches = uvmpi_fault_instances(fault);
 		}
 		return UVMP_ACCESS_NONE;
 	}
@@ -59,14 +65,14 @@ static void judge(const struct uvmp_fault *fault, const struct uvmp_fault_facts 
 		return;
 	}
 	verdict->service_access = access;
-	verdict->service_mask = (uint8_t)(access == fault->access ? fault->access_mask : 1u << access);
+	verdict->service_mask = (uint8_t)(access == fault->access ? accesses_of(fault) : 1u << access);
 }
 
 /* A representative's set of accesses holds its own. */
 static bool fault_is_in_range(const struct uvmp_fault *fault)
 {
 	return fault->access < UVMP_ACCESS_NONE && fault->access_mask <= ACCESS_MASK_ALL &&
-	       (fault->access_mask >> fault->access & 1u) != 0;
+	       (accesses_of(fault) >> fault->access & 1u) != 0;
 }
 
 enum uvmp_status uvmp_fault_classify(const struct uvmp_fault *fault, const struct uvmp_fault_facts *facts,

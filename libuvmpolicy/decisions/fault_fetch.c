@@ -191,7 +191,7 @@ static inline void move_entry(struct uvmp_fault *restrict to, struct uvmp_fault 
 static void take_entries(const struct uvmp_fetch_params *params, struct uvmp_fault_batch *batch,
                          struct uvmp_fault *from, uint32_t count, uint32_t *last)
 {
-	uvmp_addr page_mask = ~(uvmp_addr)(params->page_bytes - 1u), last_address;
+	uvmp_addr page_mask = ~(uvmp_addr)(page_bytes_or_default(params->page_bytes) - 1u), last_address;
 	struct uvmp_fault *entry = batch->entry;
 	struct uvmp_utlb *utlbs = batch->utlb;
 	uint32_t i = batch->cached, end = i + count, merged = 0;
@@ -234,7 +234,7 @@ enum uvmp_status uvmp_fault_fetch(const struct uvmp_fetch_params *params, enum u
 
 	if (params == NULL || !uvmp_fault_buffer_is_valid(buffer) || !uvmp_fault_batch_is_valid(batch))
 		return UVMP_ERR_ARGUMENT;
-	if (put >= buffer->capacity || (uint32_t)mode > UVMP_FETCH_ALL || !is_page_size(params->page_bytes))
+	if (put >= buffer->capacity || (uint32_t)mode > UVMP_FETCH_ALL || !is_page_size(page_bytes_or_default(params->page_bytes)))
 		return UVMP_ERR_RANGE;
 
 	put = put_of(params, buffer, put);

@@ -18,4 +18,10 @@ static inline bool uvmpi_fault_is_same_page(const struct uvmp_fault *a, const st
 	return a->va_space == b->va_space && a->address == b->address;
 }
 
+/* Merged faults of a representative. A host that does not fetch leaves 0. */
+static inline uint32_t uvmpi_fault_instances(const struct uvmp_fault *fault)
+{
+	return fault->num_instances + (fault->num_instances == 0 ? 1u : 0u);
+}
+
 #endif

@@ -433,13 +433,13 @@ enum uvmp_status uvmp_fault_bin_next(const struct uvmp_fault *entry, const uint3
 	end = order + count;
 	head = &entry[*at];
 	page = head->address;
-	duplicates = head->num_instances - 1u;
+	duplicates = uvmpi_fault_instances(head) - 1u;
 	while (++at != end) {
 		const struct uvmp_fault *e = &entry[*at];
 
 		if (e->va_space != head->va_space || e->gpu != head->gpu || e->address > block_last)
 			break;
-		duplicates += e->num_instances - (e->address != page ? 1u : 0u);
+		duplicates += uvmpi_fault_instances(e) - (e->address != page ? 1u : 0u);
 		page = e->address;
 	}
 	bin->va_space = head->va_space;

@@ -171,7 +171,13 @@ UVMPI_INLINE enum uvmp_status check_common(const struct prefetcher *prefetcher, 
 	if (facts->to >= UVMP_PROCS_MAX ||
 	    !is_optional_proc(facts->has_preferred, facts->preferred, UVMP_PROCS_MAX))
 		return UVMP_ERR_RANGE;
-	return facts->is_follow || has_faults(facts) ? UVMP_OK : UVMP_ERR_RANGE;
+	return UVMP_OK;
+}
+
+/* Does the block have faults in its faulted region, or need none? */
+UVMPI_INLINE bool has_reason(const struct uvmp_prefetch_facts *facts)
+{
+	return facts->is_follow || has_faults(facts);
 }
 
 /* Does check_parts have anything to check? */
@@ -326,6 +332,31 @@ enum uvmp_status uvmp_prefetch_touched(const struct uvmp_prefetch_params *params
 	return UVMP_OK;
 }
 
+/* Facts of zero that stand for others: no region is the bounds of the faults, no range is the block alone. */
+static void complete_facts(struct uvmp_prefetch_facts *facts)
+{
+	if (facts->faulted_region.first == 0 && facts->faulted_region.end == 0)
+		facts->faulted_region = uvmpi_mask_bounds(facts->faulted);
+	if (facts->range_pages == 0)
+		facts->range_pages = facts->block.pages;
+}
+
+static UVMPI_NOINLINE enum uvmp_status
+complete_and_decide(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts,
+		    struct uvmp_prefetch_state *state, struct uvmp_prefetch_hint *hint)
+{
+	struct uvmp_prefetch_facts full = *facts;
+
+	complete_facts(&full);
+	return has_reason(&full) ? check_rest_and_decide(params, &full, state, hint) : UVMP_ERR_RANGE;
+}
+
+/* Does the prefetcher read a fact that complete_facts sets? */
+static inline bool has_gaps(const struct uvmp_prefetch_traits *traits, const struct uvmp_prefetch_facts *facts)
+{
+	return !has_reason(facts) || (traits->walks_ranges && facts->range_pages == 0);
+}
+
 static UVMPI_NOINLINE enum uvmp_status decide_plugin(const struct uvmp_prefetch_params *params,
 						     const struct uvmp_prefetch_facts *facts,
 						     struct uvmp_prefetch_state *state,
@@ -336,7 +367,7 @@ static UVMPI_NOINLINE enum uvmp_status decide_plugin(const struct uvmp_prefetch_
 	if (params == NULL || !is_plugin(params))
 		return UVMP_ERR_ARGUMENT;
 	status = check_common(&uvmpi_prefetcher_plugin, params, facts, state, hint);
-	return status == UVMP_OK ? check_rest_and_decide(params, facts, state, hint) : status;
+	return status == UVMP_OK ? complete_and_decide(params, facts, state, hint) : status;
 }
 
 /* All calls are in tail position: no register must be saved. */
@@ -353,6 +384,8 @@ enum uvmp_status uvmp_prefetch_decide(const struct uvmp_prefetch_params *params,
 	status = check_common(prefetcher, params, facts, state, hint);
 	if (status != UVMP_OK)
 		return status;
+	if (has_gaps(&prefetcher->traits, facts))
+		return complete_and_decide(params, facts, state, hint);
 	if (has_parts(facts))
 		return check_rest_and_decide(params, facts, state, hint);
 	if (has_demands(&prefetcher->traits, facts))
@@ -365,7 +398,7 @@ enum uvmp_status uvmpi_prefetch_decide(const struct uvmp_prefetch_params *params
 {
 	const struct prefetcher *prefetcher = uvmpi_prefetcher_at(params->prefetcher);
 
-	UVMPI_ASSERT(check_common(prefetcher, params, facts, state, hint) == UVMP_OK);
+	UVMPI_ASSERT(check_common(prefetcher, params, facts, state, hint) == UVMP_OK && has_reason(facts));
 	UVMPI_ASSERT(check_parts(facts) == UVMP_OK);
 	UVMPI_ASSERT(check_traits(uvmpi_prefetch_params_traits(params), facts, state) == UVMP_OK);
 	return prefetcher->decide(params, facts, state, hint);

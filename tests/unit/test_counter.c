@@ -64,6 +64,8 @@ static void test_parameters(void **unused)
 	assert_false(uvmp_counter_is_serviced(4096, true));
 	assert_true(uvmp_counter_is_serviced(4096, false));
 	assert_true(uvmp_counter_is_serviced(65536, true));
+	assert_false(uvmp_counter_is_serviced(0, true)); /* 4096 */
+	assert_true(uvmp_counter_is_serviced(0, false));
 }
 
 /* Pages of GPU 1's notifications; at most 64 pages are looked at. */
@@ -126,6 +128,24 @@ static void test_small_pages(void **unused)
 	facts.page_bytes = 16384;
 	resident[0].word[0] = 0xff;
 	assert_int_equal(expand(&facts, &(struct uvmp_counter_note){0, 2}, 1), 0xf0);
+}
+
+/* Zeroed facts: pages of 4 KiB, notifications for 2 MiB. */
+static void test_zeroed_facts(void **unused)
+{
+	const struct uvmp_counter_note note = {511, 2};
+	uvmp_mask resident[3] = {{{0}}, {{0}}, {{0}}};
+	struct uvmp_counter_facts facts = {.gpu = 1, .resident = resident, .contiguous = 1};
+	uvmp_mask pages;
+
+	(void)unused;
+	uvmp_mask_region_set(&resident[0], (struct uvmp_region){0, 512});
+	assert_int_equal(expand(&facts, &note, 1), 0xffff0000u);
+	facts.contiguous = 0; /* the page alone */
+	assert_int_equal(uvmp_counter_expand(&pcie, &facts, &note, 1, &pages), UVMP_OK);
+	assert_int_equal(uvmp_mask_weight(&pages), 1);
+	assert_true(uvmp_mask_test(&pages, 511));
+	assert_int_equal(facts.page_bytes, 0);
 }
 
 /* A page that is nowhere, or with the GPU that counts, adds nothing; the closest holder is asked. */
@@ -239,9 +259,6 @@ static void test_expand_bad_input(void **unused)
 	refuse(&pcie, &f, notes, UVMP_ERR_RANGE);
 	f = good;
 	f.page_bytes = 8192;
-	refuse(&pcie, &f, notes, UVMP_ERR_RANGE);
-	f = good;
-	f.granularity = 0;
 	refuse(&pcie, &f, notes, UVMP_ERR_RANGE);
 	f = good;
 	f.granularity = 5;
@@ -360,6 +377,7 @@ int main(void)
 	        cmocka_unit_test(test_parameters),
 	        cmocka_unit_test(test_examples),
 	        cmocka_unit_test(test_small_pages),
+	        cmocka_unit_test(test_zeroed_facts),
 	        cmocka_unit_test(test_holders),
 	        cmocka_unit_test(test_trimming),
 	        cmocka_unit_test(test_trimming_order),

@@ -246,6 +246,23 @@ static void test_unmapped(void **state)
 	}
 }
 
+/* Entries of a host that does not fetch: zeros count as one fault with its own access. */
+static void test_zeroed_entries(void **state)
+{
+	struct uvmp_fault_verdict v;
+
+	(void)state;
+	assert_serviced(judge(fault(5, UVMP_ACCESS_WRITE, 0, 0), facts(UVMP_RIGHT_READ_WRITE, UVMP_RIGHT_NONE)),
+			UVMP_ACCESS_WRITE, W);
+	v = judge(fault(5, UVMP_ACCESS_PREFETCH, 0, 0), facts(UVMP_RIGHT_NONE, UVMP_RIGHT_NONE));
+	assert_true(v.is_invalid_prefetch);
+	assert_int_equal(v.invalid_prefetches, 1);
+	v = judge(fault(5, UVMP_ACCESS_READ, 0, 0), facts(UVMP_RIGHT_NONE, UVMP_RIGHT_NONE));
+	assert_int_equal(v.cancel_mode, UVMP_CANCEL_ALL); /* the access is a read */
+	v = judge(fault(5, UVMP_ACCESS_WRITE, 0, 0), facts(UVMP_RIGHT_NONE, UVMP_RIGHT_NONE));
+	assert_int_equal(v.cancel_mode, UVMP_CANCEL_WRITE_AND_ATOMIC);
+}
+
 static void test_bad_input(void **state)
 {
 	struct uvmp_fault good = fault(5, UVMP_ACCESS_WRITE, W, 1), bad;
@@ -332,7 +349,7 @@ int main(void)
 	        cmocka_unit_test(test_example_4),      cmocka_unit_test(test_permission_rows),
 	        cmocka_unit_test(test_already_mapped), cmocka_unit_test(test_fault_that_was_fetched_as_fatal),
 	        cmocka_unit_test(test_bad_input),      cmocka_unit_test(test_every_combination),
-	        cmocka_unit_test(test_unmapped),
+	        cmocka_unit_test(test_unmapped),       cmocka_unit_test(test_zeroed_entries),
 	};
 
 	return cmocka_run_group_tests_name("fault_classify", tests, NULL, NULL);

@@ -341,6 +341,24 @@ static void test_page_size_decides_what_is_equal(void **state)
 	assert_representative(&f, 2, 20, UVMP_ACCESS_READ, 1, R);
 }
 
+/* Zeroed parameters: pages of 4 KiB, and batches of one entry as with the driver's 0. */
+static void test_zeroed_parameters(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	start_at(&f, 0);
+	f.params = (struct uvmp_fetch_params){0};
+	raise_fault(&f, 0, 17, UVMP_ACCESS_READ);
+	raise_fault(&f, 0, 17, UVMP_ACCESS_READ);
+	for (uint32_t i = 0; i < 2; i++) {
+		assert_int_equal(fetch(&f), UVMP_OK);
+		assert_counts(&f, 1, 1);
+		assert_representative(&f, 0, 17, UVMP_ACCESS_READ, 1, R);
+	}
+	assert_int_equal(f.buffer.get, 2);
+}
+
 /* -- how far a fetch goes -- */
 
 /* [driver: fetch]: a batch ends at an entry that is not ready */
@@ -499,8 +517,8 @@ static void test_fetch_arguments(void **state)
 
 static void test_fetch_ranges(void **state)
 {
-	static const uint32_t bad_pages[] = {0,     1,     2048,  4097,   8192,
-	                                     12288, 32768, 65535, 131072, 0x80000000u};
+	static const uint32_t bad_pages[] = {1,     2048,  4097,  8192,	 12288,
+	                                     32768, 65535, 131072, 0x80000000u};
 	struct fixture f;
 
 	(void)state;
@@ -762,6 +780,7 @@ int main(void)
 	        cmocka_unit_test(test_instances_keep_apart),
 	        cmocka_unit_test(test_without_coalescing),
 	        cmocka_unit_test(test_page_size_decides_what_is_equal),
+	        cmocka_unit_test(test_zeroed_parameters),
 	        cmocka_unit_test(test_stops_at_entry_that_is_not_ready),
 	        cmocka_unit_test(test_limit_counts_raw_entries),
 	        cmocka_unit_test(test_limit_is_limited),

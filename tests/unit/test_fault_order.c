@@ -434,6 +434,19 @@ static void test_bin_of_short_block(void **state)
 	assert_int_equal(bin.count, 2);
 }
 
+/* Entries of a host that does not fetch have num_instances 0: each is one fault. */
+static void test_bin_of_zeroed_entries(void **state)
+{
+	const struct uvmp_fault e[] = {fault(1, 1, 5, UVMP_ACCESS_READ, 0),
+	                               fault(1, 1, 5, UVMP_ACCESS_READ, 0),
+	                               fault(1, 1, 6, UVMP_ACCESS_READ, 0)};
+	const uint32_t order[] = {0, 1, 2};
+
+	(void)state;
+	assert_int_equal(bin_at(e, order, 3, 0).duplicates, 1);
+	assert_int_equal(bin_at(e, order, 3, 2).duplicates, 0);
+}
+
 static void test_bad_input(void **state)
 {
 	const struct uvmp_fault e[] = {fault(1, 1, 5, UVMP_ACCESS_READ, 1)};
@@ -471,7 +484,8 @@ int main(void)
 	        cmocka_unit_test(test_example_3),          cmocka_unit_test(test_key_order),
 	        cmocka_unit_test(test_order_by_instance),  cmocka_unit_test(test_sizes_and_ties),
 	        cmocka_unit_test(test_same_page),          cmocka_unit_test(test_bins),
-	        cmocka_unit_test(test_bin_of_short_block), cmocka_unit_test(test_bad_input),
+	        cmocka_unit_test(test_bin_of_short_block), cmocka_unit_test(test_bin_of_zeroed_entries),
+	        cmocka_unit_test(test_bad_input),
 	        cmocka_unit_test(test_patterns),           cmocka_unit_test(test_large_fields),
 	        cmocka_unit_test(test_large_index),        cmocka_unit_test(test_classes_of_spaces),
 	        cmocka_unit_test(test_classes_of_instances), cmocka_unit_test(test_order_batch),

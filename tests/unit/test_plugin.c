@@ -619,6 +619,24 @@ static void decides(const char *pages, uint64_t follow)
 	assert_true(hint.follow == follow);
 }
 
+/* A plugin sees the bounds of the faults and the block as its range. */
+static void test_zeroed_facts(void **state)
+{
+	(void)state;
+	prepare();
+	facts.faulted_region = (struct uvmp_region){0, 0};
+	decides("4,8-14", 7);
+	facts.range_first = 0;
+	facts.range_pages = 0;
+	params.value[0] = 2;
+	params.value[1] = 511;
+	decides("4,8", 511);
+	params.value[1] = 512; /* outside the range */
+	decides("4,8", UVMP_PAGE_NONE);
+	faulted = page_text("-");
+	assert_int_equal(uvmp_prefetch_decide(&params, &facts, &block, &hint), UVMP_ERR_RANGE);
+}
+
 static void test_decide(void **state)
 {
 	(void)state;
@@ -1012,6 +1030,7 @@ int main(void)
 		cmocka_unit_test(test_policy_fields),
 		cmocka_unit_test(test_needs),
 		cmocka_unit_test(test_decide),
+	        cmocka_unit_test(test_zeroed_facts),
 		cmocka_unit_test(test_hostile_prefetcher),
 		cmocka_unit_test(test_decide_errors),
 		cmocka_unit_test(test_order),

@@ -423,6 +423,65 @@ static void test_zeroed_facts(void **state)
 	(void)state;
 }
 
+/* No faulted region is the bounds of the faults, and no range is the block alone: each prefetcher decides as with both.
+ * The caller's facts stay as they are. */
+static void test_empty_region_and_range(void **state)
+{
+	(void)state;
+	for (int i = 0; i < UVMP_PREFETCH_COUNT; i++) {
+		struct call full, zeros, before;
+
+		prepare(&full, (enum uvmp_prefetcher)i);
+		full.faulted = page_text("5,21-22");
+		full.facts.faulted_region = (struct uvmp_region){5, 23};
+		zeros = full;
+		zeros.facts.faulted = &zeros.faulted;
+		zeros.facts.faulted_region = (struct uvmp_region){0, 0};
+		zeros.facts.range_pages = 0;
+		zeros.state.tree = &zeros.tree;
+		zeros.state.range = &zeros.range;
+		zeros.state.processor = zeros.processor;
+		zeros.state.random = &zeros.random;
+		zeros.state.block = full.state.block == &full.pattern ? (void *)&zeros.pattern
+				    : full.state.block != NULL	      ? (void *)&zeros.own
+								      : NULL;
+		before = zeros;
+		assert_int_equal(decide(&full), UVMP_OK);
+		assert_int_equal(decide(&zeros), UVMP_OK);
+		assert_memory_equal(&zeros.hint, &full.hint, sizeof(full.hint));
+		assert_memory_equal(&zeros.range, &full.range, sizeof(full.range));
+		assert_memory_equal(&zeros.processor, &full.processor, sizeof(full.processor));
+		assert_memory_equal(&zeros.facts, &before.facts, sizeof(before.facts));
+		assert_int_equal(zeros.state.faults, full.state.faults);
+	}
+}
+
+/* Each of the two alone; a first page needs a range. */
+static void test_empty_region_or_range(void **state)
+{
+	struct call call;
+
+	(void)state;
+	prepare(&call, UVMP_PREFETCH_SEQUENTIAL);
+	call.facts.range_pages = 0;
+	assert_int_equal(decide(&call), UVMP_OK);
+	assert_true(call.hint.follow == UVMP_PAGE_NONE);
+	call.facts.range_first = 1;
+	assert_int_equal(decide(&call), UVMP_ERR_RANGE);
+	call.facts.range_first = 0;
+	call.facts.is_follow = true;
+	call.facts.faulted_region.end = 0;
+	assert_int_equal(decide(&call), UVMP_OK);
+
+	prepare(&call, UVMP_PREFETCH_SEQUENTIAL);
+	call.facts.faulted_region = (struct uvmp_region){0, 0};
+	assert_int_equal(decide(&call), UVMP_OK);
+	call.faulted = page_text("5,100"); /* beyond the block */
+	assert_int_equal(decide(&call), UVMP_ERR_RANGE);
+	call.faulted = page_text("-");
+	assert_int_equal(decide(&call), UVMP_ERR_RANGE);
+}
+
 /* Page 99 is the last of the block. */
 static void test_masks_beyond_the_block(void **state)
 {
@@ -604,6 +663,8 @@ int main(void)
 	        cmocka_unit_test(test_state),
 	        cmocka_unit_test(test_tree),
 	        cmocka_unit_test(test_zeroed_facts),
+	        cmocka_unit_test(test_empty_region_and_range),
+	        cmocka_unit_test(test_empty_region_or_range),
 	        cmocka_unit_test(test_follow),
 	        cmocka_unit_test(test_facts_in_the_hint),
 	        cmocka_unit_test(test_ats_in_place),
