@@ -22,10 +22,10 @@ bool uvmp_host_is_mapped(const struct uvmp_host *h, uint32_t processor, uvmp_add
 }
 
 enum uvmp_status uvmp_host_page(const struct uvmp_host *h, uint32_t processor, uvmp_addr address,
-				struct uvmp_host_page *page)
+				struct uvmp_host_page_state *page)
 {
 	struct uvmp_page_state state = {.size = sizeof(state)};
-	struct uvmp_host_page own = {.frame = UVMP_HOST_NO_FRAME};
+	struct uvmp_host_page_state own = {.frame = UVMP_HOST_NO_FRAME};
 	enum uvmp_status status;
 
 	if (h == NULL || page == NULL)
@@ -43,7 +43,7 @@ enum uvmp_status uvmp_host_page(const struct uvmp_host *h, uint32_t processor, u
 	return put(page, page->size, &own, sizeof(own));
 }
 
-enum uvmp_status uvmp_host_counts(const struct uvmp_host *h, struct uvmp_host_counts *counts)
+enum uvmp_status uvmp_host_count(const struct uvmp_host *h, struct uvmp_host_counts *counts)
 {
 	struct uvmp_service_counts of_gpu = {.size = sizeof(of_gpu)};
 	struct uvmp_host_counts own;

@@ -86,7 +86,7 @@ static void open_host(const char *policy)
 static bool translate(uint32_t gpu, uint32_t index, uvmp_addr page)
 {
 	struct tlb_entry *entry = &tlb[gpu][page / PAGE % TLB];
-	struct uvmp_host_page state = {.size = sizeof(state)};
+	struct uvmp_host_page_state state = {.size = sizeof(state)};
 
 	if (entry->page != page) {
 		if (!uvmp_host_is_mapped(host, gpu, page, UVMP_ACCESS_READ)) {
@@ -138,7 +138,7 @@ int main(int count, char **argument)
 				is_done &= step(gpu, i);
 		tick();
 	}
-	uvmp_host_counts(host, &counts);
+	uvmp_host_count(host, &counts);
 	printf("%llu accesses, %llu faults, %llu pages in, %llu between GPUs, %llu evicted\n", (unsigned long long)accesses,
 	       (unsigned long long)counts.faults, (unsigned long long)counts.pages_in,
 	       (unsigned long long)counts.pages_peer, (unsigned long long)counts.pages_evicted);

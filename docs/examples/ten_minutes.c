@@ -76,7 +76,7 @@ int main(int argc, char **argv)
 		if (step(&simulator, host))
 			next_ns = simulator.now_ns + 100u;
 	}
-	uvmp_host_counts(host, &counts);
+	uvmp_host_count(host, &counts);
 	printf("%" PRIu64 " us, %" PRIu64 " faults, %" PRIu64 " batches, %" PRIu64 " KiB in, %" PRIu64 " KiB out\n",
 	       simulator.now_ns / 1000u, counts.faults, counts.batches, counts.bytes_in >> 10, counts.bytes_out >> 10);
 	uvmp_host_close(host);

@@ -158,11 +158,13 @@ for header in include/uvmpolicy/*.h; do
 	echo "#include \"uvmpolicy/${header##*/}\"" |
 		$CC -std=c11 $warn -Iinclude -fsyntax-only -xc - >> "$tmp/c11" 2>&1 || echo "$header" >> "$tmp/c11"
 done
+echo '#include <uvmpolicy/host.h>' |
+	$CC -std=c11 $warn -Iinclude -Iadapters/common -fsyntax-only -xc - >> "$tmp/c11" 2>&1 || echo host.h >> "$tmp/c11"
 for header in pager store; do
 	echo "#include \"$header.h\"" |
 		$CC -std=c11 $warn -Iadapters/userspace -fsyntax-only -xc - >> "$tmp/c11" 2>&1 || echo "$header.h" >> "$tmp/c11"
 done
-verdict "each header compiles alone as C11, the pager's too" "$tmp/c11"
+verdict "each header compiles alone as C11, the host kit's and the pager's too" "$tmp/c11"
 
 cxx=
 for name in ${CXX:-} "$(echo "$CC" | sed 's/gcc/g++/; s/clang/clang++/; s/^cc/c++/')" g++ clang++ c++; do
@@ -175,11 +177,13 @@ if [ -n "$cxx" ]; then
 		echo "#include \"uvmpolicy/${header##*/}\"" |
 			$cxx $warnxx -Iinclude -fsyntax-only -xc++ - >> "$tmp/cxx" 2>&1 || echo "$header" >> "$tmp/cxx"
 	done
+	echo '#include <uvmpolicy/host.h>' |
+		$cxx $warnxx -Iinclude -Iadapters/common -fsyntax-only -xc++ - >> "$tmp/cxx" 2>&1 || echo host.h >> "$tmp/cxx"
 	for header in pager store; do # -Wshadow takes a function and a structure of one name for a mistake
 		echo "#include \"$header.h\"" |
 			$cxx $warnxx -Wno-shadow -Iadapters/userspace -fsyntax-only -xc++ - >> "$tmp/cxx" 2>&1 || echo "$header.h" >> "$tmp/cxx"
 	done
-	verdict "each header compiles alone as C++17, the pager's too ($cxx)" "$tmp/cxx"
+	verdict "each header compiles alone as C++17, the host kit's and the pager's too ($cxx)" "$tmp/cxx"
 	{
 		$cxx $warnxx -Iinclude $here/header.cpp "$lib" -o "$tmp/header" &&
 			{ "$tmp/header" || echo "exit status $? (see header.cpp)"; }

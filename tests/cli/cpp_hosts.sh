@@ -22,7 +22,7 @@ verdict() # STATUS WHAT
 
 mkdir -p "$tmp/include/uvmpolicy" # as installed
 cp include/uvmpolicy/*.h adapters/*/uvmpolicy/*.h adapters/*/uvmpolicy/*.hpp "$tmp/include/uvmpolicy"
-warn="-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Werror"
+warn="-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Werror"
 for name in host_cpp macsim_mock accel_sim_mock; do
 	# shellcheck disable=SC2086 # list
 	$CXX -std=c++17 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all $warn -I"$tmp/include" \

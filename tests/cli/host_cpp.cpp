@@ -106,7 +106,7 @@ static void faults_are_served()
 	struct uvmp_host_counts counts = host.counts();
 	CHECK(counts.faults > 100 && counts.evictions > 10 && counts.replayed == counts.faults);
 	CHECK(s.unmaps > 0 && s.table.size() <= uvmp_host_capacity(host.get()) / 4096);
-	CHECK(host.page(BASE).size == sizeof(struct uvmp_host_page));
+	CHECK(host.page(BASE).size == sizeof(struct uvmp_host_page_state));
 }
 
 static void exceptions_arrive()

@@ -454,7 +454,7 @@ static inline void mirror_settle(struct mirror *m)
 static inline void mirror_check(struct mirror *m)
 {
 	uint8_t *used[MIRROR_PROCS] = {NULL};
-	struct uvmp_host_page page = {.size = sizeof(page)};
+	struct uvmp_host_page_state page = {.size = sizeof(page)};
 
 	assert_true(uvmp_service_check(uvmp_host_service(m->host)));
 	for (uint32_t p = 1; p < m->procs; p++)

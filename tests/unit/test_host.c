@@ -7,7 +7,7 @@ static struct uvmp_host_counts counts_of(void)
 {
 	struct uvmp_host_counts counts = {.size = sizeof(counts)};
 
-	assert_int_equal(uvmp_host_counts(m.host, &counts), UVMP_OK);
+	assert_int_equal(uvmp_host_count(m.host, &counts), UVMP_OK);
 	return counts;
 }
 
@@ -246,7 +246,7 @@ static void test_cancel(void **unused)
 
 static void test_bad_calls(void **unused)
 {
-	struct uvmp_host_page page = {.size = sizeof(page)};
+	struct uvmp_host_page_state page = {.size = sizeof(page)};
 	struct uvmp_host_counts counts = {.size = 0};
 
 	(void)unused;
@@ -279,7 +279,7 @@ static void test_bad_calls(void **unused)
 	assert_int_equal(uvmp_host_page(m.host, 1, 0, &page), UVMP_ERR_UNKNOWN);
 	page.size = 3;
 	assert_int_equal(uvmp_host_page(m.host, 1, MIRROR_BASE, &page), UVMP_ERR_ARGUMENT);
-	assert_int_equal(uvmp_host_counts(m.host, &counts), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_host_count(m.host, &counts), UVMP_ERR_ARGUMENT);
 	assert_false(uvmp_host_is_mapped(m.host, 2, MIRROR_BASE, UVMP_ACCESS_READ));
 	assert_int_equal(uvmp_host_last_request(m.host), 0);
 	mirror_close(&m);
@@ -325,7 +325,7 @@ static void test_free_and_add(void **unused)
 
 static void test_prefetch_and_advice(void **unused)
 {
-	struct uvmp_host_page page = {.size = sizeof(page)};
+	struct uvmp_host_page_state page = {.size = sizeof(page)};
 
 	(void)unused;
 	mirror_init(&m, "", 2, 8 << 20);
@@ -479,7 +479,7 @@ static void test_plugins(void **unused)
 					    .memory_bytes = 4 << 20,
 					    .is_all_managed = true,
 					    .policy = "prefetch=none evict=newest"};
-	struct uvmp_host_page page = {.size = sizeof(page)};
+	struct uvmp_host_page_state page = {.size = sizeof(page)};
 	struct uvmp_host *host;
 
 	(void)unused;

@@ -28,7 +28,7 @@ static void add_ranges(void)
 
 static bool is_managed(uint32_t page)
 {
-	struct uvmp_host_page state = {.size = sizeof(state)};
+	struct uvmp_host_page_state state = {.size = sizeof(state)};
 
 	return uvmp_host_page(m.host, 0, mirror_address(&m, page), &state) == UVMP_OK;
 }

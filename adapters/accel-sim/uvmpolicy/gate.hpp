@@ -64,8 +64,8 @@ template <class Inst> class gate
 	gate &operator=(const gate &) = delete;
 	~gate()
 	{
-		for (auto &waiting : m_held)
-			delete waiting.second.access;
+		for (auto &held : m_held)
+			delete held.second.access;
 		for (auto &here : m_sm)
 			for (Inst *access : here.ready)
 				delete access;
@@ -74,7 +74,7 @@ template <class Inst> class gate
 	}
 
       private:
-	struct sm {
+	struct core {
 		std::deque<Inst *> ready;
 		unsigned passed = 0; // uid of the access that may be in the dispatch register
 	};
@@ -86,7 +86,7 @@ template <class Inst> class gate
 	std::function<Inst *()> m_make;
 	double m_cycle_ns;
 	uint64_t m_page_bytes, m_now_ns = 0, m_next_ns = UINT64_MAX, m_faults = 0;
-	std::vector<sm> m_sm;
+	std::vector<core> m_sm;
 	std::vector<Inst *> m_spare;
 	std::vector<uint64_t> m_pages;
 	std::unordered_map<uint64_t, waiting> m_held; // by the number that the host object knows as warp

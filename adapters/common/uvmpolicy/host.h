@@ -271,7 +271,7 @@ UVMP_API bool uvmp_host_is_mapped(const struct uvmp_host *host, uint32_t process
 				  enum uvmp_access access);
 
 /* State of one page. */
-struct uvmp_host_page {
+struct uvmp_host_page_state {
 	uint32_t size;	      /* set by the caller, see base.h */
 	uint64_t resident;    /* set of processors that hold the page: bit p for processor p */
 	uint64_t read, write; /* sets of processors that may read, write it */
@@ -279,7 +279,7 @@ struct uvmp_host_page {
 };
 /* UVMP_ERR_ARGUMENT: page->size. UVMP_ERR_RANGE: processor. UVMP_ERR_UNKNOWN: the page is not managed. */
 UVMP_API enum uvmp_status uvmp_host_page(const struct uvmp_host *host, uint32_t processor, uvmp_addr address,
-					 struct uvmp_host_page *page);
+					 struct uvmp_host_page_state *page);
 
 /* Bytes of frames of a GPU: memory_bytes, rounded down; with memory_ratio of the policy that much more. */
 UVMP_API uint64_t uvmp_host_capacity(const struct uvmp_host *host);
@@ -310,7 +310,7 @@ struct uvmp_host_counts {
 	uint64_t requests_waiting; /* requests that have not ended, faults of the CPU included */
 };
 /* UVMP_ERR_ARGUMENT: counts->size. O(GPUs). */
-UVMP_API enum uvmp_status uvmp_host_counts(const struct uvmp_host *host, struct uvmp_host_counts *counts);
+UVMP_API enum uvmp_status uvmp_host_count(const struct uvmp_host *host, struct uvmp_host_counts *counts);
 
 /* Status and text of the latest failure of a call on the host object; UVMP_OK and "": none so far. Requests
  * that end with an error and cancelled accesses are failures of the program: they have a callback. */

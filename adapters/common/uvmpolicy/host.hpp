@@ -116,9 +116,9 @@ class host
 			*frame = page(address, processor).frame;
 		return true;
 	}
-	struct uvmp_host_page page(uvmp_addr address, uint32_t processor = 1) const
+	struct uvmp_host_page_state page(uvmp_addr address, uint32_t processor = 1) const
 	{
-		struct uvmp_host_page answer = {};
+		struct uvmp_host_page_state answer = {};
 		answer.size = sizeof(answer);
 		check(uvmp_host_page(get(), processor, address, &answer));
 		return answer;
@@ -152,7 +152,7 @@ class host
 	{
 		struct uvmp_host_counts answer = {};
 		answer.size = sizeof(answer);
-		check(uvmp_host_counts(get(), &answer));
+		check(uvmp_host_count(get(), &answer));
 		return answer;
 	}
 	// For the functions of host.h that are not here.

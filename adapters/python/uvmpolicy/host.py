@@ -346,7 +346,7 @@ class Host:
 
     def page(self, address: int, *, processor: int = 1) -> Page:
         """Return the state of a page."""
-        page = c.sized("uvmp_host_page")
+        page = c.sized("uvmp_host_page_state")
         self._check(c.uvmp_host_page(self._open, processor, address, page))
         return Page(
             proc_list(page.resident),
@@ -359,7 +359,7 @@ class Host:
     def counts(self) -> dict[str, int]:
         """Sums over all GPUs since the host was opened: faults, copies, evictions and more."""
         counts = c.sized("uvmp_host_counts")
-        self._check(c.uvmp_host_counts(self._open, counts))
+        self._check(c.uvmp_host_count(self._open, counts))
         return {name: value for name, value in counts.as_dict().items() if name != "size"}
 
     @property
