@@ -32,13 +32,13 @@ $(BUILD)/libuvmpolicy-pager.so.$(VERSION): $(call obj,rel,$(pager)) $(BUILD)/lib
 	$(link) -shared -Wl,-soname,libuvmpolicy-pager.so.$(SOMAJOR) -Wl,--version-script=$(filter %.map,$^) -Wl,-z,defs $(filter-out %.map,$^) $(LIBS) -lpthread -o $@
 $(BUILD)/libuvmpolicy-pager.so.$(SOMAJOR): $(BUILD)/libuvmpolicy-pager.so.$(VERSION)
 	@ln -sf $(<F) $@; ln -sf $(@F) $(BUILD)/libuvmpolicy-pager.so
-preload := $(wildcard adapters/userspace/preload*.c) adapters/userspace/run_config.c
+preload := $(wildcard adapters/userspace/preload*.c) adapters/userspace/run_config.c adapters/common/plugin_files.c
 $(call obj,rel,$(pager) $(preload) $(hostkit)): HOST += -fPIC -fvisibility=hidden
 $(call obj,rel,$(wildcard adapters/userspace/preload_*.c)): HOST += -fexceptions
 $(BUILD)/libuvmp-preload.so: $(call obj,rel,$(preload) $(pager)) $(BUILD)/libuvmpolicy.a adapters/userspace/preload.map
 	$(link) -shared -Wl,--version-script=$(filter %.map,$^) -Wl,--exclude-libs,ALL -Wl,-z,defs $(filter-out %.map,$^) $(LIBS) -lpthread -ldl -o $@
 $(BUILD)/uvmp-run: $(call obj,rel,$(runner)) $(BUILD)/libuvmpolicy-pager.a $(BUILD)/libuvmp-preload.so
-	$(link) $(CFLAGS) $(filter-out %.so,$^) $(LIBS) -lpthread -o $@
+	$(link) $(CFLAGS) $(filter-out %.so,$^) $(LIBS) -lpthread -ldl -o $@
 
 # The host kit, likewise. Both libraries contain the core and export its functions, so that a program links one library.
 $(BUILD)/host.o: $(call obj,rel,$(hostkit))

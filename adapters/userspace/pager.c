@@ -66,7 +66,7 @@ static int take_policy(struct uvmp_pager *p, const struct uvmp_pager_config *c, 
 	if (!text)
 		text = c->page_bytes == KERNEL_PAGE ? UVMP_PAGER_POLICY : UVMP_PAGER_POLICY_64K;
 	uvmp_policy_init(&p->policy);
-	if (uvmp_policy_parse(text, strlen(text), &p->policy, &what) != UVMP_OK)
+	if (uvmp_policy_parse_plugins(text, strlen(text), c->plugins, &p->policy, &what) != UVMP_OK)
 		return text_refuse(error, -EINVAL, "policy: %s", what.text);
 	if (p->policy.prefetch.prefetcher == UVMP_PREFETCH_AUTO && p->policy.prefetch.auto_fault == 0)
 		p->policy.prefetch.auto_fault = FAULT_PAGES;

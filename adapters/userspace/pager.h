@@ -100,6 +100,7 @@ extern "C" {
 
 struct uvmp_pager;
 struct uvmp_pager_store; /* store.h: for a store of your own */
+struct uvmp_plugins;	 /* plugin.h: for prefetchers and eviction orders of your own */
 
 struct uvmp_pager_config {
 	uint64_t budget_bytes; /* resident at most, UVMP_PAGER_BUDGET_LEAST..64 TiB, rounded down
@@ -134,6 +135,11 @@ struct uvmp_pager_config {
 	const char *trace;     /* a file that is created or truncated, and gets every fault as a
 				* row of the trace format (docs/uvmsim.md), with ranges, frees,
 				* prefetches and advice; NAME.zst is compressed. NULL: none */
+	/* Prefetchers and eviction orders of your own, which `policy` may name (docs/plugins.md). They stay as
+	 * they are while the pager exists, also in children. NULL: none. Their functions are called with the
+	 * pager's lock held: they must not touch managed memory, call the pager, or wait for a thread that
+	 * may. */
+	const struct uvmp_plugins *plugins;
 };
 
 /* Structures of this header grow at their end only. Functions whose names end in _size take the size of the

@@ -42,6 +42,7 @@
 #include <string.h>
 #include <sys/types.h>
 
+#include "uvmpolicy/plugin.h"
 #include "uvmpolicy/uvmpolicy.h"
 
 #define GPU	      1u

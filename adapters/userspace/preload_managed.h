@@ -24,6 +24,13 @@ HIDDEN void preload_leave(const sigset_t *before);
 /* Makes the pager at the first call. NULL: that failed. */
 HIDDEN struct uvmp_pager *preload_make_pager(void);
 
+/* -- preload_plugins.c -- */
+
+/* Loads the plugins of RUN_PLUGINS, when the process begins: a large allocation may happen within the dynamic linker. */
+HIDDEN void preload_load_plugins(void);
+/* False: one cannot be loaded; `text` says why. */
+HIDDEN bool preload_take_plugins(struct uvmp_pager_config *config, char *text, size_t bytes);
+
 /* -- preload_managed.c -- */
 
 HIDDEN void preload_mark(const void *memory, size_t bytes, bool is_managed);

@@ -142,6 +142,8 @@ static int create(char *text, size_t bytes)
 
 	run_config(&config);
 	config.thread_began = enter_thread;
+	if (!preload_take_plugins(&config, text, bytes))
+		return -ELIBACC;
 	if (is_first) {
 		open_log(getenv(RUN_LOG));
 		config.log = log_file;
@@ -294,6 +296,7 @@ __attribute__((constructor)) static void begin(void)
 	(void)next_is_libc(NULL); /* finds the next allocator */
 	pthread_atfork(before_fork, in_parent, in_child);
 	at_quick_exit(preload_end);
+	preload_load_plugins();
 	preload_threshold = run_threshold();
 	preload_is_inside = false;
 }

@@ -26,6 +26,7 @@
 
 #include "number.h"
 #include "options.h"
+#include "plugins.h"
 #include "say.h"
 #include "uvmpolicy/policy.h"
 
@@ -89,6 +90,7 @@ static int try_pager(struct run *run)
 
 	run_config(&config);
 	config.trace = getenv(RUN_TRACE);
+	config.plugins = plugins_all();
 	run->report.budget_bytes = config.budget_bytes;
 	run->report.threshold_bytes = run_threshold();
 	run->report.store = config.store ? config.store : "mem";

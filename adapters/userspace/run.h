@@ -10,6 +10,7 @@
 #define RUN_THREADS	"UVMP_RUN_THREADS"   /* threads that copy; unset: the pager's default */
 #define RUN_STORE	"UVMP_RUN_STORE"
 #define RUN_POLICY	"UVMP_RUN_POLICY"
+#define RUN_PLUGINS	"UVMP_RUN_PLUGINS" /* absolute paths, a line each; unset: none */
 #define RUN_USER_MODE	"UVMP_RUN_USER_MODE"   /* 1: as for a user who may not handle faults of the kernel */
 #define RUN_LOG		"UVMP_RUN_LOG"	       /* absolute paths; only the first process writes the files */
 #define RUN_COMPLETIONS "UVMP_RUN_COMPLETIONS" /* 1: the log has completions */
@@ -67,7 +68,7 @@ struct run_shared {
 	struct run_slot slot[RUN_PROCESSES];
 };
 
-/* The pager configuration of the environment; the caller sets log, trace and thread_began. */
+/* The pager configuration of the environment; the caller sets log, trace, plugins and thread_began. */
 void run_config(struct uvmp_pager_config *config);
 /* RUN_THRESHOLD; SIZE_MAX: not set. */
 size_t run_threshold(void);

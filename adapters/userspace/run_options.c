@@ -14,12 +14,13 @@
 #include <unistd.h>
 
 #include "options.h"
+#include "plugins.h"
 #include "run.h"
 #include "say.h"
 
 #define SIZE_MOST ((uint64_t)1 << 46)
 
-enum kind { SWITCH, SIZE, COUNT, TEXT, POLICY, STORE, OUTPUT };
+enum kind { SWITCH, SIZE, COUNT, TEXT, PLUGIN, POLICY, STORE, OUTPUT };
 
 struct run_option {
 	const char *flag, *value; /* value, as help names it; NULL: a switch */
@@ -35,6 +36,10 @@ static const struct run_option table[] = {
 	 "resident at most, in each process: 8M and more (needed)"},
 	{"--threshold", "SIZE", SIZE, RUN_THRESHOLD, "1M", 4096, SIZE_MOST,
 	 "allocations from this size on are managed; default 1M"},
+	/* before --policy, which may name them */
+	{"--plugin", "FILE", PLUGIN, RUN_PLUGINS, NULL, 0, 0,
+	 "a shared object with prefetchers or eviction orders of your\n"
+	 "own, which --policy may name (docs/plugins.md); repeatable"},
 	{"--policy", "STRING", POLICY, RUN_POLICY, NULL, 0, 0,
 	 "policy string (uvmsim list policies); default: that of\nUVMP_POLICY, or " UVMP_PAGER_POLICY
 	 ", which decides by what the\nprogram does; the driver's own: preset=nvidia-595"},
@@ -74,12 +79,25 @@ static void list_options(const char *list[ROWS + 3], char names[ROWS][32])
 {
 	for (size_t row = 0; row < ROWS; row++) {
 		snprintf(names[row], sizeof(names[row]), "%s%s", table[row].flag + 2,
-			 table[row].kind == SWITCH ? "" : "=");
+			 table[row].kind == SWITCH   ? ""
+			 : table[row].kind == PLUGIN ? "=*"
+						     : "=");
 		list[row] = names[row];
 	}
 	list[ROWS] = "help";
 	list[ROWS + 1] = "version";
 	list[ROWS + 2] = NULL;
+}
+
+static int add_plugin(struct run_options *options, const char *path)
+{
+	const char **all = reallocarray(options->plugin, options->plugins + 1u, sizeof(*all));
+
+	if (!all)
+		return say_error("out of memory");
+	options->plugin = all;
+	options->plugin[options->plugins++] = path;
+	return 0;
 }
 
 int run_options_parse(struct run_options *options, int argc, char **argv)
@@ -95,6 +113,8 @@ int run_options_parse(struct run_options *options, int argc, char **argv)
 		if ((size_t)option >= ROWS)
 			return say_error("--%s is accepted only alone", list[option]);
 		options->value[option] = value ? value : "";
+		if (table[option].kind == PLUGIN && add_plugin(options, value) != 0)
+			return RUN_USAGE;
 	}
 	if (option == OPTIONS_BAD)
 		return RUN_USAGE;
@@ -161,18 +181,42 @@ static int pass_policy(const struct run_option *option, const char *text)
 	return 0;
 }
 
-/* The program may change its directory before it opens the file. */
-static int pass_path(const struct run_option *option, const char *prefix, const char *path)
+/* Adds the absolute path to the variable, after `before`: the program may change its directory before it opens the file. */
+static int pass_path(const struct run_option *option, const char *before, const char *path)
 {
-	char directory[PATH_MAX] = "", all[2 * PATH_MAX];
+	char directory[PATH_MAX] = "", *all;
 
 	if (path[0] != '/' && !getcwd(directory, sizeof(directory)))
 		return say_error("%s: the working directory: %s", option->flag, strerror(errno));
 	if (strlen(path) >= PATH_MAX)
 		return say_error("%s: %.100s...: %s", option->flag, path, strerror(ENAMETOOLONG));
-	snprintf(all, sizeof(all), "%s%s%s%s", prefix, directory, path[0] == '/' ? "" : "/", path);
+	if (asprintf(&all, "%s%s%s%s", before, directory, path[0] == '/' ? "" : "/", path) < 0)
+		return say_error("out of memory");
 	setenv(option->name, all, 1);
+	free(all);
 	return 0;
+}
+
+/* Loads the plugins here, for the checks of the policy, and passes a line with each path. */
+static int pass_plugins(const struct run_option *option, const struct run_options *options)
+{
+	int status = 0;
+
+	unsetenv(option->name);
+	for (size_t i = 0; i < options->plugins && status == 0; i++) {
+		const char *path = options->plugin[i], *before = getenv(option->name);
+		char *line = NULL;
+
+		if (strchr(path, '\n'))
+			return say_error("%s: %.200s: a path with a line break is not accepted", option->flag, path);
+		if (!plugins_load(path))
+			return RUN_USAGE;
+		if (before && asprintf(&line, "%s\n", before) < 0)
+			return say_error("out of memory");
+		status = pass_path(option, line ? line : "", path);
+		free(line);
+	}
+	return status;
 }
 
 static int pass_store(const struct run_option *option, const char *text)
@@ -236,7 +280,9 @@ static int pass_all(const struct run_options *options, bool is_output)
 	int status = 0;
 
 	for (size_t row = 0; row < ROWS && status == 0; row++) {
-		if ((table[row].kind == OUTPUT) == is_output)
+		if (table[row].kind == PLUGIN && !is_output)
+			status = pass_plugins(&table[row], options);
+		else if (table[row].kind != PLUGIN && (table[row].kind == OUTPUT) == is_output)
 			status = pass(&table[row], options->value[row]);
 	}
 	return status;

@@ -3,6 +3,7 @@
 #define UVMP_RUN_OPTIONS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define RUN_OPTIONS_MOST 32
@@ -10,7 +11,9 @@
 
 struct run_options {
 	const char *value[RUN_OPTIONS_MOST]; /* in the table's order; NULL: not given */
-	char **program;			     /* and its arguments */
+	const char **plugin;		     /* [plugins], each value of --plugin */
+	size_t plugins;
+	char **program; /* and its arguments */
 };
 
 /* Parses the arguments of main(). 0, or RUN_USAGE after a message. run_options_pass checks the values. */

@@ -221,15 +221,21 @@ static uint32_t count_parameters(const struct uvmp_plugins *plugins, enum plugin
 	return count;
 }
 
-/* The names of a plugin beside those of the others; every plugin by itself is valid. */
+static uint32_t count_of(const struct uvmp_plugins *plugins, enum plugin_key key)
+{
+	return key == PLUGIN_EVICT ? plugins->orders : plugins->prefetchers;
+}
+
+/* The names of a plugin beside those of the others; every plugin by itself is valid. The name comes first: a plugin that is given
+ * twice has both names twice. */
 static struct plugin_defect defect_of_names(const struct uvmp_plugins *plugins, enum plugin_key key, uint32_t index)
 {
 	struct plugin_head plugin = uvmpi_plugin_at(plugins, key, index);
 
 	if (is_of_library(key, plugin.name))
 		return plugin_defect(UVMP_ERR_CONFLICT, "the library has a policy of this name");
-	for (uint32_t i = 0; i < index; i++)
-		if (is_same(uvmpi_plugin_at(plugins, key, i).name, plugin.name))
+	for (uint32_t i = 0; i < count_of(plugins, key); i++)
+		if (i != index && is_same(uvmpi_plugin_at(plugins, key, i).name, plugin.name))
 			return plugin_defect(UVMP_ERR_CONFLICT, "another plugin has this name");
 	for (uint32_t i = 0; i < plugin.parameters; i++) {
 		const char *name = plugin.parameter[i].name;
@@ -245,9 +251,7 @@ static struct plugin_defect defect_of_names(const struct uvmp_plugins *plugins, 
 static enum uvmp_status check_kind(const struct uvmp_plugins *plugins, enum plugin_key key, bool has_names,
 				   struct text *text)
 {
-	uint32_t count = key == PLUGIN_EVICT ? plugins->orders : plugins->prefetchers;
-
-	for (uint32_t i = 0; i < count; i++) {
+	for (uint32_t i = 0; i < count_of(plugins, key); i++) {
 		struct plugin_defect defect =
 			has_names ? defect_of_names(plugins, key, i) : defect_of_plugin(plugins, key, i);
 		struct place place = {key == PLUGIN_EVICT ? "order" : "prefetcher", i,

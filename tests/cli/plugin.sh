@@ -1,6 +1,6 @@
 #!/bin/sh
-# uvmsim --plugin: the examples of docs/plugins.md are compiled, loaded, and decide as policies of the library that do the same;
-# what is wrong with a shared object is said in one line. usage: plugin.sh [BUILD]
+# uvmsim --plugin and uvmp-run --plugin: the examples of docs/plugins.md are compiled, loaded, and decide as policies of the library
+# that do the same; what is wrong with a shared object is said in one line. usage: plugin.sh [BUILD]
 set -u
 export LC_ALL=C
 cd "$(dirname "$0")/../.." || exit 1
@@ -57,34 +57,87 @@ done
 sim list policies evict --plugin "$work/orders.so" | grep -q 'values: .*lru_page fifo_page$' || fail 'list policies evict'
 [ "$failed" = 0 ] && ok 'list policies'
 
-# says TEXT ARGUMENT...: exit status 2, and one line with the text
+# says TEXT ARGUMENT...: exit status 2, and one line with the text; refuses, likewise, of uvmp-run
+one_line() { # NAME TEXT STATUS
+	if [ "$3" = 2 ] && [ "$(wc -l <"$work/log")" = 1 ] && grep -qF -- "$2" "$work/log"; then ok "$1$2"; else fail "$1$2 ($3)" "$work/log"; fi
+}
 says() {
 	text=$1
 	shift
 	sim "$@" >/dev/null 2>"$work/log"
-	status=$?
-	if [ $status = 2 ] && [ "$(wc -l <"$work/log")" = 1 ] && grep -qF -- "$text" "$work/log"; then ok "$text"; else fail "$text ($status)" "$work/log"; fi
+	one_line '' "$text" $?
+}
+refuses() {
+	text=$1
+	shift
+	"$build/uvmp-run" --budget 8M "$@" true >/dev/null 2>"$work/log"
+	one_line 'uvmp-run: ' "$text" $?
 }
 bad() { # NAME TEXT...: a shared object of this source
 	printf '#include "uvmpolicy/plugin.h"\n%s\n' "$2" >"$work/$1.c"
 	compile "$work/$1.c" "$work/$1.so"
 }
-loads() { says "$1" list policies --plugin "$2"; }
+loads() {
+	says "$1" list policies --plugin "$2"
+	refuses "$1" --plugin "$2"
+}
 head='static void f(void *user, struct uvmp_prefetch_call *call) {(void)user, (void)call;} static const struct uvmp_prefetch_plugin p = {'
 bad symbol 'int other;'
 bad version 'UVMP_PLUGIN_EXPORT const struct uvmp_plugins *uvmp_plugin(uint32_t v); const struct uvmp_plugins *uvmp_plugin(uint32_t v) {return v == 9 ? (const void *)&v : NULL;}'
 bad size "$head.size = 8, .name = \"p\", .decide = f}; UVMP_PLUGIN_PREFETCHER(p)"
 bad name "$head.size = sizeof(p), .name = \"density\", .decide = f}; UVMP_PLUGIN_PREFETCHER(p)"
 bad twice "$head.size = sizeof(p), .name = \"ahead\", .decide = f}; UVMP_PLUGIN_PREFETCHER(p)"
-loads 'No such file or directory' "$work/missing.so"
+echo 'not a shared object' >"$work/text.so"
+loads "--plugin: $work/missing.so: No such file or directory" "$work/missing.so"
+loads "--plugin: $work/text.so: file too short" "$work/text.so"
+loads "--plugin: $work: cannot read file data: Is a directory" "$work"
 loads 'no function uvmp_plugin' "$work/symbol.so"
 loads 'another version of the library' "$work/version.so"
 loads 'prefetcher[0]: size is not the sizeof of the structure' "$work/size.so"
 loads 'prefetcher density: the library has a policy of this name' "$work/name.so"
 says 'prefetcher ahead: another plugin has this name' list policies --plugin "$work/ahead.so" --plugin "$work/twice.so"
+refuses 'prefetcher ahead: another plugin has this name' --plugin "$work/ahead.so" --plugin "$work/twice.so"
+refuses 'prefetcher ahead: another plugin has this name' --plugin "$work/ahead.so" --plugin "$work/ahead.so"
+refuses 'did you mean ahead?' --policy prefetch=ahaed --plugin "$work/ahead.so"
+refuses 'a path with a line break is not accepted' --plugin "$work/a
+b.so"
 says 'did you mean ahead?' run --workload regular --plugin "$work/ahead.so" --policy prefetch=ahaed
 says 'did you mean lru_page?' run --workload regular --plugin "$work/orders.so" --policy evict=lru_pag
 says 'did you mean ahead_blocks?' run --workload regular --plugin "$work/ahead.so" --policy 'prefetch=ahead ahead_block=1'
 says 'ahead_blocks: 9 is not accepted; 0..8' run --workload regular --plugin "$work/ahead.so" --policy 'prefetch=ahead ahead_blocks=9'
 says 'ahead_blocks: used only by prefetch=ahead' run --workload regular --plugin "$work/ahead.so" --policy 'prefetch=none ahead_blocks=2'
+
+# -- the pager: the same, in the program that uvmp-run starts --------------------------------------------------------------------
+run() { # POLICY COMMAND...: the report is in $work/report, the decision log in $work/a
+	policy=$1
+	shift
+	(cd "$work" && "$build/uvmp-run" --budget 8M --plugin ahead.so --plugin=./orders.so --policy "$policy" --log "$work/a" \
+		--report "$work/report" --format json --record "$work/trace" "$@") >"$work/out" 2>"$work/log"
+}
+value() { sed -n "s/^  \"$1\": \"*\([^\",]*\)\"*,*\$/\1/p" "$work/report"; }
+touch="$build/uvmp_run_program"
+run 'prefetch=ahead ahead_blocks=0' "$touch" simple 32
+if grep -q userfaultfd "$work/log"; then
+	echo 'skipped: no userfaultfd for this process, all that follows'
+	exit $failed
+fi
+none=$(value faults)
+run 'prefetch=ahead ahead_blocks=3' "$touch" simple 32
+if grep -q '^program: all words right' "$work/out" && [ "$(value policy | grep -c '^prefetch=ahead ahead_blocks=3 ')" = 1 ]; then
+	ok 'uvmp-run: the program runs, the report has the policy'
+else fail 'uvmp-run: the program runs, the report has the policy' "$work/log"; fi
+if [ "$(value faults)" -gt 0 ] && [ "$(value faults)" -lt "$none" ]; then ok "uvmp-run: ahead_blocks=3: $(value faults) faults, $none without"; else fail "uvmp-run: ahead_blocks: $(value faults), $none faults"; fi
+# The decisions are those of the simulator with the same plugins, given the trace, action by action.
+for policy in 'prefetch=ahead ahead_blocks=2' 'prefetch=none evict=lru_page' 'prefetch=ahead ahead_blocks=1 evict=fifo_page'; do
+	run "$policy" "$touch" simple 24
+	sim run --trace "$work/trace" --memory 8M --policy "$policy" --plugin "$work/ahead.so" --plugin "$work/orders.so" --log "$work/b" >"$work/log" 2>&1
+	if [ "$(grep -c evict "$work/a")" -gt 0 ] && cmp -s "$work/a" "$work/b"; then ok "uvmp-run decides as uvmsim: $policy ($(wc -l <"$work/a") actions)"; else fail "uvmp-run decides as uvmsim: $policy" "$work/log"; fi
+done
+run 'prefetch=ahead evict=lru_page' sh -c "cd /; '$touch' simple 16; exec '$touch' fork 16"
+if [ "$(grep -c 'all words right' "$work/out")" -ge 2 ] && [ "$(value managed)" -ge 2 ]; then ok 'uvmp-run: several processes, in other directories'; else fail 'uvmp-run: several processes, in other directories' "$work/log"; fi
+cp "$work/ahead.so" "$work/gone.so"
+"$build/uvmp-run" --budget 8M --plugin "$work/gone.so" --policy prefetch=ahead sh -c "rm '$work/gone.so'; '$touch' simple 16" >"$work/out" 2>"$work/log"
+if grep -q "ran without a pager: --plugin: $work/gone.so: No such file or directory" "$work/log" && grep -q 'all words right' "$work/out"; then
+	ok 'uvmp-run: a plugin that a process cannot load: it runs without a pager, and the report says why'
+else fail 'uvmp-run: a plugin that a process cannot load' "$work/log"; fi
 exit $failed

@@ -261,9 +261,10 @@ expect 0 'standard input' sh -c "echo text | $run --budget 8M --quiet cat"
 prints text
 expect 0 'two, one in the other' "$run" --budget 16M "$run" --budget 8M "$program" simple 32
 says 'budget 8.0 MiB' 'no memory was managed'
+"${CC:-cc}" -shared -fPIC -Iinclude docs/examples/plugin_prefetch.c -o "$work/ahead.so" || fail 'a plugin is compiled'
 "$run" --budget 8M --quiet env | sed -n 's/^\(UVMP_RUN_[A-Z_]*=\).*/\1/p' | sort >"$work/alone"
 "$run" --budget 16M --threshold 8M --policy prefetch=none --store zstd --managed 64M --threads 2 --log "$work/log" --log-completions --record "$work/trace.csv" \
-	--sample 8 --user-mode --quiet "$run" --budget 8M --quiet env >"$work/inner"
+	--plugin "$work/ahead.so" --sample 8 --user-mode --quiet "$run" --budget 8M --quiet env >"$work/inner"
 sed -n 's/^\(UVMP_RUN_[A-Z_]*=\).*/\1/p' "$work/inner" | sort | cmp -s - "$work/alone" && [ -s "$work/alone" ] &&
 	grep -q '^UVMP_RUN_THRESHOLD=1048576$' "$work/inner" && ok 'two, one in the other: no option of the outer one is left' ||
 	fail 'two, one in the other: no option of the outer one is left' "$(grep UVMP_RUN "$work/inner")"

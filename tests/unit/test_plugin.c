@@ -285,6 +285,10 @@ static void test_prefetcher_fields(void **state)
 	refuses_prefetcher(&bad, UVMP_ERR_CONFLICT, "prefetcher same: the library has a policy of this name");
 	bad.name = "nothing";
 	refuses_prefetcher(&bad, UVMP_ERR_CONFLICT, "prefetcher nothing: another plugin has this name");
+	refuses_prefetcher(&nothing, UVMP_ERR_CONFLICT, "prefetcher nothing: another plugin has this name");
+	refuses(&(struct uvmp_plugins){sizeof(plugins), UVMP_PLUGIN_VERSION, 2, 0,
+				       (const struct uvmp_prefetch_plugin *const[]){&few, &few}, NULL},
+		UVMP_ERR_CONFLICT, "prefetcher few: another plugin has this name"); /* not: its parameters */
 	bad.name = "lru"; /* an order */
 	assert_int_equal(uvmp_prefetch_params_init_plugin(&(struct uvmp_prefetch_params){.threshold = 0}, &bad), UVMP_OK);
 }

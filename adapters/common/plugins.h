@@ -1,6 +1,6 @@
-/* plugins.h: policies in shared objects, for `--plugin FILE.so` (docs/plugins.md). */
-#ifndef UVMSIM_PLUGINS_H
-#define UVMSIM_PLUGINS_H
+/* plugins.h: the option `--plugin FILE.so` of uvmsim and uvmp-run: policies in shared objects (docs/plugins.md). */
+#ifndef UVMP_HOST_PLUGINS_H
+#define UVMP_HOST_PLUGINS_H
 
 #include <stdbool.h>
 

@@ -1,0 +1,44 @@
+/* The option --plugin of programs. */
+#include "plugins.h"
+
+#include <string.h>
+
+#include "options.h"
+#include "plugin_files.h"
+#include "say.h"
+
+#define OPTION "--plugin"
+
+static struct plugin_files files;
+
+const struct uvmp_plugins *plugins_all(void)
+{
+	return plugin_files_all(&files);
+}
+
+bool plugins_load(const char *path)
+{
+	char error[PLUGIN_FILES_ERROR_MAX];
+
+	if (!plugin_files_load(&files, path, error, sizeof(error))) {
+		say_error(OPTION ": %.200s: %s", path, error);
+		return false;
+	}
+	options_use_plugins(&files.all);
+	return true;
+}
+
+bool plugins_load_all(int argc, char **argv)
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		const char *path = NULL;
+
+		if (strcmp(argv[i], OPTION) == 0 && i + 1 < argc)
+			path = argv[++i];
+		else if (strncmp(argv[i], OPTION "=", strlen(OPTION "=")) == 0)
+			path = argv[i] + strlen(OPTION "=");
+		if (path && !plugins_load(path))
+			return false;
+	}
+	return true;
+}
