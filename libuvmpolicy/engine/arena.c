@@ -48,13 +48,13 @@ static bool is_optional(enum slab slab)
 }
 
 /* Units that were never used before, of a segment that has `spare` more; 0: none has. *object: their memory. */
-static handle take_fresh(struct uvmp_service *s, uint32_t units, uint32_t spare, void **object)
+static handle take_fresh(struct uvmp_service *s, uint64_t units, uint32_t spare, void **object)
 {
 	for (struct segment *segment = s->segment; segment < s->segment + s->segments; segment++) {
 		handle h = segment->unused;
 
-		if (segment->end - h >= (uint64_t)units + spare) {
-			segment->unused = h + units;
+		if (segment->end - h >= units + spare) {
+			segment->unused = h + (handle)units;
 			*object = segment->memory + (size_t)(h - segment->first) * UNIT_BYTES;
 			return h;
 		}
@@ -82,11 +82,9 @@ handle uvmpi_arena_take(struct uvmp_service *s, enum slab slab)
 
 void *uvmpi_arena_take_bytes(struct uvmp_service *s, uint64_t bytes)
 {
-	uint64_t units = rounded(bytes) / UNIT_BYTES;
 	void *memory = NULL;
 
-	if (units <= UINT32_MAX)
-		(void)take_fresh(s, (uint32_t)units, s->reserve, &memory);
+	(void)take_fresh(s, rounded(bytes) / UNIT_BYTES, s->reserve, &memory);
 	return memory;
 }
 

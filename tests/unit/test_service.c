@@ -513,6 +513,7 @@ static void test_next(void **state)
 	assert_int_equal(uvmp_service_next(e.service, 0, NULL), UVMP_ERR_ARGUMENT);
 	assert_int_equal(uvmp_service_complete(NULL, 1, UVMP_OK), UVMP_ERR_ARGUMENT);
 	assert_int_equal(uvmp_service_pending(NULL), 0);
+	assert_int_equal(uvmp_service_needs(NULL), 0);
 	assert_int_equal(uvmp_service_next(e.service, 5, &a), UVMP_ERR_RETRY);
 	assert_int_equal(uvmp_service_pending(e.service), 0);
 	assert_int_equal(uvmp_service_complete(e.service, 0, UVMP_OK), UVMP_ERR_STATE);

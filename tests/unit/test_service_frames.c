@@ -422,6 +422,26 @@ static void root_beyond_blocks(void **state)
 	}
 }
 
+/* The same for a block that gets the number of one that was freed: the tables have a number for it, but no root. */
+static void root_beyond_numbers(void **state)
+{
+	(void)state;
+	begin_groups(GROUPS, 256, 2, true);
+	engine_range(&e, SPACE, BASE + 8u * MIB2, MIB2, UVMP_PROC_NONE);
+	touch_units(0, 0, 1); /* breaks root 0 */
+	touch_units(8, 0, 32);
+	leave(8, 0, 16);
+	touch_units(0, 5, 6); /* breaks root 1 */
+	uvmp_service_free_range(e.service, SPACE, BASE + 8u * MIB2, NULL);
+	(void)engine_run(&e);
+	assert_int_equal(e.service->gpu[1].numbers, 2);
+	assert_true(uvmpi_memory_more(e.service, 1) != 0);
+	engine_forget(&e);
+	touch_units(1, 0, 32);
+	assert_int_equal(e.service->gpu[1].numbers, 4);
+	assert_true(engine_has(&e, "pages=0-511 to=1 detail=2097152 offset=0x400000\n"));
+}
+
 /* uvmp_service_check looks at the sets of free frames, and at the lists of roots. */
 static void roots_checked(void **state)
 {
@@ -521,6 +541,7 @@ int main(void)
 		cmocka_unit_test_teardown(no_more_than_units, stop),
 		cmocka_unit_test_teardown(root_refused, stop),
 		cmocka_unit_test_teardown(root_beyond_blocks, stop),
+		cmocka_unit_test_teardown(root_beyond_numbers, stop),
 		cmocka_unit_test_teardown(roots_checked, stop),
 		cmocka_unit_test(any_order),
 	};
