@@ -83,7 +83,7 @@ struct uvmp_counter_note {
 
 struct uvmp_counter_facts {
 	uint32_t gpu;				   /* GPU that sent the notifications; required */
-	uint32_t page_bytes;			   /* 4096, 16384 or 65536; 0: 4096 */
+	uint32_t page_bytes;			   /* 4096, 16384, 65536 or 2097152; 0: 4096 */
 	enum uvmp_counter_granularity granularity; /* 0: UVMP_COUNTER_2M */
 	bool quirks;
 	uint64_t contiguous;	   /* set of processors on which the block lies in one chunk of 2 MiB; 0: each

@@ -51,7 +51,7 @@ struct uvmp_evict_traits {
 	uint16_t unit_pages;
 	/* Evicts the root chunks of pmm.h; every other order has units of its own. */
 	bool is_chunked;
-	/* Its units have the size that the policy key `granularity` says; pages of 64 KiB work, too. */
+	/* Its units have the size that the policy key `granularity` says. */
 	bool has_granularity;
 	/* The policy key `reserve` protects the first units of its ranking. */
 	bool has_reserve;
@@ -177,8 +177,8 @@ UVMP_API enum uvmp_status uvmp_evict_remove_set(struct uvmp_evict *evict, uint32
 UVMP_API enum uvmp_status uvmp_evict_forget(struct uvmp_evict *evict, uint32_t unit);
 /* A batch of faults begins: MHPE's interval may end. UVMP_ERR_ARGUMENT. O(1) amortised. */
 UVMP_API enum uvmp_status uvmp_evict_batch(struct uvmp_evict *evict);
-/* Reports that a removed unit was evicted with `pages` pages (..UVMP_EVICT_PAGES_MAX), of which `untouched`
- * had no touch since their arrival. UVMP_ERR_ARGUMENT, UVMP_ERR_RANGE (unit, numbers). O(1). */
+/* Reports that a removed unit was evicted with `pages` pages of 4 KiB (..UVMP_EVICT_PAGES_MAX), of which
+ * `untouched` had no touch since their arrival. UVMP_ERR_ARGUMENT, UVMP_ERR_RANGE (unit, numbers). O(1). */
 UVMP_API enum uvmp_status uvmp_evict_left(struct uvmp_evict *evict, uint32_t unit, uint32_t pages,
 					  uint32_t untouched);
 /* Chooses a victim; the caller removes it at its eviction. The reserve passes over the first units of the

@@ -92,7 +92,7 @@ enum uvmp_fetch_mode {
 struct uvmp_fetch_params {
 	uint32_t max_batch;  /* raw entries per batch, merged ones included (driver: 256); any value, limited
 			      * as uvmp_fault_max_batch says: 0 counts as 1, as in the driver */
-	uint32_t page_bytes; /* 4096, 16384 or 65536; 0: 4096 */
+	uint32_t page_bytes; /* 4096, 16384, 65536 or 2097152; 0: 4096 */
 	bool coalesce;	     /* merge equal faults (driver: true) */
 	bool quirks;
 };

@@ -15,16 +15,17 @@ extern "C" {
 
 /* -- page sizes ------------------------------------------------------------------------------ */
 
-/* Page sizes of a host. Fill with uvmp_geometry_init; all are powers of two. */
+/* Page sizes of a host. Fill with uvmp_geometry_init; all are powers of two. The driver tracks PAGE_SIZE of
+ * its kernel: 4 KiB, and on arm64 also 16 or 64 KiB. Pages of 2 MiB are an extension. */
 struct uvmp_geometry {
-	uint32_t page_bytes;	 /* tracking unit: 4, 16 or 64 KiB */
+	uint32_t page_bytes;	 /* tracking unit: 4, 16 or 64 KiB, or 2 MiB */
 	uint32_t big_page_bytes; /* page_bytes..block_bytes; driver: 64 KiB */
 	uint32_t block_bytes;	 /* largest VABlock; big_page_bytes..512 * page_bytes; driver: 2 MiB */
 };
 
 /* Sets *geometry. UVMP_ERR_ARGUMENT: geometry is NULL. UVMP_ERR_RANGE: a size is no power of two,
- * page_bytes is none of 4096, 16384 and 65536, or the order page <= big page <= block <= 512 pages is
- * broken. */
+ * page_bytes is none of 4096, 16384, 65536 and 2097152, or the order page <= big page <= block <= 512 pages
+ * is broken. */
 UVMP_API enum uvmp_status uvmp_geometry_init(struct uvmp_geometry *geometry, uint32_t page_bytes,
 					     uint32_t big_page_bytes, uint32_t block_bytes);
 UVMP_API bool uvmp_geometry_is_valid(const struct uvmp_geometry *geometry);
@@ -77,8 +78,8 @@ UVMP_API struct uvmp_region uvmp_block_big_pages(const struct uvmp_block *block,
 /* The physical chunk that backs `page` of a managed block [driver: root-chunks]: an aligned block of
  * UVMP_ROOT_CHUNK_BYTES is one chunk; otherwise the naturally aligned big page around `page` if it lies
  * wholly inside the block, else the page alone. (0,0) when page is outside or the block is not valid. The
- * driver has no blocks above 2 MiB; larger ones, which a geometry of 16 or 64 KiB pages allows, are cut into
- * big pages here. */
+ * driver has no blocks above 2 MiB; larger ones, which a geometry of larger pages allows, are cut into big
+ * pages here. */
 UVMP_API struct uvmp_region uvmp_block_chunk(const struct uvmp_block *block, uint32_t page);
 
 /* -- allocations of UVM Smart ---------------------------------------------------------------- */

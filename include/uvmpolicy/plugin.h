@@ -123,8 +123,8 @@ struct uvmp_evict_plugin {
 	uint64_t (*victim)(void *user, const struct uvmp_evict_call *call);
 	/* The unit was evicted, freed or pinned. NULL: no effect. */
 	void (*removed)(void *user, const struct uvmp_evict_call *call);
-	/* uvmp_evict_left: the unit was evicted with `pages` pages, of which `untouched` had no touch since
-	 * their arrival; the engine counts those with the trait has_touches. NULL: no effect. */
+	/* uvmp_evict_left: the unit was evicted with `pages` pages of 4 KiB, of which `untouched` had no
+	 * touch since their arrival; the engine counts those with the trait has_touches. NULL: no effect. */
 	void (*left)(void *user, const struct uvmp_evict_call *call, uint32_t pages, uint32_t untouched);
 	/* A batch of faults begins. NULL: no effect. */
 	void (*batch)(void *user, void *state, const uint32_t *value);

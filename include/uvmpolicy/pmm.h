@@ -2,9 +2,10 @@
  *
  * The driver's physical memory manager [driver: root-chunks, root-queues, chunk-allocation, victim-choice,
  * chunk-free]. GPU memory is a row of root chunks of 2 MiB that a lower-level pool (PMA) hands out, lowest
- * number first, and takes back. Chunks have 2 MiB, 64 KiB or 4 KiB; roots are split and merged one size at a
- * time. Roots with user memory wait in three queues, examined in this order: UNUSED (no page of the block is
- * resident there), DISCARDED, USED; each oldest first. GPU accesses do not change the queues: the order is
+ * number first, and takes back. Chunks have 2 MiB, 64 KiB or 4 KiB (16 KiB on a host with such pages); roots
+ * are split and merged one size at a time. Roots with user memory wait in three queues, examined in this
+ * order: UNUSED (no page of the block is resident there), DISCARDED, USED; each oldest first. GPU accesses do
+ * not change the queues: the order is
  * least recently *serviced* [driver: order-by-service].
  *
  * A chunk is pinned from its allocation until uvmp_pmm_unpin; a root that is pinned or being evicted is on
@@ -44,7 +45,8 @@ extern "C" {
 #define UVMP_ROOTS_MAX	(1u << 24)
 #define UVMP_SPLITS_MAX ((1u << 23) - 1u)
 
-/* Pages are 4 KiB here: a root has 512, a 64 KiB chunk 16. */
+/* Pages are 4 KiB here: a root has 512, a 64 KiB chunk 16. UVMP_CHUNK_4K has as many bytes as
+ * uvmp_pmm_params.page_bytes. */
 enum uvmp_chunk_size { UVMP_CHUNK_4K = 0, UVMP_CHUNK_64K = 1, UVMP_CHUNK_2M = 2 };
 
 /* USER memory belongs to VABlocks and may be evicted; KERNEL memory (page tables and the like) may not. */
@@ -69,6 +71,8 @@ struct uvmp_pmm_params {
 	uint32_t batch_order; /* user roots leave the pool in batches of 1 << batch_order, 0..20; driver: 6 */
 	bool is_zeroed;	      /* the pool hands out zeroed memory */
 	bool quirks;
+	uint32_t page_bytes; /* bytes of the smallest chunk: 4096, or 16384 on a host with such pages
+			      * [driver: root-chunks]; 0: 4096 */
 };
 
 /* State of one GPU's memory. Private; lives in the caller's memory given to uvmp_pmm_init. */

@@ -138,7 +138,8 @@ UVMP_API uint32_t uvmp_policy_unit_pages(const struct uvmp_policy *policy);
  * and eviction orders. */
 struct uvmp_needs {
 	uint32_t size;	     /* set by the host, see base.h */
-	uint32_t page_bytes; /* accepted page sizes of the host: the sum of 4096 and 65536, or 4096 alone */
+	uint32_t page_bytes; /* accepted page sizes of the host: the sum of 4096, 16384, 65536 and 2097152,
+			      * as far as they divide the unit of eviction; evict=tbne: 4096 alone */
 	bool touches;	     /* uvmp_service_touch or _access for every access to a resident page */
 	bool accesses;	     /* uvmp_service_access, with the kind of access: accesses are counted */
 	bool notifications;  /* access-counter notifications (uvmp_service_note) are acted on, on every
@@ -161,9 +162,9 @@ UVMP_API enum uvmp_status uvmp_policy_needs(const struct uvmp_policy *policy, st
 
 #define UVMP_POLICY_EVICTORS_MAX 128u
 
-/* The eviction orders that work with pages of `page_bytes`, as "lru|lru2m", for error messages.
- * UVMP_ERR_ARGUMENT: NULL. UVMP_ERR_SPACE: capacity (NUL included) is too small; UVMP_POLICY_EVICTORS_MAX
- * suffices. */
+/* The eviction orders that work with pages of `page_bytes`, as "lru|lru2m", for error messages: those with
+ * units of whole pages, with the key granularity for its largest units. UVMP_ERR_ARGUMENT: NULL.
+ * UVMP_ERR_SPACE: capacity (NUL included) is too small; UVMP_POLICY_EVICTORS_MAX suffices. */
 UVMP_API enum uvmp_status uvmp_policy_evictors(uint32_t page_bytes, char *text, size_t capacity);
 
 /* -- text ------------------------------------------------------------------------------------------ */

@@ -103,8 +103,11 @@ extern "C" {
 struct uvmp_service_gpu {
 	uint32_t size;	       /* set by the host, see base.h */
 	uint64_t memory_bytes; /* managed memory, rounded down to roots of 2 MiB (orders other than evict=lru:
-				 * to pages). Below one root the GPU has no memory, and must be in
-				 * processors->no_memory; otherwise the GPU must not be there. The capacity is
+				 * to pages). At least one root; other orders: one unit (4 or 64 KiB, or the
+				 * granularity; runtime=on: 2 MiB). With less, the GPU has no memory, and must
+				 * be in processors->no_memory; otherwise the GPU must not be there. Below
+				 * 2 MiB, a block service brings as many units as fit, those with faults
+				 * first; the other pages stay, and fault again. The capacity is
 				 * policy.memory_ratio percent of this value, so offsets of chunks may exceed
 				 * memory_bytes */
 	uint32_t splits;       /* roots that can be split at a time, see uvmp_pmm_params; at most the number
@@ -125,7 +128,9 @@ struct uvmp_service_gpu {
 /* The size reaches at least to `requests`. Zero is a default in every field but `size` and `gpu`. */
 struct uvmp_service_params {
 	uint32_t size;				  /* set by the host, see base.h */
-	uint32_t page_bytes;			  /* 4096 or 65536 (evict=lru|lru2m|lfu2m|clock2m); 0: 4096 */
+	uint32_t page_bytes; /* 4096, 16384, 65536 or 2097152, if the unit of eviction is a whole number of
+			      * pages (uvmp_policy_needs); 0: 4096. The driver has PAGE_SIZE of its kernel:
+			      * 4 KiB, on arm64 also 16 or 64 KiB; 2 MiB is an extension: a block is a page */
 	const struct uvmp_policy *policy;	  /* copied; NULL: the driver's, as of uvmp_policy_init */
 	const struct uvmp_processors *processors; /* copied; count 2 or more. NULL: the CPU and `gpus` GPUs,
 						   * with the relations of uvmp_processors_init */

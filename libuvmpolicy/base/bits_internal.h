@@ -78,10 +78,10 @@ static inline uint32_t highest_bit(uint64_t x)
 #endif
 }
 
-/* Page sizes that a host may have: 4, 16 and 64 KiB. */
+/* Page sizes that a host may have: 4, 16 and 64 KiB, and 2 MiB. */
 static inline bool is_page_size(uint64_t bytes)
 {
-	return bytes == 4096u || bytes == 16384u || bytes == 65536u;
+	return bytes == 4096u || bytes == 16384u || bytes == 65536u || bytes == 2097152u;
 }
 
 /* The page size of facts and parameters, where 0 means 4096. */

@@ -14,7 +14,7 @@
 #include "geometry_internal.h"
 
 #define PAGE_SHIFT_MIN 12u /* 4 KiB */
-#define PAGE_SHIFT_MAX 16u /* 64 KiB */
+
 static uint64_t align_down(uint64_t x, uint64_t size)
 {
 	return x & ~(size - 1u);

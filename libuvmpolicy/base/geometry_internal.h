@@ -46,13 +46,14 @@ static inline bool uvmpi_is_usual_block(const struct uvmp_block *block)
 	       block->last >= block->start;
 }
 
-/* uvmp_block_is_valid. A block does not carry its page size, so one must be found that fits: 4, 16 or 64 KiB. */
+/* uvmp_block_is_valid. A block does not carry its page size, so one must be found that fits: 4, 16 or 64 KiB, or 2 MiB. */
 UVMPI_INLINE bool uvmpi_block_is_valid(const struct uvmp_block *block)
 {
 	if (uvmpi_is_usual_block(block))
 		return true;
 	return uvmpi_is_block_shape(block->pages, block->offset, block->big_pages) &&
-	       (uvmpi_is_block_of(block, 12) || uvmpi_is_block_of(block, 14) || uvmpi_is_block_of(block, 16));
+	       (uvmpi_is_block_of(block, 12) || uvmpi_is_block_of(block, 14) || uvmpi_is_block_of(block, 16) ||
+		uvmpi_is_block_of(block, 21));
 }
 
 /* uvmp_block_big_pages. Counted from the boundary before the block, big pages start at multiples of their size. If the end

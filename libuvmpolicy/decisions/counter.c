@@ -86,9 +86,16 @@ static uint64_t holders(const struct uvmp_processors *processors, const uvmp_mas
 	return set;
 }
 
-static void pieces_to_pages(uint32_t pieces, uint32_t pages_per_piece, uvmp_mask *pages)
+/* A page of 2 MiB is the whole block: each piece names it. */
+static void pieces_to_pages(uint32_t pieces, uint32_t page_bytes, uvmp_mask *pages)
 {
+	uint32_t pages_per_piece = PIECE_BYTES / page_bytes;
+
 	uvmp_mask_zero(pages);
+	if (pages_per_piece == 0) {
+		uvmp_mask_region_set(pages, (struct uvmp_region){0, pieces != 0});
+		return;
+	}
 	for (uint32_t k = 0; k < 32u; k++)
 		if ((pieces >> k & 1u) != 0)
 			uvmp_mask_region_set(
@@ -108,7 +115,7 @@ static void add_note(const struct uvmp_processors *processors, const struct uvmp
 		uvmp_mask_set(pages, note->page);
 		return;
 	}
-	pieces_to_pages(note->sub_granularity, PIECE_BYTES / facts->page_bytes, &named);
+	pieces_to_pages(note->sub_granularity, facts->page_bytes, &named);
 	if (!facts->quirks)
 		uvmp_mask_and(&named, &named, &facts->resident[nearest]);
 	uvmp_mask_or(pages, pages, &named);

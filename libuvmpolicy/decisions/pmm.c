@@ -10,7 +10,8 @@
 static bool params_are_valid(const struct uvmp_pmm_params *params)
 {
 	return params->roots - 1u < UVMP_ROOTS_MAX && params->splits <= params->roots &&
-	       params->splits <= UVMP_SPLITS_MAX && params->batch_order <= 20u;
+	       params->splits <= UVMP_SPLITS_MAX && params->batch_order <= 20u &&
+	       (params->page_bytes == 0 || params->page_bytes == PMM_PAGE_BYTES || params->page_bytes == 4u * PMM_PAGE_BYTES);
 }
 
 static uint64_t bitmap_words(uint32_t roots)
@@ -87,6 +88,7 @@ enum uvmp_status uvmp_pmm_init(const struct uvmp_pmm_params *params, void *memor
 	words = (uint64_t *)(p + 1);
 	p->magic = PMM_MAGIC;
 	p->params = *params;
+	p->small_pages = params->page_bytes == 0 ? 1u : params->page_bytes / PMM_PAGE_BYTES;
 	p->allocated_pages = 0;
 	p->pinned = 0;
 	p->in_eviction = 0;
@@ -191,7 +193,7 @@ enum uvmp_status uvmp_pmm_free(struct uvmp_pmm *pmm, struct uvmp_chunk chunk)
 		return status;
 	type = pmm->root[chunk.root].type;
 	if (type == UVMP_CHUNK_USER)
-		pmm->allocated_pages -= pmm_chunk_pages(chunk.size);
+		pmm->allocated_pages -= pmm_chunk_pages(pmm, chunk.size);
 	if (pmm->root[chunk.root].is_evicting) {
 		if (chunk.size == UVMP_CHUNK_2M)
 			pmm_pin_root(pmm, chunk.root);

@@ -14,11 +14,11 @@ struct tally {
 };
 
 /* First pages of the pieces of a root. */
-static void piece_starts(const struct pmm_split *split, uvmp_mask *starts)
+static void piece_starts(const struct uvmp_pmm *pmm, const struct pmm_split *split, uvmp_mask *starts)
 {
 	uvmp_mask_zero(starts);
 	for (uint32_t page = 0; page < PMM_PAGES;
-	     page += pmm_chunk_pages(pmm_leaf_size(split, page)))
+	     page += pmm_chunk_pages(pmm, pmm_leaf_size(split, page)))
 		uvmp_mask_set(starts, page);
 }
 
@@ -63,7 +63,7 @@ static bool check_split(const struct uvmp_pmm *pmm, uint32_t root, struct tally 
 		return false;
 	split = &pmm->split[r->body];
 	tally->splits++;
-	piece_starts(split, &starts);
+	piece_starts(pmm, split, &starts);
 	for (uint32_t page = 0; page < PMM_PAGES; page++) {
 		uint32_t size = pmm_leaf_size(split, page);
 
@@ -73,7 +73,7 @@ static bool check_split(const struct uvmp_pmm *pmm, uint32_t root, struct tally 
 			tally->list[pmm_free_list(r->type, size, uvmp_mask_test(&split->zero, page))]++;
 		else if (r->type == UVMP_CHUNK_USER &&
 		         !(r->is_evicting && uvmp_mask_test(&split->pinned, page)))
-			tally->allocated_pages += pmm_chunk_pages(size);
+			tally->allocated_pages += pmm_chunk_pages(pmm, size);
 	}
 	return is_merged(split) && masks_are_sound(pmm, r, split, &starts);
 }
@@ -135,7 +135,7 @@ static const struct pmm_link *member_link(const struct uvmp_pmm *pmm, uint32_t l
 	split = &pmm->split[record];
 	r = &pmm->root[split->root];
 	if (r->state != PMM_SPLIT || r->body != record || uvmp_mask_test(&split->live, page) ||
-	    page % pmm_chunk_pages(pmm_leaf_size(split, page)) != 0)
+	    page % pmm_chunk_pages(pmm, pmm_leaf_size(split, page)) != 0)
 		return NULL;
 	if (pmm_free_list(r->type, pmm_leaf_size(split, page),
 	                       uvmp_mask_test(&split->zero, page)) != list)

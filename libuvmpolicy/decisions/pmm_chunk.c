@@ -196,11 +196,11 @@ static void split_root(struct uvmp_pmm *pmm, uint32_t root, bool zero)
 		free_leaf(pmm, root, page, zero);
 }
 
-/* A pinned 64 KiB chunk becomes 16 of 4 KiB; live and pinned bits of the first one are there already. */
+/* A pinned 64 KiB chunk becomes chunks of the smallest size; live and pinned bits of the first one are there already. */
 static void split_group(struct uvmp_pmm *pmm, uint32_t root, uint32_t first, bool zero)
 {
 	pmm->split[pmm->root[root].body].groups |= 1u << (first / PMM_GROUP);
-	for (uint32_t page = first + 1u; page < first + PMM_GROUP; page++)
+	for (uint32_t page = first + pmm->small_pages; page < first + PMM_GROUP; page += pmm->small_pages)
 		free_leaf(pmm, root, page, zero);
 }
 
@@ -223,7 +223,7 @@ void uvmpi_pmm_give(struct uvmp_pmm *pmm, struct uvmp_chunk *chunk, uint32_t siz
 	split_down(pmm, chunk, size, zero);
 	pmm->split[r->body].slot[chunk->page].next = block;
 	if (r->type == UVMP_CHUNK_USER)
-		pmm->allocated_pages += pmm_chunk_pages(size);
+		pmm->allocated_pages += pmm_chunk_pages(pmm, size);
 }
 
 /* -- sub-chunks of a caller -- */
@@ -299,7 +299,7 @@ static bool is_allocated(const struct uvmp_pmm *pmm, struct uvmp_chunk chunk)
 
 enum uvmp_status uvmpi_pmm_check_piece(const struct uvmp_pmm *pmm, struct uvmp_chunk chunk)
 {
-	if (chunk.size > UVMP_CHUNK_2M || chunk.page >= PMM_PAGES || chunk.page % pmm_chunk_pages(chunk.size) != 0)
+	if (chunk.size > UVMP_CHUNK_2M || chunk.page >= PMM_PAGES || chunk.page % pmm_chunk_pages(pmm, chunk.size) != 0)
 		return UVMP_ERR_RANGE;
 	return is_allocated(pmm, chunk) ? UVMP_OK : UVMP_ERR_STATE;
 }
@@ -331,7 +331,7 @@ void uvmpi_pmm_merge_pinned(struct uvmp_pmm *pmm, uint32_t root)
 	pmm_pin_root(pmm, root);
 }
 
-/* Frees a sub-chunk; if the 4 KiB chunks around it are all free then, they become one free chunk. True in
+/* Frees a sub-chunk; if the chunks of the smallest size around it are all free then, they become one free chunk. True in
  * that case. */
 static bool release_leaf(struct uvmp_pmm *pmm, uint32_t root, uint32_t page)
 {
@@ -347,7 +347,7 @@ static bool release_leaf(struct uvmp_pmm *pmm, uint32_t root, uint32_t page)
 	free_leaf(pmm, root, page, false);
 	if (pmm_leaf_size(split, page) == UVMP_CHUNK_64K || uvmpi_mask_region_any(&split->live, group))
 		return false;
-	for (uint32_t p = group.first; p < group.end; p++)
+	for (uint32_t p = group.first; p < group.end; p += pmm->small_pages)
 		unlist_leaf(pmm, root, p);
 	split->groups &= ~(1u << (first / PMM_GROUP));
 	free_leaf(pmm, root, first, false);

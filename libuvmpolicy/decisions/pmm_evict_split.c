@@ -15,7 +15,7 @@ void uvmpi_pmm_pin_free(struct uvmp_pmm *pmm, uint32_t root)
 	const struct pmm_split *split = &pmm->split[pmm->root[root].body];
 
 	for (uint32_t page = 0; page < PMM_PAGES;
-	     page += pmm_chunk_pages(pmm_leaf_size(split, page))) {
+	     page += pmm_chunk_pages(pmm, pmm_leaf_size(split, page))) {
 		if (!uvmp_mask_test(&split->live, page))
 			uvmpi_pmm_take_leaf(pmm, root, page);
 	}
@@ -49,7 +49,7 @@ enum uvmp_status uvmpi_pmm_evict_owner(struct uvmp_pmm *pmm, uint32_t root, stru
 	eviction->block = split->slot[first].next;
 	uvmpi_mask_zero(&eviction->pages);
 	for (page = first; page < PMM_PAGES; page = end) {
-		end = page + pmm_chunk_pages(pmm_leaf_size(split, page));
+		end = page + pmm_chunk_pages(pmm, pmm_leaf_size(split, page));
 		if (uvmp_mask_test(&split->pinned, page) || split->slot[page].next != eviction->block)
 			continue;
 		uvmpi_pmm_pin_leaf(pmm, root, page);

@@ -9,6 +9,7 @@
 #define PMM_MAGIC  0x75766d70u
 #define PMM_NONE   0xffffffffu
 #define PMM_PAGES  512u
+#define PMM_PAGE_BYTES 4096u
 #define PMM_GROUP  16u /* pages of a 64 KiB chunk */
 #define PMM_GROUPS 32u
 #define PMM_LEVELS 4u /* 64^4 = UVMP_ROOTS_MAX */
@@ -55,7 +56,7 @@ struct pmm_root {
 /* A root in pieces. Masks have bits at the first pages of sub-chunks only. */
 struct pmm_split {
 	uint32_t root;	 /* whose record this is; in the chain of unused records: the next one */
-	uint32_t groups; /* bit g: pages 16g..16g+15 are 4 KiB chunks, else they are one 64 KiB chunk */
+	uint32_t groups; /* bit g: pages 16g..16g+15 are chunks of the smallest size, else they are one 64 KiB chunk */
 	uvmp_mask live;	 /* not FREE: allocated or pinned */
 	uvmp_mask pinned;
 	uvmp_mask zero; /* free ones that are zeroed; empty with quirks [driver: split-loses-zero] */
@@ -68,6 +69,7 @@ struct pmm_split {
 struct uvmp_pmm {
 	uint32_t magic;
 	struct uvmp_pmm_params params;
+	uint32_t small_pages; /* of 4 KiB, of the smallest chunk: 1 or 4 */
 	uint64_t allocated_pages;
 	uint32_t in_pool;
 	uint32_t pinned;
@@ -86,11 +88,11 @@ static inline uint32_t pmm_level_words(uint32_t roots, uint32_t level)
 	return ((roots - 1u) >> (6u * (level + 1u))) + 1u;
 }
 
-static inline uint32_t pmm_chunk_pages(uint32_t size)
+static inline uint32_t pmm_chunk_pages(const struct uvmp_pmm *pmm, uint32_t size)
 {
-	static const uint16_t pages[] = {1, PMM_GROUP, PMM_PAGES};
+	static const uint16_t pages[] = {0, PMM_GROUP, PMM_PAGES};
 
-	return pages[size];
+	return size == UVMP_CHUNK_4K ? pmm->small_pages : pages[size];
 }
 
 static inline uint32_t pmm_free_list(uint32_t type, uint32_t size, uint32_t zero)

@@ -94,21 +94,29 @@ void uvmpi_block_collect(struct uvmp_service *s, struct job *job)
 
 /* -- ALLOCATE -- */
 
+/* Backs the pages that fit the memory of the destination. */
+static enum backing back(struct uvmp_service *s, struct job *job, enum uvmp_chunk_size *size)
+{
+	const struct arriving arriving = {&job->arrive[job->to], &job->faulted, job->cause};
+
+	if (job->to == UVMP_CPU)
+		return BACKING_DONE;
+	uvmpi_memory_fit(s, job->to, &job->arrive[job->to], &job->faulted);
+	return uvmpi_memory_back(s, job->to, job->block, &arriving, size);
+}
+
 /* Out of line, as each phase: no phase saves registers for another. */
 UVMPI_NOINLINE static struct block_need allocate(struct uvmp_service *s, struct job *job)
 {
 	struct block *b = block_at(s, job->block);
-	enum backing backing = BACKING_DONE;
+	enum backing backing = BACKING_FAILED;
 	struct block_need need = {NEED_NOTHING, UVMP_CHUNK_2M};
-	const struct arriving arriving = {&job->arrive[job->to], &job->faulted, job->cause};
 	bool has_state = uvmpi_residency_make(s, b, job->to) != NULL;
 
 	if (has_state && job->has_duplicates && uvmpi_mask_intersects(&job->arrive[job->to], &job->duplicate))
 		has_state = uvmpi_cold_make(s, b) != NULL;
-	if (!has_state)
-		backing = BACKING_FAILED;
-	else if (job->to != UVMP_CPU)
-		backing = uvmpi_memory_back(s, job->to, job->block, &arriving, &need.size);
+	if (has_state)
+		backing = back(s, job, &need.size);
 	if (backing == BACKING_DONE) {
 		job->phase = JOB_COPY;
 	} else if (backing == BACKING_NEED_ROOM) {

@@ -23,10 +23,10 @@ static inline struct counters *counters_of(const struct uvmp_service *s, const s
 
 	return h != 0 ? (struct counters *)uvmpi_arena_at(s, h) : NULL;
 }
-/* Counters are for pieces of 64 KiB: how many pages is that, and how many pieces has the block's tree? */
+/* Counters are for pieces of 64 KiB, or pages of 2 MiB: how many pages is that, and how many pieces has the block's tree? */
 static inline uint32_t counter_pages(const struct uvmp_service *s)
 {
-	return 65536u / s->page_bytes;
+	return s->page_bytes < 65536u ? 65536u / s->page_bytes : 1u;
 }
 uint32_t uvmpi_counters_leaves(const struct uvmp_service *s, const struct block *b);
 struct counters *uvmpi_counters_make(struct uvmp_service *s, struct block *b);

@@ -12,9 +12,16 @@ static bool is_chunked(const struct uvmp_service_params *params)
 	return uvmp_policy_evict_traits(params->policy)->is_chunked;
 }
 
+uint32_t uvmpi_memory_least(const struct uvmp_policy *policy)
+{
+	if (uvmp_policy_evict_traits(policy)->is_chunked || policy->runtime)
+		return UVMP_ROOT_CHUNK_BYTES;
+	return uvmp_policy_unit_pages(policy) * UVMP_POLICY_PAGE_BYTES;
+}
+
 size_t uvmpi_memory_size(const struct uvmp_service_params *params, uint32_t gpu)
 {
-	if (uvmpi_chunks_roots(params, gpu) == 0)
+	if (!uvmpi_memory_is_there(params, gpu))
 		return 0;
 	return is_chunked(params) ? uvmpi_chunks_size(params, gpu) : uvmpi_units_size(params);
 }
@@ -23,7 +30,7 @@ enum uvmp_status uvmpi_memory_init(struct uvmp_service *s, const struct uvmp_ser
 				   uint32_t gpu, void *memory, size_t bytes)
 {
 	s->gpu[gpu].free_number = NO_INDEX;
-	if (uvmpi_chunks_roots(params, gpu) == 0)
+	if (!uvmpi_memory_is_there(params, gpu))
 		return UVMP_OK;
 	if (bytes == 0)
 		return UVMP_ERR_RANGE;
@@ -71,6 +78,14 @@ struct uvmp_region uvmpi_memory_unit(const struct uvmp_service *s, uint32_t gpu,
 }
 
 /* -- pages arrive and leave -- */
+
+void uvmpi_memory_fit(const struct uvmp_service *s, uint32_t gpu, uvmp_mask *pages, const uvmp_mask *faulted)
+{
+	const struct gpu *g = &s->gpu[gpu];
+
+	if (g->capacity_pages - 1u < s->block_pages - 1u) /* not 0; root chunks: one block or more */
+		uvmpi_units_fit(g, pages, faulted);
+}
 
 enum backing uvmpi_memory_back(struct uvmp_service *s, uint32_t gpu, handle block,
 			       const struct arriving *arriving, enum uvmp_chunk_size *size)

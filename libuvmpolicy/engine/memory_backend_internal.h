@@ -77,6 +77,8 @@ size_t uvmpi_units_more(const struct uvmp_service *s, const struct gpu *g);
 struct uvmp_region uvmpi_units_unit(const struct gpu *g, const struct residency *p, uint32_t page, uint32_t *unit);
 enum backing uvmpi_units_back(struct uvmp_service *s, uint32_t gpu, handle block, struct residency *p,
 			      const struct arriving *arriving, enum uvmp_chunk_size *size);
+/* The memory is smaller than a block. */
+void uvmpi_units_fit(const struct gpu *g, uvmp_mask *pages, const uvmp_mask *faulted);
 void uvmpi_units_abandon(struct gpu *g, const struct residency *p, const uvmp_mask *pages);
 void uvmpi_units_used(struct uvmp_service *s, uint32_t gpu, const struct block *b, const struct residency *p,
 		      const uvmp_mask *pages, bool is_fault);

@@ -10,8 +10,6 @@
 #include "memory_backend_internal.h"
 #include "queue_internal.h"
 
-#define PMM_PAGE_BYTES 4096u
-
 /* Lists in the order in which uvmp_pmm_evict_begin looks at them [driver: victim-choice]. */
 #define VICTIM_LISTS 5u
 
@@ -26,7 +24,9 @@ static struct uvmp_pmm_params pmm_params(const struct uvmp_service_params *param
 					.splits = splits < roots ? splits : roots,
 					.batch_order = params->policy->pma_order,
 					.is_zeroed = true,
-					.quirks = params->policy->quirks};
+					.quirks = params->policy->quirks,
+					.page_bytes = params->page_bytes == 4u * PMM_PAGE_BYTES ? params->page_bytes
+												: PMM_PAGE_BYTES};
 }
 
 size_t uvmpi_chunks_size(const struct uvmp_service_params *params, uint32_t gpu)
@@ -73,7 +73,7 @@ static enum uvmp_chunk_size size_of(uint32_t bytes)
 {
 	if (bytes == UVMP_ROOT_CHUNK_BYTES)
 		return UVMP_CHUNK_2M;
-	return bytes == PMM_PAGE_BYTES ? UVMP_CHUNK_4K : UVMP_CHUNK_64K;
+	return bytes <= 4u * PMM_PAGE_BYTES ? UVMP_CHUNK_4K : UVMP_CHUNK_64K;
 }
 
 static struct uvmp_chunk chunk_at(const struct uvmp_service *s, const struct block *b,
@@ -544,7 +544,7 @@ static bool check_map(const struct uvmp_service *s, handle h, const struct resid
 		uint32_t pages = uvmp_region_pages(region) * (s->page_bytes / 4096u);
 
 		if (region.first != page || !uvmpi_mask_region_all(&chunks->backed, region) ||
-		    chunk.size > UVMP_CHUNK_64K || pmm_chunk_pages(chunk.size) != pages ||
+		    chunk.size > UVMP_CHUNK_64K || pmm_chunk_pages(s->gpu[p->proc].pmm, chunk.size) != pages ||
 		    !owns(s, p->proc, h, chunk))
 			return false;
 		*owned += pages;
@@ -567,7 +567,7 @@ uint64_t uvmpi_chunks_owned(const struct uvmp_service *s, uint32_t gpu)
 
 	for (uint32_t i = 0; i < PARKED_MAX; i++) {
 		if (s->parked[i].is_set && s->parked[i].gpu == gpu)
-			pages -= pmm_chunk_pages(s->parked[i].chunk.size);
+			pages -= pmm_chunk_pages(s->gpu[gpu].pmm, s->parked[i].chunk.size);
 	}
 	return pages;
 }

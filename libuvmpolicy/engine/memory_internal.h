@@ -10,6 +10,14 @@ static inline uint64_t uvmpi_memory_capacity(const struct uvmp_service_params *p
 {
 	return uvmpi_params_capacity(params, uvmpi_params_gpu(params, gpu).memory_bytes);
 }
+/* The smallest memory, bytes: a root, or a unit of the order. With runtime=on, whole blocks leave, so that a smaller memory
+ * would have to evict the block that arrives. */
+uint32_t uvmpi_memory_least(const struct uvmp_policy *policy);
+/* Does the GPU have memory? */
+static inline bool uvmpi_memory_is_there(const struct uvmp_service_params *params, uint32_t gpu)
+{
+	return uvmpi_memory_capacity(params, gpu) >= uvmpi_memory_least(params->policy);
+}
 /* 0 also for a GPU without memory, and for an order with too many units (init: UVMP_ERR_RANGE). */
 size_t uvmpi_memory_size(const struct uvmp_service_params *params, uint32_t gpu);
 enum uvmp_status uvmpi_memory_init(struct uvmp_service *s, const struct uvmp_service_params *params, uint32_t gpu,
@@ -19,6 +27,9 @@ struct arriving {
 	const uvmp_mask *pages, *faulted;
 	uint8_t cause; /* enum uvmp_cause of the faulted ones */
 };
+/* A memory below 2 MiB takes no whole block: leaves pages out, so that the rest fits. Pages that have faulted stay before others;
+ * those that are left out fault again. */
+void uvmpi_memory_fit(const struct uvmp_service *s, uint32_t gpu, uvmp_mask *pages, const uvmp_mask *faulted);
 /* The answer of uvmpi_memory_back. */
 enum backing {
 	BACKING_DONE,	   /* all pages have memory */

@@ -124,6 +124,28 @@ struct uvmp_region uvmpi_units_unit(const struct gpu *g, const struct residency 
 
 /* -- pages arrive -- */
 
+/* Keeps units with some of the pages, by address, while there are `units` left. */
+static void keep_units(const struct gpu *g, const uvmp_mask *pages, uint32_t *units, uvmp_mask *kept)
+{
+	for (uint32_t page = uvmp_mask_next_set(pages, 0); page < UVMP_MASK_BITS && *units != 0;
+	     page = uvmp_mask_next_set(pages, around(g, page).end)) {
+		*units -= !uvmp_mask_test(kept, page);
+		uvmp_mask_region_set(kept, around(g, page));
+	}
+}
+
+void uvmpi_units_fit(const struct gpu *g, uvmp_mask *pages, const uvmp_mask *faulted)
+{
+	uint32_t units = (uint32_t)(g->capacity_pages / g->unit_pages); /* fewer than a block has */
+	uvmp_mask first, kept;
+
+	uvmp_mask_zero(&kept);
+	uvmp_mask_and(&first, pages, faulted);
+	keep_units(g, &first, &units, &kept);
+	keep_units(g, pages, &units, &kept);
+	uvmp_mask_and(pages, pages, &kept);
+}
+
 /* Notes once that the requested pages do not fit [uvmsmart: oversubscription-switch]. */
 static void note_pressure(struct uvmp_service *s, const struct gpu *g, uint32_t need)
 {
@@ -326,8 +348,9 @@ void uvmpi_units_evicted(struct uvmp_service *s, uint32_t gpu, handle block, uin
 			  uint32_t untouched)
 {
 	struct gpu *g = &s->gpu[gpu];
+	uint32_t small = s->page_bytes / UVMP_POLICY_PAGE_BYTES; /* in each page */
 
-	(void)uvmp_evict_left(&g->order, unit, pages, untouched);
+	(void)uvmp_evict_left(&g->order, unit, pages * small, untouched * small);
 	leave_circle(s, gpu, block);
 }
 

@@ -196,8 +196,7 @@ static enum uvmp_status read_params(const struct uvmp_service_params *params, st
 static bool check_page(const struct uvmp_service_params *params, struct uvmp_service_error *error)
 {
 	return judge(error, (struct given){0, "page_bytes", params->page_bytes},
-		     params->page_bytes == 0 || params->page_bytes == 4096u || params->page_bytes == 65536u,
-		     "neither 4096 nor 65536");
+		     params->page_bytes == 0 || is_page_size(params->page_bytes), "not 4096, 16384, 65536 or 2097152");
 }
 
 /* Elements of `gpu`. */
@@ -223,26 +222,39 @@ static bool check_numbers(const struct uvmp_service_params *p, struct uvmp_servi
 	       is_within_or_0(error, (struct given){0, "requests", p->requests}, 1, REQUESTS_MAX);
 }
 
-/* What counts is what the GPU holds: memory_ratio percent of its memory, in roots. */
+static void put_size(struct text *text, uint32_t bytes)
+{
+	bool is_root = bytes == UVMP_ROOT_CHUNK_BYTES;
+
+	put_number(text, is_root ? 2u : bytes / 1024u);
+	put_text(text, is_root ? " MiB" : " KiB");
+}
+
+/* What counts is what the GPU holds: memory_ratio percent of its memory. */
 static bool check_memory(const struct uvmp_service_params *params, uint32_t gpu, uint64_t roots,
 			 struct uvmp_service_error *error)
 {
 	const struct given given = {gpu, "memory_bytes", uvmpi_params_gpu(params, gpu).memory_bytes};
 	bool has_none = params->processors != NULL && (params->processors->no_memory >> gpu & 1u) != 0;
+	bool is_there = uvmpi_memory_is_there(params, gpu);
+	char why[UVMP_SERVICE_ERROR_MAX];
+	struct text text = {why, sizeof(why), 0};
 
-	if (has_none)
-		return judge(error, given, roots == 0,
-			     "2 MiB or more (after memory_ratio), but the GPU is in processors->no_memory");
-	return judge(error, given, roots >= 1u && roots <= UVMP_ROOTS_MAX,
-		     "not 2 MiB to 32 TiB (after memory_ratio); less only in processors->no_memory");
+	put_text(&text, has_none ? "" : "not ");
+	put_size(&text, uvmpi_memory_least(params->policy));
+	if (has_none) {
+		put_text(&text, " or more (after memory_ratio), but the GPU is in processors->no_memory");
+		return judge(error, given, !is_there, why);
+	}
+	put_text(&text, " to 32 TiB (after memory_ratio); less only in processors->no_memory");
+	return judge(error, given, is_there && roots <= UVMP_ROOTS_MAX, why);
 }
 
 /* An order over pages has a number for each unit of each block; also: size_t is too narrow. */
-static bool check_size(const struct uvmp_service_params *params, uint32_t gpu, uint64_t roots,
-		       struct uvmp_service_error *error)
+static bool check_size(const struct uvmp_service_params *params, uint32_t gpu, struct uvmp_service_error *error)
 {
 	return judge(error, (struct given){0, "blocks", params->blocks},
-		     roots == 0 || uvmpi_memory_size(params, gpu) != 0,
+		     !uvmpi_memory_is_there(params, gpu) || uvmpi_memory_size(params, gpu) != 0,
 		     "too many for this eviction order, or for size_t");
 }
 
@@ -259,7 +271,7 @@ static bool check_gpu(const struct uvmp_service_params *params, uint32_t gpu,
 	       is_within(error, (struct given){gpu, "utlbs", g.utlbs}, 1, UTLBS_MAX) &&
 	       is_within(error, (struct given){gpu, "notes", g.notes}, 0, NOTES_MAX) &&
 	       is_within(error, (struct given){gpu, "sms", g.sms}, 0, SMS_MAX) &&
-	       check_size(params, gpu, roots, error);
+	       check_size(params, gpu, error);
 }
 
 /* "a|b|c" as "a, b or c", if `before_last` is " or ". */
@@ -311,11 +323,14 @@ static bool check_prefetcher(const struct uvmp_service_params *params, struct gi
 	return judge(error, given, uvmpi_params_processors(params) == 2u || !prefetcher->has_one_gpu, why);
 }
 
-/* Does the eviction order work with the host's page size? */
+/* Does the eviction order, with its granularity, work with the host's page size? */
 static bool check_pages(const struct uvmp_service_params *params, const struct uvmp_needs *needs,
                         struct uvmp_service_error *error)
 {
-	const struct given evict = {0, "policy->evict", params->policy->evict};
+	const struct uvmp_policy *policy = params->policy;
+	bool has_granularity = uvmp_policy_evict_traits(policy)->has_granularity;
+	const struct given evict = {0, "policy->evict", policy->evict},
+			   granularity = {0, "policy->granularity", policy->granularity};
 	char why[UVMP_SERVICE_ERROR_MAX], evictors[UVMP_POLICY_EVICTORS_MAX];
 	struct text text = {why, sizeof(why), 0};
 
@@ -323,8 +338,11 @@ static bool check_pages(const struct uvmp_service_params *params, const struct u
 	put_text(&text, "pages of ");
 	put_number(&text, params->page_bytes / 1024u);
 	put_text(&text, " KiB need ");
-	put_list(&text, evictors, " or ");
-	return judge(error, evict, (needs->page_bytes & params->page_bytes) != 0, why);
+	if (has_granularity)
+		put_text(&text, "units of that size or more");
+	else
+		put_list(&text, evictors, " or ");
+	return judge(error, has_granularity ? granularity : evict, (needs->page_bytes & params->page_bytes) != 0, why);
 }
 
 static bool check_support(const struct uvmp_service_params *params, struct uvmp_service_error *error)

@@ -7,8 +7,9 @@
 #include "prefetch_states_internal.h"
 #include "remote_internal.h"
 
-#define ALIGNMENT  16u
-#define OPERATIONS 4u /* that own a servicing */
+#define ALIGNMENT      16u
+#define OPERATIONS     4u     /* that own a servicing */
+#define BIG_PAGE_BYTES 65536u /* of the driver; larger pages are big pages themselves */
 
 /* -- layout: the fixed part of the arena -- */
 
@@ -254,7 +255,8 @@ static void init_parts(struct uvmp_service *s, const struct uvmp_service_params 
 	s->tuned.prefetch = s->policy.prefetch;
 	s->tuned.remote = s->policy.remote;
 	uvmpi_prefetch_scale(s);
-	uvmp_geometry_init(&s->geometry, params->page_bytes, 65536, UVMP_ROOT_CHUNK_BYTES);
+	uvmp_geometry_init(&s->geometry, params->page_bytes,
+			   params->page_bytes < BIG_PAGE_BYTES ? BIG_PAGE_BYTES : params->page_bytes, UVMP_ROOT_CHUNK_BYTES);
 	s->has_counters = params->policy->counters == UVMP_COUNTERS_ON ||
 			  (params->policy->counters == UVMP_COUNTERS_DRIVER && params->has_ats) ||
 			  remote_is_auto(s);

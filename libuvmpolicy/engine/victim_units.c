@@ -42,10 +42,10 @@ static bool is_large(const struct eviction *e, const struct gpu *g)
 
 /* May the unit stay although the order names it?
  *
- * A large page does not make room for itself, nor does a block of an order with groups; a smaller unit does not make room for
- * pages that arrive in it. A job that
- * follows another one does not evict the pages of that one. Ahead, the copies of the arriving pages are decided, so that these
- * pages stay. All such units are of at most two blocks. */
+ * A large page does not make room for itself, nor does a block of an order with groups, if the memory holds a whole block; a
+ * smaller unit does not make room for pages that arrive in it. A job that follows another one does not evict the pages of that
+ * one. Ahead, the copies of the arriving pages are decided, so that these pages stay. All such units are of at most two
+ * blocks. */
 static bool is_refused(const struct uvmp_service *s, const struct eviction *e, uint32_t gpu, uint32_t unit)
 {
 	const struct gpu *g = &s->gpu[gpu];
@@ -55,8 +55,9 @@ static bool is_refused(const struct uvmp_service *s, const struct eviction *e, u
 		return true;
 	if (g->block_units == UVMP_MASK_BITS)
 		return e->is_ahead && is_arriving(e, block, gpu, pages_of_unit(g, unit));
-	return is_large(e, g) || s->order->has_groups ? block == uvmpi_victim_serviced(e)
-						      : is_arriving(e, block, gpu, pages_of_unit(g, unit));
+	if (is_large(e, g) || (s->order->has_groups && g->capacity_pages >= s->block_pages))
+		return block == uvmpi_victim_serviced(e);
+	return is_arriving(e, block, gpu, pages_of_unit(g, unit));
 }
 
 /* -- TBNe: units evicted with the first victim -- */

@@ -1,8 +1,8 @@
 /* The needs of a policy, from the traits of the prefetchers, eviction order and controllers that it names. */
 #include "policy_internal.h"
 
-#define SMALL_PAGE 4096u
-#define LARGE_PAGE 65536u
+#define SIZES 4u
+static const uint32_t page_sizes[SIZES] = {4096, 16384, 65536, 2097152};
 
 /* Arena for one block's counters of accesses, history, log of the pattern engine, and tree of basic blocks, bytes. The
  * history and the tree include the cold state of the block, so sums are upper bounds. */
@@ -11,10 +11,15 @@
 #define PATTERN_BYTES  256u
 #define TREE_BYTES     400u
 
-/* Pages of 64 KiB leave whole, and only where the order does not look into basic blocks. */
-static uint32_t page_bytes_of(const struct uvmp_evict_traits *order)
+/* Page sizes for an order with units of so many pages of 4 KiB: a unit is a whole number of pages. A tree counts the 16 pages
+ * of 4 KiB of each basic block. */
+static uint32_t page_bytes_of(const struct uvmp_evict_traits *order, uint32_t unit_pages)
 {
-	return order->is_chunked || order->has_granularity ? SMALL_PAGE | LARGE_PAGE : SMALL_PAGE;
+	uint32_t most = order->has_tree ? UVMP_POLICY_PAGE_BYTES : unit_pages * UVMP_POLICY_PAGE_BYTES, sum = 0;
+
+	for (uint32_t i = 0; i < SIZES; i++)
+		sum |= page_sizes[i] <= most ? page_sizes[i] : 0;
+	return sum;
 }
 
 /* Returns whether the prefetcher keeps a tree of basic blocks. */
@@ -51,7 +56,7 @@ static struct uvmp_needs needs_of(const struct uvmp_policy *policy)
 {
 	bool is_auto = policy->remote.remote == UVMP_REMOTE_AUTO;
 	const struct uvmp_evict_traits *order = uvmp_policy_evict_traits(policy);
-	struct uvmp_needs needs = {.page_bytes = page_bytes_of(order),
+	struct uvmp_needs needs = {.page_bytes = page_bytes_of(order, uvmp_policy_unit_pages(policy)),
 				   .accesses = counts_accesses(policy),
 				   .notifications = policy->counters == UVMP_COUNTERS_ON || is_auto,
 				   .kernels = policy->runtime,
@@ -96,8 +101,12 @@ enum uvmp_status uvmp_policy_evictors(uint32_t page_bytes, char *text, size_t ca
 
 	if (text == NULL)
 		return UVMP_ERR_ARGUMENT;
+	if (capacity != 0)
+		text[0] = '\0';
 	for (uint32_t i = 0; i < UVMP_EVICT_COUNT; i++) {
-		if ((page_bytes_of(uvmp_evict_traits_of((enum uvmp_evictor)i)) & page_bytes) == 0)
+		const struct uvmp_evict_traits *order = uvmp_evict_traits_of((enum uvmp_evictor)i);
+
+		if ((page_bytes_of(order, order->unit_pages) & page_bytes) == 0)
 			continue;
 		put_text(&out, out.length != 0 ? "|" : "");
 		put_text(&out, uvmp_evict_name((enum uvmp_evictor)i));

@@ -183,7 +183,7 @@ static uint32_t page_bytes(const struct uvmp_block *block)
 /* Pages of a leaf: at least one. */
 static uint32_t leaf_of(const struct uvmp_block *block, uint32_t class)
 {
-	uint32_t leaf = BASE_LEAF_BYTES / page_bytes(block);
+	uint32_t bytes = page_bytes(block), leaf = bytes < BASE_LEAF_BYTES ? BASE_LEAF_BYTES / bytes : 1u;
 
 	if (class == FOREST_LINEAR)
 		return leaf * 4u;

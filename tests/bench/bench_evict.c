@@ -65,7 +65,7 @@ enum uvmp_status bench_root_fill(struct uvmp_pmm *pmm, uint32_t block)
 
 static struct uvmp_pmm *begin_roots(uint32_t roots)
 {
-	struct uvmp_pmm_params params = {roots, 0, 6, true, true};
+	struct uvmp_pmm_params params = {roots, 0, 6, true, true, 0};
 	size_t bytes = uvmp_pmm_size(&params);
 	struct uvmp_pmm *pmm;
 

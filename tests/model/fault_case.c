@@ -39,6 +39,7 @@ struct timed {
 
 static void timed_start(struct timed *m, struct bytes *bytes)
 {
+	static const uint32_t page_bytes[] = {4096, 4096, 65536, 16384, 4096, 4096, 65536, 2097152};
 	uint32_t flags = take_byte(bytes), capacity = 1u + take_byte(bytes) % RING_MAX;
 	uint32_t get = take_byte(bytes) % capacity;
 
@@ -52,7 +53,7 @@ static void timed_start(struct timed *m, struct bytes *bytes)
 	m->batch.utlbs = 1u + (flags >> 4) % UTLBS_MAX;
 	m->params.coalesce = (flags & 1u) == 0;
 	m->params.quirks = (flags & 2u) == 0;
-	m->params.page_bytes = (flags & 4u) == 0 ? 4096u : (flags & 8u) == 0 ? 65536u : 16384u;
+	m->params.page_bytes = page_bytes[flags / 4u % 8u];
 	m->params.max_batch = take_byte(bytes) % (capacity + 2u); /* now and then to be limited */
 }
 

@@ -20,10 +20,12 @@ static void add(const struct uvmp_processors *processors, const struct uvmp_coun
 		return;
 	if (facts->contiguous >> r & 1) {
 		for (uint32_t page = 0; page < pages; page++) {
-			uint32_t bit = page * facts->page_bytes / 65536u;
-			bool is_hit = (note->sub_granularity >> bit & 1) != 0;
+			uint32_t bit = page * facts->page_bytes / 65536u, end = bit + (facts->page_bytes + 65535u) / 65536u;
+			bool is_hit = false;
 			bool is_held = uvmp_mask_test(&facts->resident[r], page);
 
+			for (; bit < end; bit++)
+				is_hit = is_hit || (note->sub_granularity >> bit & 1) != 0;
 			if (facts->quirks)
 				is_named[page] = (is_named[page] || is_hit) && is_held;
 			else

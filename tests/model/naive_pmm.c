@@ -13,9 +13,15 @@ static int size_of(int i)
 	return i == 0 ? UVMP_CHUNK_2M : i <= 32 ? UVMP_CHUNK_64K : UVMP_CHUNK_4K;
 }
 
-static int pages_of(int i)
+/* Pages of 4 KiB of the smallest chunk. */
+static int small_pages(const struct naive_pmm *n)
 {
-	return i == 0 ? 512 : i <= 32 ? 16 : 1;
+	return n->params.page_bytes == 16384 ? 4 : 1;
+}
+
+static int pages_of(const struct naive_pmm *n, int i)
+{
+	return i == 0 ? 512 : i <= 32 ? 16 : small_pages(n);
 }
 
 static int page_of(int i)
@@ -36,6 +42,12 @@ static int first_child(int i)
 static int children(int i)
 {
 	return i == 0 ? 32 : 16;
+}
+
+/* From a child to the next one. */
+static int child_step(const struct naive_pmm *n, int i)
+{
+	return i == 0 ? 1 : small_pages(n);
 }
 
 static int node_at(uint32_t page, uint32_t size)
@@ -201,7 +213,7 @@ static void hand_out(struct naive_pmm *n, uint32_t root, int i, int size, bool i
 
 	while (size_of(i) > size) {
 		r->node[i].state = NAIVE_SPLIT;
-		for (int c = 1; c < children(i); c++)
+		for (int c = child_step(n, i); c < children(i); c += child_step(n, i))
 			make_free(n, &r->node[first_child(i) + c], is_zero && !n->params.quirks);
 		i = first_child(i);
 	}
@@ -254,7 +266,7 @@ static enum uvmp_status find(struct naive_pmm *n, struct uvmp_chunk chunk, struc
 		return UVMP_ERR_RANGE;
 	*r = &n->root[chunk.root];
 	*node = node_at(chunk.page, chunk.size);
-	if (page_of(*node) != chunk.page)
+	if (page_of(*node) != chunk.page || chunk.page % pages_of(n, *node) != 0)
 		return UVMP_ERR_RANGE;
 	return is_leaf(&(*r)->node[*node]) && (*r)->node[*node].has_owner ? UVMP_OK : UVMP_ERR_STATE;
 }
@@ -285,7 +297,7 @@ static bool release(struct naive_pmm *n, struct naive_pmm_root *r, int i)
 	while (i != 0) {
 		int parent = parent_of(i);
 
-		for (int c = 0; c < children(parent); c++) {
+		for (int c = 0; c < children(parent); c += child_step(n, parent)) {
 			if (r->node[first_child(parent) + c].state != NAIVE_FREE)
 				parent = -1;
 			if (parent < 0)
@@ -293,7 +305,7 @@ static bool release(struct naive_pmm *n, struct naive_pmm_root *r, int i)
 		}
 		if (parent < 0)
 			break;
-		for (int c = 0; c < children(parent); c++)
+		for (int c = 0; c < children(parent); c += child_step(n, parent))
 			r->node[first_child(parent) + c].state = NAIVE_GONE;
 		make_free(n, &r->node[parent], false);
 		merged = true;
@@ -433,7 +445,7 @@ enum uvmp_status naive_pmm_evict_next(struct naive_pmm *n, uint32_t root, struct
 		*found = true;
 		if (r->node[i].owner != eviction->block)
 			continue;
-		for (int p = page; p < page + pages_of(i); p++)
+		for (int p = page; p < page + pages_of(n, i); p++)
 			uvmp_mask_set(&eviction->pages, (uint32_t)p);
 		make_pinned(&r->node[i]);
 	}
@@ -607,7 +619,7 @@ static bool same_counts(const struct naive_pmm *n, const struct uvmp_pmm *pmm)
 			want.free_4k +=
 			        is_user && root->node[i].state == NAIVE_FREE && size_of(i) == UVMP_CHUNK_4K;
 			if (is_user && is_leaf(&root->node[i]) && root->node[i].has_owner)
-				want.allocated_pages += (uint64_t)pages_of(i);
+				want.allocated_pages += (uint64_t)pages_of(n, i);
 		}
 	}
 	return want.roots == have.roots && want.in_pool == have.in_pool && want.pinned == have.pinned &&
@@ -762,6 +774,7 @@ bool naive_pmm_step(struct naive_pmm *n, struct uvmp_pmm *pmm, const uint8_t ste
 
 bool naive_pmm_script(const uint8_t *data, size_t size)
 {
+	static const uint32_t page_bytes[] = {0, 4096, 16384, 16384};
 	struct uvmp_pmm_params params = {0};
 	struct naive_pmm *n = malloc(sizeof(*n));
 	struct uvmp_pmm *pmm = NULL;
@@ -774,6 +787,7 @@ bool naive_pmm_script(const uint8_t *data, size_t size)
 		params.batch_order = data[2] / 4u % 5u;
 		params.is_zeroed = data[2] % 2u != 0;
 		params.quirks = data[2] / 2u % 2u != 0;
+		params.page_bytes = page_bytes[data[2] / 20u % 4u];
 		memory = malloc(uvmp_pmm_size(&params));
 		ok = uvmp_pmm_init(&params, memory, uvmp_pmm_size(&params), &pmm) == UVMP_OK;
 		naive_pmm_init(n, &params);

@@ -12,7 +12,7 @@
 
 enum naive_pmm_state { NAIVE_GONE, NAIVE_POOL, NAIVE_FREE, NAIVE_SPLIT, NAIVE_PINNED, NAIVE_ALLOCATED };
 
-/* Node 0 is the root, 1..32 its 64 KiB chunks, 33..544 their 4 KiB chunks. */
+/* Node 0 is the root, 1..32 its 64 KiB chunks, 33..544 their 4 KiB chunks (of 16 KiB: each fourth). */
 struct naive_pmm_node {
 	enum naive_pmm_state state;
 	bool is_zero;

@@ -49,10 +49,9 @@ struct block {
 	uint32_t pages;
 	struct page page[PAGES];
 	struct owned owned[NAIVE_PROCS][PAGES]; /* by first page */
-	/* orders of units: has there been memory since it was last given up, touches of its units, and of all
-	 */
+	/* orders of units: has there been memory since it was last given up, the latest touch of each unit, and how many */
 	bool is_known[NAIVE_PROCS];
-	uint64_t touch[NAIVE_PROCS][PAGES], touches[NAIVE_PROCS];
+	uint64_t touch[NAIVE_PROCS][PAGES], touches[NAIVE_PROCS][PAGES];
 	uint32_t frame[NAIVE_PROCS][PAGES]; /* of the unit with this first page, from 1 on; 0: none */
 	uint32_t place[NAIVE_PROCS], places; /* newest first */
 	struct uvmp_prefetch_state prefetch;
@@ -73,7 +72,8 @@ struct channel {
 
 struct gpu {
 	struct naive_pmm *pmm;
-	uint32_t unit_pages; /* of the order; 0: memory in chunks */
+	uint32_t order_pages; /* of 4 KiB, of a unit of the order; 0: memory in chunks */
+	uint32_t unit_pages;  /* the same in pages of the host */
 	bool counts_units;   /* a unit counts with all its pages */
 	/* frames of units: those that were given up, oldest first; and the last that was ever used */
 	uint32_t free_frame[NAIVE_BLOCKS * PAGES], free_frames, last_frame;
@@ -361,10 +361,16 @@ static struct naive_thrash_block *thrash_of(struct naive_service *n, const struc
 	return &space_of(n, b)->thrash.block[b->number];
 }
 
+/* Pages of 64 KiB and more are big pages themselves. */
+static uint32_t big_pages(const struct naive_service *n)
+{
+	return n->page_bytes < 65536u ? 65536u / n->page_bytes : 1u;
+}
+
 /* [driver: root-chunks]: one chunk of 2 MiB, else aligned big pages, else pages. */
 static struct uvmp_region chunk_around(const struct naive_service *n, const struct block *b, uint32_t page)
 {
-	uint32_t big = 65536u / n->page_bytes;
+	uint32_t big = big_pages(n);
 	uint32_t offset = (uint32_t)(b->start / n->page_bytes % big);
 	uint32_t from = (page + offset) / big * big;
 	struct uvmp_region region = {page, page + 1};
@@ -393,11 +399,12 @@ static uint64_t offset_of(struct uvmp_chunk chunk)
 	return (uint64_t)chunk.root * UVMP_ROOT_CHUNK_BYTES + (uint64_t)chunk.page * 4096u;
 }
 
-static uint32_t bytes_of(struct uvmp_chunk chunk)
+/* The smallest chunks have 4 KiB, or a page of 16 KiB. */
+static uint32_t bytes_of(const struct naive_service *n, struct uvmp_chunk chunk)
 {
 	return chunk.size == UVMP_CHUNK_2M    ? UVMP_ROOT_CHUNK_BYTES
 	       : chunk.size == UVMP_CHUNK_64K ? 65536u
-	                                      : 4096u;
+	                                      : n->page_bytes;
 }
 
 static void forget_pins(struct naive_service *n, const struct block *b, uint32_t gpu, uint32_t first)
@@ -653,11 +660,11 @@ static void touch_units(struct naive_service *n, struct block *b, uint32_t gpu, 
 		bool is_touched = false;
 
 		for (uint32_t i = first; i < b->pages && i < first + size; i++)
-			is_touched = is_touched || pages[i] || (size == PAGES && is_on(b, i, gpu));
+			is_touched = is_touched || pages[i] || (g->order_pages == PAGES && is_on(b, i, gpu));
 		if (!is_touched)
 			continue;
 		b->touch[gpu][first / size] = ++g->clock;
-		b->touches[gpu]++;
+		b->touches[gpu][first / size]++;
 	}
 }
 
@@ -684,7 +691,7 @@ static void set_key(const struct naive_service *n, uint32_t gpu, struct unit *un
 	unit->key[0] = 0;
 	unit->key[1] = b->touch[gpu][unit->first / g->unit_pages];
 	if (n->policy.evict == UVMP_EVICT_LFU_2M)
-		unit->key[0] = b->touches[gpu];
+		unit->key[0] = b->touches[gpu][unit->first / g->unit_pages];
 	if (n->policy.evict != UVMP_EVICT_SL_64K && n->policy.evict != UVMP_EVICT_TBN)
 		return;
 	for (uint32_t first = 0; first < b->pages; first += g->unit_pages)
@@ -720,19 +727,20 @@ static uint32_t sort_units(const struct naive_service *n, uint32_t gpu, struct u
 static bool is_unit_busy(const struct gpu *g, const struct block *b, const bool *want,
                          const struct unit *unit)
 {
-	if (b != unit->block || g->unit_pages == 1)
+	if (b != unit->block || g->order_pages == 1)
 		return false;
 	for (uint32_t i = unit->first; i < unit->first + g->unit_pages; i++)
 		if (want[i])
 			return true;
-	return g->unit_pages == PAGES;
+	return g->order_pages == PAGES;
 }
 
 /* [uvmsmart: evictable]: a basic block leaves only if all its pages are resident, and so does a unit of lfu2m
  * [uvmsmart: incomplete-tree-stays]. */
 static bool is_spared(const struct naive_service *n, uint32_t gpu, const struct unit *unit)
 {
-	bool spares = n->gpu[gpu].unit_pages == 16 || n->policy.evict == UVMP_EVICT_LFU_2M;
+	bool spares = n->policy.evict == UVMP_EVICT_SL_64K || n->policy.evict == UVMP_EVICT_TBN ||
+	              n->policy.evict == UVMP_EVICT_LFU_2M;
 
 	for (uint32_t i = unit->first; i < unit->block->pages && i < unit->first + n->gpu[gpu].unit_pages;
 	     i++)
@@ -1021,7 +1029,7 @@ static bool ask_density(struct naive_service *n, struct step *s, uint32_t dst, b
 	facts.block.start = b->start;
 	facts.block.last = b->start + (uint64_t)b->pages * n->page_bytes - 1;
 	facts.block.pages = b->pages;
-	facts.block.big_pages = 65536u / n->page_bytes;
+	facts.block.big_pages = big_pages(n);
 	facts.block.offset = (uint32_t)(b->start / n->page_bytes % facts.block.big_pages);
 	pack(s->want[dst], &faulted);
 	facts.faulted = &faulted;
@@ -1154,7 +1162,7 @@ static uint32_t announce(struct naive_service *n, const struct step *s, uint32_t
 		                    pages);
 		action->to = (uint8_t)gpu;
 		action->offset = offset_of(o->chunk);
-		action->detail = bytes_of(o->chunk);
+		action->detail = bytes_of(n, o->chunk);
 		o->is_announced = true;
 		first[firsts++] = o->first;
 	}
@@ -1180,6 +1188,29 @@ static bool is_over(const struct naive_service *n, uint32_t gpu, uint64_t coming
 	uint64_t total = n->gpu[gpu].memory_pages;
 
 	return 100 * total < total * n->policy.free_buffer + 100 * (count_pages(n, gpu) + coming);
+}
+
+/* Memory for less than a block: the wanted pages of some units stay wanted, those of others are left out. */
+static void drop_units(const struct naive_service *n, struct step *s, uint32_t gpu)
+{
+	const struct gpu *g = &n->gpu[gpu];
+	uint64_t most = g->memory_pages / g->unit_pages, kept = 0;
+	bool keep[PAGES] = {false};
+
+	for (int with_fault = 1; with_fault >= 0; with_fault--)
+		for (uint32_t first = 0; first < s->block->pages; first += g->unit_pages) {
+			bool is_wanted = false;
+
+			for (uint32_t i = first; i < s->block->pages && i < first + g->unit_pages; i++)
+				is_wanted = is_wanted ||
+				            (s->want[gpu][i] && (with_fault == 0 || !s->prefetched[i]));
+			if (is_wanted && !keep[first] && kept < most) {
+				keep[first] = true;
+				kept++;
+			}
+		}
+	for (uint32_t i = 0; i < s->block->pages; i++)
+		s->want[gpu][i] = s->want[gpu][i] && keep[i - i % g->unit_pages];
 }
 
 /* Orders of units: evicts until the wanted pages that are not resident fit. */
@@ -1212,7 +1243,7 @@ struct frame_run {
 static void emit_frames(struct naive_service *n, struct block *b, uint32_t gpu, enum uvmp_action_kind kind,
                         struct frame_run *run)
 {
-	uint64_t bytes = (uint64_t)n->gpu[gpu].unit_pages * 4096; /* with every page size */
+	uint64_t bytes = (uint64_t)n->gpu[gpu].order_pages * 4096;
 	struct uvmp_action *action;
 
 	if (run->frames == 0)
@@ -1281,6 +1312,7 @@ static enum uvmp_status allocate(struct naive_service *n, struct step *s, uint32
 	if (gpu == UVMP_CPU)
 		return UVMP_OK;
 	if (n->gpu[gpu].unit_pages != 0) {
+		drop_units(n, s, gpu);
 		status = make_room(n, s, gpu);
 		return status == UVMP_OK ? allocate_frames(n, s, gpu) : status;
 	}
@@ -2050,12 +2082,12 @@ static void give_memory(struct naive_service *n, struct block *b)
 			action = emit_pages(n, UVMP_ACTION_FREE, UVMP_CAUSE_FREE, b, pages);
 			action->from = (uint8_t)b->place[k];
 			action->offset = offset_of(o->chunk);
-			action->detail = bytes_of(o->chunk);
+			action->detail = bytes_of(n, o->chunk);
 			disown(n, b, b->place[k], i);
 		}
 		was_known = b->is_known[b->place[k]];
 		b->is_known[b->place[k]] = false;
-		b->touches[b->place[k]] = 0;
+		memset(b->touches[b->place[k]], 0, sizeof(b->touches[0]));
 		if (n->actions > 0 && (was_known || n->group[n->actions - 1].kind == UVMP_ACTION_FREE))
 			(void)perform(n);
 	}
@@ -3348,14 +3380,17 @@ struct naive_service *naive_service_new(const struct uvmp_service_params *params
 		const struct uvmp_service_gpu *from = &params->gpu[p - 1];
 		struct gpu *g = &n->gpu[p];
 		struct uvmp_pmm_params pmm = {(uint32_t)(from->memory_bytes / UVMP_ROOT_CHUNK_BYTES),
-		                              from->splits, n->policy.pma_order, true, n->policy.quirks};
+		                              from->splits, n->policy.pma_order, true, n->policy.quirks,
+		                              n->page_bytes == 16384 ? 16384 : 4096};
 
 		g->pmm = calloc(1, sizeof(*g->pmm));
 		naive_pmm_init(g->pmm, &pmm);
 		if (n->policy.evict != UVMP_EVICT_LRU)
-			g->unit_pages = uvmp_evict_unit_pages(n->policy.evict);
+			g->order_pages = uvmp_policy_unit_pages(&n->policy);
+		g->unit_pages = g->order_pages * 4096 / n->page_bytes;
 		g->counts_units = from->counts_units && g->unit_pages != 0;
-		g->memory_pages = (uint64_t)pmm.roots * (UVMP_ROOT_CHUNK_BYTES / n->page_bytes);
+		g->memory_pages = (g->order_pages == 0 ? (uint64_t)pmm.roots * UVMP_ROOT_CHUNK_BYTES : from->memory_bytes) /
+		                  n->page_bytes;
 		g->capacity = from->fault_entries;
 		g->entry = calloc(g->capacity, sizeof(*g->entry));
 		g->notes = from->notes;

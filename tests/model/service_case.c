@@ -169,6 +169,8 @@ static void draw_policy(struct service_case *c)
 	}
 	if (draw(c, 3) == 0) {
 		p->evict = evictors[draw(c, 5)];
+		if (uvmp_evict_traits_of(p->evict)->has_granularity && draw(c, 2) == 0)
+			p->granularity = (enum uvmp_granularity)draw(c, UVMP_GRANULARITY_2M + 1);
 		p->reserve = draw(c, 3) == 0 ? draw(c, UVMP_EVICT_RESERVE_MAX + 1) : 0;
 		p->free_buffer = draw(c, 3) == 0 ? draw(c, draw(c, 2) == 0 ? 20 : 101) : 0;
 	} else {
@@ -210,12 +212,24 @@ static void draw_policy(struct service_case *c)
 	p->quirks = p->prefetch.quirks = p->replay.quirks = p->thrash.quirks = quirks;
 }
 
-/* Larger pages fit into units of 512 pages of 4 KiB. */
+/* Units of eviction are whole pages; TBNe knows pages of 4 KiB only. */
 static uint32_t draw_page_bytes(struct service_case *c)
 {
-	bool is_large = draw(c, 3) == 0;
+	static const uint32_t large[] = {16384, 65536, 65536, 2097152};
+	uint32_t page = draw(c, 5) < 2 ? large[draw(c, 4)] : 4096;
+	uint32_t unit = c->policy.evict == UVMP_EVICT_TBN ? 4096 : uvmp_policy_unit_pages(&c->policy) * 4096;
 
-	return is_large && uvmp_evict_unit_pages(c->policy.evict) == 512 ? 65536 : 4096;
+	return page <= unit ? page : 4096;
+}
+
+/* Some memories of page-wise orders hold less than a block, and some no whole number of units. */
+static uint64_t draw_memory(struct service_case *c, uint32_t roots)
+{
+	uint32_t unit = uvmp_policy_unit_pages(&c->policy) * 4096, page = c->params.page_bytes;
+
+	if (roots == 0 || c->policy.evict == UVMP_EVICT_LRU || draw(c, 3) != 0)
+		return (uint64_t)roots * ROOT;
+	return (uint64_t)unit * (1 + draw(c, draw(c, 2) == 0 ? 8 : ROOT / unit)) + (uint64_t)draw(c, unit / page) * page;
 }
 
 static bool start(struct service_case *c)
@@ -230,14 +244,18 @@ static bool start(struct service_case *c)
 	c->flight = draw(c, 3) == 0 ? 10 : 60;
 	draw_processors(c);
 	draw_policy(c);
+	c->params.page_bytes = draw_page_bytes(c);
 	for (uint32_t i = 0; i + 1 < c->processors.count; i++) {
 		uint32_t roots = c->profile == TIGHT ? 1 + draw(c, 2) : 1 + draw(c, ROOTS);
+		uint64_t memory;
 
 		if ((c->processors.no_memory >> (i + 1) & 1) != 0)
 			roots = 0;
+		memory = draw_memory(c, roots);
+		roots = (uint32_t)(memory / ROOT);
 		c->gpu[i] =
 		        (struct uvmp_service_gpu){.size = sizeof(struct uvmp_service_gpu),
-		                                  .memory_bytes = (uint64_t)roots * ROOT,
+		                                  .memory_bytes = memory,
 		                                  .splits = draw(c, 8) == 0 ? (roots + 1) / 2 : roots,
 		                                  .fault_entries = 4 + draw(c, draw(c, 2) == 0 ? 60 : 250),
 		                                  .utlbs = 4,
@@ -248,7 +266,7 @@ static bool start(struct service_case *c)
 	                                         .policy = &c->policy,
 	                                         .processors = &c->processors,
 	                                         .gpu = c->gpu,
-	                                         .page_bytes = draw_page_bytes(c),
+	                                         .page_bytes = c->params.page_bytes,
 	                                         .blocks = draw(c, 3) == 0 ? 1 + draw(c, 4) : NAIVE_BLOCKS,
 	                                         .spaces = 2 + draw(c, 2),
 	                                         .ranges = draw(c, 4) == 0 ? RANGES : NAIVE_RANGES,
@@ -287,7 +305,8 @@ static uvmp_addr draw_address(struct service_case *c, uint64_t *space)
 	}
 	if (draw(c, 3) < (c->profile == TIGHT ? 1 : 2)) {
 		*space = c->hot_space[i];
-		return c->hot[i] + draw(c, draw(c, 2) == 0 ? 1 : 20) * (uvmp_addr)c->params.page_bytes;
+		return c->hot[i] + draw(c, draw(c, 2) == 0 ? 1 : 20) % (ROOT / c->params.page_bytes) *
+		                           (uvmp_addr)c->params.page_bytes;
 	}
 	if (r->exists && draw(c, 40) != 0) {
 		*space = r->space;
@@ -333,7 +352,7 @@ static void do_add_range(struct service_case *c)
 	r.bytes = ROOT * (1u + (draw(c, 6) == 0));
 	if (draw(c, 3) != 0 && (c->profile != TIGHT || draw(c, 4) == 0)) {
 		r.base += (uvmp_addr)draw(c, ROOT / page) * page;
-		r.bytes = (uint64_t)(1 + draw(c, draw(c, 3) == 0 ? 512 * 4096 / page : 40)) * page;
+		r.bytes = (uint64_t)(1 + draw(c, draw(c, 3) == 0 || page == ROOT ? ROOT / page : 40)) * page;
 	}
 	tell(c, SERVICE_CASE_ADD_RANGE, "space=%" PRIu64 " 0x%" PRIx64 "+0x%" PRIx64 " right=%d home=%u",
 	     r.space, r.base, r.bytes, (int)right, home);

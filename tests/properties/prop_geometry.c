@@ -25,6 +25,8 @@ static void for_both_seeds(void (*property)(uint64_t *random), int rounds)
 			property(&seeds[s]);
 }
 
+static const uint32_t page_sizes[] = {4096, 16384, 65536, 2097152};
+
 static uint32_t below(uint64_t *random, uint32_t bound)
 {
 	return (uint32_t)uvmp_random_below(random, bound);
@@ -32,7 +34,7 @@ static uint32_t below(uint64_t *random, uint32_t bound)
 
 static struct uvmp_geometry random_geometry(uint64_t *random)
 {
-	uint32_t page = 4096u << (2 * below(random, 3)), big_log2 = below(random, 10);
+	uint32_t page = page_sizes[below(random, 4)], big_log2 = below(random, 10);
 	uint32_t block_log2 = big_log2 + below(random, 10 - big_log2);
 	struct uvmp_geometry g;
 

@@ -61,6 +61,8 @@ struct owned {
 	bool is_pinned;
 };
 
+static uint32_t small_pages; /* of 4 KiB, of the smallest chunk */
+
 static uint64_t pages_of(const struct uvmp_pmm *pmm)
 {
 	struct uvmp_pmm_counts counts;
@@ -73,13 +75,13 @@ static uint64_t pages_of(const struct uvmp_pmm *pmm)
 		     r = uvmp_pmm_next(pmm, r))
 			roots++;
 	}
-	return roots * 512u + counts.free_64k * 16u + counts.free_4k + counts.allocated_pages;
+	return roots * 512u + counts.free_64k * 16u + counts.free_4k * small_pages + counts.allocated_pages;
 }
 
 /* No two chunks of the same root overlap. */
 static void claim_pages(uvmp_mask *taken, struct uvmp_chunk chunk, bool is_taken)
 {
-	static const uint32_t pages[] = {1, 16, 512};
+	const uint32_t pages[] = {small_pages, 16, 512};
 	struct uvmp_region region = {chunk.page, chunk.page + pages[chunk.size]};
 
 	if (is_taken) {
@@ -94,7 +96,8 @@ static void claim_pages(uvmp_mask *taken, struct uvmp_chunk chunk, bool is_taken
 static void check_conservation(uint64_t seed, bool quirks)
 {
 	enum { ROOTS = 40, CHUNKS = 600 };
-	struct uvmp_pmm_params params = {ROOTS, ROOTS, (uint32_t)(seed % 7u), seed % 2u != 0, quirks};
+	struct uvmp_pmm_params params = {ROOTS, ROOTS, (uint32_t)(seed % 7u), seed % 2u != 0, quirks,
+	                                 small_pages * 4096u};
 	void *memory = malloc(uvmp_pmm_size(&params));
 	static struct owned owned[CHUNKS];
 	static uvmp_mask taken[ROOTS];
@@ -143,9 +146,11 @@ static void test_conservation(void **unused)
 	uint64_t seed = test_seed();
 
 	(void)unused;
-	check_conservation(1, true);
-	check_conservation(seed, true);
-	check_conservation(seed + 1, false);
+	for (small_pages = 1; small_pages <= 4; small_pages += 3) {
+		check_conservation(1, true);
+		check_conservation(seed, true);
+		check_conservation(seed + 1, false);
+	}
 }
 
 /* -- the pool -- */
@@ -153,7 +158,7 @@ static void test_conservation(void **unused)
 /* Over all levels of the bitmap: the removed element is always the smallest. */
 static void check_pool(uint64_t seed, uint32_t roots)
 {
-	struct uvmp_pmm_params params = {roots, 0, 0, true, true};
+	struct uvmp_pmm_params params = {roots, 0, 0, true, true, 0};
 	size_t bytes = uvmp_pmm_size(&params);
 	void *memory = malloc(bytes);
 	bool *in_pool = malloc(roots * sizeof(*in_pool));
@@ -201,7 +206,7 @@ static void test_pool_gives_the_lowest(void **unused)
 /* A call that fails leaves every byte as it was. */
 static void test_errors_change_nothing(void **unused)
 {
-	struct uvmp_pmm_params params = {6, 3, 1, true, true};
+	struct uvmp_pmm_params params = {6, 3, 1, true, true, 0};
 	size_t bytes = uvmp_pmm_size(&params);
 	uint8_t *memory = calloc(1, bytes), *copy = malloc(bytes);
 	uint64_t seed = 7;

@@ -93,7 +93,7 @@ static struct uvmp_counter_facts facts64(const uvmp_mask *resident)
 /* [driver: counter-service], worked examples 2 and 3. */
 static void test_examples(void **unused)
 {
-	const struct uvmp_counter_note note = {0, 0x0000000d};
+	const struct uvmp_counter_note note = {0, 0x0000000d}, none = {0, 0};
 	uvmp_mask resident[3] = {all32, {{0}}, {{0}}};
 	struct uvmp_counter_facts facts = facts64(resident);
 
@@ -106,6 +106,10 @@ static void test_examples(void **unused)
 	facts.contiguous = 1;
 	resident[0].word[0] = 5;
 	assert_int_equal(expand(&facts, &note, 1), 5);
+	facts.page_bytes = 2097152; /* any piece names the page, which is the block */
+	assert_int_equal(expand(&facts, &note, 1), 1);
+	assert_int_equal(expand(&facts, &none, 1), 0);
+	facts.page_bytes = 65536;
 	facts.granularity = UVMP_COUNTER_64K;
 	assert_int_equal(expand(&facts, &note, 1), 0);
 	facts.granularity = UVMP_COUNTER_16G;

@@ -577,7 +577,7 @@ static void test_needs(void **state)
 	assert_int_equal(parse("prefetch=few evict=chance"), UVMP_OK);
 	assert_int_equal(uvmp_policy_needs(&policy, &needs), UVMP_OK);
 	assert_true(needs.touches);
-	assert_int_equal(needs.page_bytes, 4096 + 65536);
+	assert_int_equal(needs.page_bytes, 4096 + 16384 + 65536 + 2097152);
 	assert_int_equal(parse("prefetch=nothing evict=oldest prefetch_full=few"), UVMP_OK);
 	assert_int_equal(uvmp_policy_needs(&policy, &needs), UVMP_OK);
 	assert_int_equal(needs.page_bytes, 4096);

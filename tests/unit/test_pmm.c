@@ -31,7 +31,7 @@ static int teardown(void **unused)
 /* A fresh manager; one at a time. */
 static struct uvmp_pmm *make(uint32_t roots, uint32_t splits, uint32_t order, bool zero, bool quirks)
 {
-	struct uvmp_pmm_params params = {roots, splits, order, zero, quirks};
+	struct uvmp_pmm_params params = {roots, splits, order, zero, quirks, 0};
 	struct uvmp_pmm *pmm = NULL;
 
 	free(memory);
@@ -208,11 +208,12 @@ static struct uvmp_pmm_counts counts(const struct uvmp_pmm *pmm)
 static void test_size_and_init(void **unused)
 {
 	static const struct uvmp_pmm_params bad[] = {
-	        {0, 0, 6, true, true},  {UVMP_ROOTS_MAX + 1u, 0, 6, true, true},
-	        {4, 5, 6, true, true},  {UVMP_ROOTS_MAX, UVMP_SPLITS_MAX + 1u, 6, true, true},
-	        {4, 4, 21, true, true},
+	        {0, 0, 6, true, true, 0},      {UVMP_ROOTS_MAX + 1u, 0, 6, true, true, 0},
+	        {4, 5, 6, true, true, 0},      {UVMP_ROOTS_MAX, UVMP_SPLITS_MAX + 1u, 6, true, true, 0},
+	        {4, 4, 21, true, true, 0},     {4, 4, 20, true, true, 8192},
+	        {4, 4, 20, true, true, 65536},
 	};
-	struct uvmp_pmm_params good = {4, 4, 20, true, true};
+	struct uvmp_pmm_params good = {4, 4, 20, true, true, 4096};
 	uint64_t space[16384];
 	struct uvmp_pmm *pmm = NULL;
 	size_t bytes = uvmp_pmm_size(&good);
@@ -237,7 +238,7 @@ static void test_size_and_init(void **unused)
 /* What the header promises about memory: 20 bytes a root, about 4.5 KiB a split. */
 static void test_memory_per_root(void **unused)
 {
-	struct uvmp_pmm_params params = {UVMP_ROOTS_MAX, 0, 6, true, true};
+	struct uvmp_pmm_params params = {UVMP_ROOTS_MAX, 0, 6, true, true, 0};
 
 	(void)unused;
 	assert_true(uvmp_pmm_size(&params) < UVMP_ROOTS_MAX * 21ull);

@@ -741,7 +741,7 @@ static void test_needs(void **unused)
 	struct uvmp_needs needs = needs_of("");
 
 	(void)unused;
-	assert_int_equal(needs.page_bytes, 4096 + 65536);
+	assert_int_equal(needs.page_bytes, 4096 + 16384 + 65536 + 2097152);
 	assert_false(needs.touches || needs.accesses || needs.notifications || needs.kernels || needs.utlbs);
 	assert_false(needs.sms || needs.one_gpu || needs.histories);
 	assert_int_equal(needs.block_bytes, 0);
@@ -751,7 +751,12 @@ static void test_needs(void **unused)
 	assert_false(needs_of("evict=lru2m").histories);
 	assert_false(needs_of("evict=auto quirks=0").touches);
 	assert_true(needs_of("evict=auto prefetch=pattern").touches);
-	assert_int_equal(needs_of("evict=auto").page_bytes, 4096);
+	assert_int_equal(needs_of("evict=auto").page_bytes, 4096 + 16384 + 65536);
+	assert_int_equal(needs_of("evict=sl64k").page_bytes, 4096 + 16384 + 65536);
+	assert_int_equal(needs_of("evict=tbne").page_bytes, 4096);
+	assert_int_equal(needs_of("evict=random4k").page_bytes, 4096);
+	assert_int_equal(needs_of("evict=clock2m").page_bytes, 4096 + 16384 + 65536 + 2097152);
+	assert_int_equal(needs_of("evict=clock2m granularity=1m").page_bytes, 4096 + 16384 + 65536);
 	needs = needs_of("prefetch=pattern");
 	assert_true(needs.touches && needs.histories && needs.block_bytes != 0);
 	assert_true(needs_of("prefetch_full=pattern").histories);
@@ -800,7 +805,13 @@ static void test_evictors(void **unused)
 
 	(void)unused;
 	assert_int_equal(uvmp_policy_evictors(65536, text, sizeof(text)), UVMP_OK);
+	assert_string_equal(text, "lru|lru2m|sl64k|lfu2m|clock2m|mhpe|auto");
+	assert_int_equal(uvmp_policy_evictors(16384, text, sizeof(text)), UVMP_OK);
+	assert_string_equal(text, "lru|lru2m|sl64k|lfu2m|clock2m|mhpe|auto");
+	assert_int_equal(uvmp_policy_evictors(2097152, text, sizeof(text)), UVMP_OK);
 	assert_string_equal(text, "lru|lru2m|lfu2m|clock2m");
+	assert_int_equal(uvmp_policy_evictors(8192, text, sizeof(text)), UVMP_OK);
+	assert_string_equal(text, "");
 	assert_int_equal(uvmp_policy_evictors(4096, text, sizeof(text)), UVMP_OK);
 	for (int i = 0; i < UVMP_EVICT_COUNT; i++) {
 		snprintf(word, sizeof(word), "evict=%s", uvmp_evict_name((enum uvmp_evictor)i));
@@ -808,6 +819,7 @@ static void test_evictors(void **unused)
 		assert_non_null(strstr(text, uvmp_evict_name((enum uvmp_evictor)i)));
 	}
 	assert_int_equal(uvmp_policy_evictors(4096, text, 10), UVMP_ERR_SPACE);
+	assert_int_equal(uvmp_policy_evictors(4096, text, 0), UVMP_ERR_SPACE);
 	assert_int_equal(uvmp_policy_evictors(4096, NULL, 10), UVMP_ERR_ARGUMENT);
 }
 

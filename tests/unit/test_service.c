@@ -60,7 +60,7 @@ static void test_params(void **state)
 	REFUSED(e.policy.counter_batch = 0, UVMP_ERR_ARGUMENT);
 	REFUSED(e.processors.count = 65, UVMP_ERR_ARGUMENT);
 	REFUSED(e.processors.count = 1, UVMP_ERR_RANGE);
-	REFUSED(e.params.page_bytes = 16384, UVMP_ERR_RANGE);
+	REFUSED(e.params.page_bytes = 8192, UVMP_ERR_RANGE);
 	REFUSED(e.params.blocks = (1u << 24) + 1u, UVMP_ERR_RANGE);
 	REFUSED(e.params.spaces = 4097, UVMP_ERR_RANGE);
 	REFUSED(e.params.ranges = (1u << 20) + 1u, UVMP_ERR_RANGE);
@@ -117,7 +117,7 @@ static void test_params_check(void **state)
 	SAYS(e.policy.counter_batch = 0, "policy->counter_batch", 0, 1, 65536, "0 is not accepted; 1..65536");
 	SAYS(e.processors.count = 65, "processors->count", 65, 2, 64, "65 is not accepted; 2..64");
 	SAYS(e.processors.count = 1, "processors->count", 1, 2, 64, "1 is not accepted; 2..64");
-	SAYS(e.params.page_bytes = 16384, "page_bytes", 16384, 1, 0, "neither 4096 nor 65536");
+	SAYS(e.params.page_bytes = 8192, "page_bytes", 8192, 1, 0, "not 4096, 16384, 65536 or 2097152");
 	SAYS(e.params.blocks = (1u << 24) + 1u, "blocks", (1u << 24) + 1u, 1, 1u << 24,
 	     "16777217 is not accepted; 1..16777216");
 	SAYS(e.params.spaces = 4097, "spaces", 4097, 1, 4096, "4097 is not accepted; 1..4096");
@@ -140,7 +140,27 @@ static void test_params_check(void **state)
 	SAYS((e.policy.evict = UVMP_EVICT_LRU_4K, e.params.blocks = 1u << 24), "blocks", 1u << 24, 1, 0,
 	     "too many for this eviction order, or for size_t");
 	SAYS((e.policy.evict = UVMP_EVICT_LRU_4K, e.params.page_bytes = 65536), "policy->evict",
-	     UVMP_EVICT_LRU_4K, 1, 0, "pages of 64 KiB need lru, lru2m, lfu2m or clock2m");
+	     UVMP_EVICT_LRU_4K, 1, 0, "pages of 64 KiB need lru, lru2m, sl64k, lfu2m, clock2m, mhpe or auto");
+	SAYS((e.policy.evict = UVMP_EVICT_TBN, e.params.page_bytes = 16384), "policy->evict", UVMP_EVICT_TBN, 1, 0,
+	     "pages of 16 KiB need lru, lru2m, sl64k, lfu2m, clock2m, mhpe or auto");
+	SAYS((e.policy.evict = UVMP_EVICT_AUTO, e.params.page_bytes = MIB2), "policy->evict", UVMP_EVICT_AUTO, 1, 0,
+	     "pages of 2048 KiB need lru, lru2m, lfu2m or clock2m");
+	SAYS((engine_policy(&e, "evict=lru2m granularity=1m"), e.params.page_bytes = MIB2), "policy->granularity",
+	     UVMP_GRANULARITY_1M, 1, 0, "pages of 2048 KiB need units of that size or more");
+	SAYS((engine_policy(&e, "evict=lru4k"), e.gpu[0].splits = 0, e.gpu[0].memory_bytes = 4095), "gpu[0].memory_bytes",
+	     4095, 1, 0, "not 4 KiB to 32 TiB (after memory_ratio); less only in processors->no_memory");
+	SAYS((engine_policy(&e, "evict=lru4k"), e.processors.no_memory = 4, e.gpu[1].memory_bytes = 4096),
+	     "gpu[1].memory_bytes", 4096, 1, 0,
+	     "4 KiB or more (after memory_ratio), but the GPU is in processors->no_memory");
+	SAYS((engine_policy(&e, "evict=lfu2m granularity=256k"), e.gpu[0].splits = 0, e.gpu[0].memory_bytes = MIB2 / 8 - 1),
+	     "gpu[0].memory_bytes", MIB2 / 8 - 1, 1, 0,
+	     "not 256 KiB to 32 TiB (after memory_ratio); less only in processors->no_memory");
+	SAYS((engine_policy(&e, "evict=tbne prefetch=tbn runtime=on"), e.gpu[0].splits = 0,
+	      e.gpu[0].memory_bytes = MIB2 - 4096),
+	     "gpu[0].memory_bytes", MIB2 - 4096, 1, 0,
+	     "not 2 MiB to 32 TiB (after memory_ratio); less only in processors->no_memory");
+	SAYS((engine_policy(&e, "evict=lru4k"), e.gpu[0].memory_bytes = MIB2 / 2), "gpu[0].splits", 4, 0, 0,
+	     "4 is not accepted; 0..0");
 	SAYS(engine_policy(&e, "prefetch=stride"), "policy->prefetch", UVMP_PREFETCH_STRIDE, 1, 0,
 	     "sequential, locality, stride, next and forest know one GPU only");
 	SAYS(engine_policy(&e, "prefetch_full=next"), "policy->prefetch_full", 1u + UVMP_PREFETCH_NEXT, 1, 0,

@@ -495,7 +495,7 @@ static void test_refused(void **state)
 	init("evict=oldest", 1, 2);
 	e.params.page_bytes = 65536;
 	refuses(UVMP_ERR_UNSUPPORTED,
-		"policy->evict: pages of 64 KiB need lru, lru2m, lfu2m or clock2m");
+		"policy->evict: pages of 64 KiB need lru, lru2m, sl64k, lfu2m, clock2m, mhpe or auto");
 	init("evict=big", 1, 2);
 	e.params.page_bytes = 65536;
 	assert_true(uvmp_service_size(&e.params, 1) != 0);
