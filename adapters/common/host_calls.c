@@ -61,17 +61,19 @@ static enum uvmp_status keep_pages(struct uvmp_host *h, struct hostkit_event *ev
 	return UVMP_OK;
 }
 
-enum uvmp_status uvmp_host_add_range(struct uvmp_host *h, uvmp_addr base, uint64_t bytes)
+enum uvmp_status uvmp_host_add_range_on(struct uvmp_host *h, uvmp_addr base, uint64_t bytes, uint32_t home)
 {
-	struct hostkit_event event = {.kind = HOSTKIT_ADD, .address = base, .bytes = bytes};
+	struct hostkit_event event = {.kind = HOSTKIT_ADD, .address = base, .bytes = bytes, .processor = home};
 	enum uvmp_status status;
 
 	if (h == NULL)
 		return UVMP_ERR_ARGUMENT;
+	if (home != UVMP_CPU && home != UVMP_PROC_NONE)
+		return hostkit_fail(h, UVMP_ERR_RANGE, "uvmp_host_add_range_on: data begins on the CPU or nowhere");
 	status = take_pages(h, &event);
 	if (status != UVMP_OK)
 		return status;
-	status = hostkit_range_add(h, event.address, event.address + (event.bytes - 1u));
+	status = hostkit_range_add(h, event.address, event.address + (event.bytes - 1u), home);
 	if (status == UVMP_ERR_CONFLICT && hostkit_is_freeing(h))
 		return report_event(h, &event, h->latest_ns);
 	if (status == UVMP_ERR_CONFLICT)
@@ -79,6 +81,11 @@ enum uvmp_status uvmp_host_add_range(struct uvmp_host *h, uvmp_addr base, uint64
 	if (status == UVMP_ERR_SPACE)
 		return hostkit_fail(h, status, "uvmp_host_add_range: more ranges than the option `ranges` says");
 	return status == UVMP_OK ? status : hostkit_fail(h, status, "out of memory: repeat the call");
+}
+
+enum uvmp_status uvmp_host_add_range(struct uvmp_host *h, uvmp_addr base, uint64_t bytes)
+{
+	return h == NULL ? UVMP_ERR_ARGUMENT : uvmp_host_add_range_on(h, base, bytes, hostkit_home(h));
 }
 
 enum uvmp_status uvmp_host_free(struct uvmp_host *h, uvmp_addr base, uint64_t now_ns)

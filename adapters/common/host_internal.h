@@ -84,6 +84,7 @@ struct hostkit_frames {
 struct hostkit_range {
 	uint64_t start, last; /* bytes, both included */
 	uint64_t base;	      /* by which the engine frees it */
+	uint32_t home;	      /* processor that has its data at first, or UVMP_PROC_NONE */
 };
 
 struct hostkit_ranges {
@@ -108,7 +109,7 @@ struct hostkit_event {
 	enum hostkit_kind kind;
 	enum uvmp_access access;
 	enum uvmp_advice advice;
-	uint32_t processor;
+	uint32_t processor; /* HOSTKIT_ADD: home of the range */
 	uint64_t time_ns;
 	uint64_t number; /* of a request; 0: a fault */
 	uint64_t warp;
@@ -233,7 +234,7 @@ bool hostkit_range_in(const struct uvmp_host *host, uint64_t start, uint64_t las
 /* Space for `more` ranges beside those that the requests of the engine may cut. False: memory is short. */
 bool hostkit_range_reserve(struct uvmp_host *host, uint64_t more);
 /* Whole pages. */
-enum uvmp_status hostkit_range_add(struct uvmp_host *host, uint64_t start, uint64_t last);
+enum uvmp_status hostkit_range_add(struct uvmp_host *host, uint64_t start, uint64_t last, uint32_t home);
 /* With is_all_managed: manages the memory around the address unless it is managed. */
 enum uvmp_status hostkit_range_touch(struct uvmp_host *host, uvmp_addr address);
 /* The same for [start, last]. */
@@ -252,8 +253,8 @@ enum uvmp_right hostkit_right(const struct uvmp_host *host, uint32_t processor, 
 bool hostkit_may(const struct uvmp_host *host, uint32_t processor, uvmp_addr address, enum uvmp_access access);
 /* Makes the sides that the action needs. False: memory is short. */
 bool hostkit_prepare(struct uvmp_host *host, const struct uvmp_action *action);
-/* Pages of a new range: the CPU has them if the option says so. */
-void hostkit_tables_add(struct uvmp_host *host, uint64_t start, uint64_t last);
+/* Pages of a new range: the CPU has them if it is their home. */
+void hostkit_tables_add(struct uvmp_host *host, uint64_t start, uint64_t last, uint32_t home);
 /* Freed pages. Windows without managed memory are dropped. */
 void hostkit_tables_remove(struct uvmp_host *host, uint64_t start, uint64_t last);
 void hostkit_tables_close(struct uvmp_host *host);
@@ -346,6 +347,12 @@ static inline uint64_t hostkit_sooner(uint64_t a, uint64_t b)
 static inline uint64_t hostkit_after(uint64_t a, uint64_t b)
 {
 	return b < HOSTKIT_NEVER - 1u - a ? a + b : HOSTKIT_NEVER - 1u;
+}
+
+/* Home of ranges for which the caller names none. */
+static inline uint32_t hostkit_home(const struct uvmp_host *host)
+{
+	return host->options.is_on_cpu ? UVMP_CPU : UVMP_PROC_NONE;
 }
 
 static inline uvmp_addr hostkit_page_of(const struct uvmp_host *host, uvmp_addr address)

@@ -26,7 +26,7 @@ static void insert(struct hostkit_ranges *ranges, uint64_t at, struct hostkit_ra
 	ranges->count++;
 }
 
-enum uvmp_status hostkit_range_add(struct uvmp_host *h, uint64_t start, uint64_t last)
+enum uvmp_status hostkit_range_add(struct uvmp_host *h, uint64_t start, uint64_t last, uint32_t home)
 {
 	uint64_t at = hostkit_range_index(&h->ranges, start);
 	enum uvmp_status status;
@@ -36,12 +36,11 @@ enum uvmp_status hostkit_range_add(struct uvmp_host *h, uint64_t start, uint64_t
 	if (!hostkit_range_reserve(h, 1))
 		return UVMP_ERR_NO_MEMORY;
 	status = uvmp_service_add_range(h->service, UVMP_HOST_SPACE, start, last - start + 1u,
-					UVMP_RIGHT_READ_WRITE_ATOMIC,
-					h->options.is_on_cpu ? UVMP_CPU : UVMP_PROC_NONE);
+					UVMP_RIGHT_READ_WRITE_ATOMIC, home);
 	if (status != UVMP_OK)
 		return status;
-	insert(&h->ranges, at, (struct hostkit_range){start, last, start});
-	hostkit_tables_add(h, start, last);
+	insert(&h->ranges, at, (struct hostkit_range){start, last, start, home});
+	hostkit_tables_add(h, start, last, home);
 	return UVMP_OK;
 }
 
@@ -58,7 +57,7 @@ enum uvmp_status hostkit_range_touch(struct uvmp_host *h, uvmp_addr address)
 		start = hostkit_later(start, range[at - 1u].last + 1u);
 	if (at < h->ranges.count)
 		last = hostkit_sooner(last, range[at].start - 1u);
-	return hostkit_range_add(h, start, last);
+	return hostkit_range_add(h, start, last, hostkit_home(h));
 }
 
 enum uvmp_status hostkit_range_touch_all(struct uvmp_host *h, uint64_t start, uint64_t last)
@@ -103,9 +102,9 @@ static uint64_t cut(struct hostkit_ranges *ranges, uint64_t at, uint64_t start, 
 	memmove(ranges->range + at, ranges->range + at + 1u,
 		(size_t)(ranges->count - at) * sizeof(*ranges->range));
 	if (range.start < start)
-		insert(ranges, at++, (struct hostkit_range){range.start, start - 1u, range.base});
+		insert(ranges, at++, (struct hostkit_range){range.start, start - 1u, range.base, range.home});
 	if (range.last > last)
-		insert(ranges, at++, (struct hostkit_range){last + 1u, range.last, range.base});
+		insert(ranges, at++, (struct hostkit_range){last + 1u, range.last, range.base, range.home});
 	move_base(ranges, range.base, start, last);
 	return at;
 }

@@ -57,7 +57,7 @@ static enum uvmp_status submit_cpu_fault(struct uvmp_host *h, struct hostkit_req
 /* The next managed piece of the part; UVMP_ERR_RETRY: nothing is left. */
 static enum uvmp_status submit_free_part(struct uvmp_host *h, struct hostkit_request *r)
 {
-	struct hostkit_range piece = {r->at, last_of(&r->event), 0};
+	struct hostkit_range piece = {r->at, last_of(&r->event), 0, UVMP_PROC_NONE};
 
 	if (r->is_over || (h->options.is_all_managed && !hostkit_range_in(h, r->at, piece.last, &piece)))
 		return UVMP_ERR_RETRY;
@@ -119,7 +119,7 @@ static bool add(struct uvmp_host *h, const struct hostkit_event *event)
 
 	if (h->requests != h->napping)
 		return false;
-	status = hostkit_range_add(h, event->address, last_of(event));
+	status = hostkit_range_add(h, event->address, last_of(event), event->processor);
 	if (status == UVMP_ERR_NO_MEMORY)
 		return hostkit_be_short(h);
 	(void)hostkit_fifo_pop(&h->queued);

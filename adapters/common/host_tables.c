@@ -76,9 +76,9 @@ static void set_home(const struct uvmp_host *h, struct hostkit_side *side, uint6
 }
 
 /* The right that the CPU has on pages of a new range. */
-static enum uvmp_right home_right(const struct uvmp_host *h)
+static enum uvmp_right home_right(uint32_t home)
 {
-	return h->options.is_on_cpu ? UVMP_RIGHT_READ_WRITE_ATOMIC : UVMP_RIGHT_NONE;
+	return home == UVMP_CPU ? UVMP_RIGHT_READ_WRITE_ATOMIC : UVMP_RIGHT_NONE;
 }
 
 static void set_homes(const struct uvmp_host *h, struct hostkit_side *side)
@@ -87,7 +87,7 @@ static void set_homes(const struct uvmp_host *h, struct hostkit_side *side)
 	struct hostkit_range part;
 
 	while (hostkit_range_in(h, start, last, &part)) {
-		set_home(h, side, part.start, part.last, home_right(h));
+		set_home(h, side, part.start, part.last, home_right(part.home));
 		if (part.last == last)
 			break;
 		start = part.last + 1u;
@@ -178,12 +178,12 @@ enum uvmp_right hostkit_right(const struct uvmp_host *h, uint32_t processor, uvm
 {
 	uint32_t page;
 	const struct hostkit_side *side = hostkit_side(h, processor, address, &page);
+	struct hostkit_range range;
 
 	if (side != NULL)
 		return (enum uvmp_right)side->right[page];
-	return processor == UVMP_CPU && h->options.is_on_cpu && hostkit_is_managed(h, address)
-		       ? UVMP_RIGHT_READ_WRITE_ATOMIC
-		       : UVMP_RIGHT_NONE;
+	return processor == UVMP_CPU && hostkit_range_in(h, address, address, &range) ? home_right(range.home)
+										      : UVMP_RIGHT_NONE;
 }
 
 bool hostkit_may(const struct uvmp_host *h, uint32_t processor, uvmp_addr address, enum uvmp_access access)
@@ -306,9 +306,10 @@ static void drop_window(struct uvmp_host *h, struct hostkit_window *window)
 	hostkit_release(&h->options, window);
 }
 
-/* [start, last] is managed from now on, or no longer. */
+/* [start, last] is managed from now on, or no longer. The CPU has this right on pages that it uses already. */
 struct change {
 	uint64_t start, last;
+	enum uvmp_right right;
 	bool is_added;
 };
 
@@ -322,8 +323,7 @@ static void change_window(struct uvmp_host *h, struct hostkit_window *window, co
 	if (!change->is_added && !hostkit_range_in(h, first_of(window), last_of(window), &part))
 		drop_window(h, window);
 	else if (cpu != NULL)
-		set_home(h, cpu, change->start, change->last,
-			 change->is_added ? home_right(h) : UVMP_RIGHT_NONE);
+		set_home(h, cpu, change->start, change->last, change->right);
 }
 
 /* Looks at each window of the change, or at all windows if these are fewer. */
@@ -349,14 +349,14 @@ static void change_windows(struct uvmp_host *h, const struct change *change)
 	}
 }
 
-void hostkit_tables_add(struct uvmp_host *h, uint64_t start, uint64_t last)
+void hostkit_tables_add(struct uvmp_host *h, uint64_t start, uint64_t last, uint32_t home)
 {
-	change_windows(h, &(struct change){start, last, true});
+	change_windows(h, &(struct change){start, last, home_right(home), true});
 }
 
 void hostkit_tables_remove(struct uvmp_host *h, uint64_t start, uint64_t last)
 {
-	change_windows(h, &(struct change){start, last, false});
+	change_windows(h, &(struct change){start, last, UVMP_RIGHT_NONE, false});
 }
 
 void hostkit_tables_close(struct uvmp_host *h)

@@ -174,6 +174,16 @@ class Hosts(unittest.TestCase):
         self.assertEqual(logs[0], logs[1])
         self.assertGreater(len(logs[0]), 100)
 
+    def test_data_of_a_range_begins_on_the_cpu_or_nowhere(self) -> None:
+        for default in (False, True):
+            host = uvmp.Host(8 << 20, "prefetch=none", is_all_managed=False, is_on_cpu=default)
+            host.add_range(BASE, PAGE)
+            host.add_range(BASE + PAGE, PAGE, on_cpu=True)
+            host.add_range(BASE + 2 * PAGE, PAGE, on_cpu=False)
+            held = [host.page(BASE + i * PAGE).resident for i in range(3)]
+            self.assertEqual(held, [[0] if default else [], [0], []])
+            host.close()
+
     def test_requests_end_and_say_so(self) -> None:
         done: list[Any] = []
         host = uvmp.Host(8 << 20, done=done.append, is_all_managed=False, gpus=2)

@@ -381,16 +381,30 @@ static inline uvmp_addr mirror_address(const struct mirror *m, uint32_t page)
 }
 
 /* Pages [first, first + count) are fresh: zeros, or data of the CPU. */
-static inline void mirror_fresh(struct mirror *m, uint32_t first, uint32_t count)
+static inline void mirror_fresh_on(struct mirror *m, uint32_t first, uint32_t count, bool is_on_cpu)
 {
 	for (uint32_t i = first; i < first + count; i++) {
 		m->is_vague[i] = 0;
 		m->expected[i] = 0;
-		if (!m->options.is_on_cpu)
+		if (!is_on_cpu)
 			continue;
 		m->memory[UVMP_CPU][i] = m->expected[i] = ++m->value;
 		m->table[UVMP_CPU][i].right = UVMP_RIGHT_READ_WRITE_ATOMIC;
 	}
+}
+
+static inline void mirror_fresh(struct mirror *m, uint32_t first, uint32_t count)
+{
+	mirror_fresh_on(m, first, count, m->options.is_on_cpu);
+}
+
+/* Inputs begin on the CPU, results nowhere. */
+static inline void mirror_add_on(struct mirror *m, uint32_t first, uint32_t count, uint32_t home)
+{
+	assert_int_equal(uvmp_host_add_range_on(m->host, mirror_address(m, first), (uint64_t)count * m->page_bytes,
+						home),
+			 UVMP_OK);
+	mirror_fresh_on(m, first, count, home == UVMP_CPU);
 }
 
 static inline void mirror_add(struct mirror *m, uint32_t first, uint32_t count)

@@ -284,6 +284,8 @@ static void test_bad_calls(void **unused)
 	assert_int_equal(uvmp_host_last_request(m.host), 0);
 	mirror_close(&m);
 	assert_int_equal(uvmp_host_fault(NULL, 0, 0, UVMP_ACCESS_READ, 0), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_host_add_range(NULL, 0, 1), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_host_add_range_on(NULL, 0, 1, UVMP_CPU), UVMP_ERR_ARGUMENT);
 	assert_int_equal(uvmp_host_copied(NULL, 1, UVMP_OK, 0), UVMP_ERR_ARGUMENT);
 	assert_int_equal(uvmp_host_status(NULL), UVMP_ERR_ARGUMENT);
 	assert_true(uvmp_host_run(NULL, 0) == UINT64_MAX && uvmp_host_next_ns(NULL) == UINT64_MAX);
@@ -321,6 +323,73 @@ static void test_free_and_add(void **unused)
 	assert_int_equal(m.done.status, UVMP_ERR_UNKNOWN); /* no range begins there */
 	assert_int_equal(m.done.request, 3);
 	mirror_close(&m);
+}
+
+/* Ranges of either home in one window of 2 MiB, with both values of the option: pages of one come from the CPU, pages of
+ * the other begin as zeros. */
+static void test_homes(void **unused)
+{
+	(void)unused;
+	for (uint32_t n = 0; n < 2; n++) {
+		mirror_init(&m, "prefetch=none", 1, 4 << 20);
+		m.options.is_on_cpu = n != 0;
+		mirror_open(&m);
+		mirror_add_on(&m, 0, 100, UVMP_CPU);
+		mirror_add_on(&m, 100, 100, UVMP_PROC_NONE);
+		mirror_check(&m);
+		assert_true(uvmp_host_is_mapped(m.host, UVMP_CPU, mirror_address(&m, 99), UVMP_ACCESS_WRITE));
+		assert_false(uvmp_host_is_mapped(m.host, UVMP_CPU, mirror_address(&m, 100), UVMP_ACCESS_READ));
+		for (uint32_t page = 0; page < 200; page += 25)
+			mirror_access(&m, 1, page, page, UVMP_ACCESS_READ);
+		mirror_settle(&m);
+		assert_int_equal(counts_of().pages_in, 4);
+		assert_int_equal(counts_of().pages_zeroed, 4);
+		mirror_access(&m, UVMP_CPU, 1, 130, UVMP_ACCESS_WRITE); /* the CPU has a side of the window now */
+		mirror_settle(&m);
+		mirror_add_on(&m, 200, 50, UVMP_CPU);
+		mirror_add_on(&m, 250, 50, UVMP_PROC_NONE);
+		mirror_add(&m, 300, 50);
+		mirror_check(&m);
+		for (uint32_t page = 0; page < 350; page += 10) {
+			mirror_access(&m, UVMP_CPU, page, page, UVMP_ACCESS_WRITE);
+			mirror_access(&m, 1, page, page + 5, UVMP_ACCESS_WRITE);
+		}
+		mirror_settle(&m);
+		mirror_check(&m);
+		/* what is left of a range keeps its home */
+		assert_int_equal(uvmp_host_free_part(m.host, mirror_address(&m, 20), 20 * 4096, m.now_ns), UVMP_OK);
+		mirror_settle(&m);
+		mirror_freed(&m, 20, 20);
+		assert_true(uvmp_host_is_mapped(m.host, UVMP_CPU, mirror_address(&m, 41), UVMP_ACCESS_WRITE));
+		assert_false(uvmp_host_is_mapped(m.host, UVMP_CPU, mirror_address(&m, 21), UVMP_ACCESS_READ));
+		mirror_check(&m);
+		assert_int_equal(uvmp_host_add_range_on(m.host, mirror_address(&m, 512), 4096, 1), UVMP_ERR_RANGE);
+		assert_string_equal(uvmp_host_error(m.host), "uvmp_host_add_range_on: data begins on the CPU or nowhere");
+		mirror_close(&m);
+	}
+}
+
+/* A range that waits for a free keeps its home. */
+static void test_home_behind_free(void **unused)
+{
+	(void)unused;
+	for (uint32_t n = 0; n < 2; n++) {
+		uint32_t home = n == 0 ? UVMP_CPU : UVMP_PROC_NONE;
+
+		mirror_init(&m, "prefetch=none", 1, 4 << 20);
+		m.options.is_on_cpu = n != 0;
+		mirror_open(&m);
+		mirror_add(&m, 0, 16);
+		mirror_access(&m, 1, 1, 3, UVMP_ACCESS_WRITE);
+		mirror_settle(&m);
+		assert_int_equal(uvmp_host_free(m.host, MIRROR_BASE, m.now_ns), UVMP_OK);
+		assert_int_equal(uvmp_host_add_range_on(m.host, MIRROR_BASE, 16 * 4096, home), UVMP_OK);
+		mirror_settle(&m);
+		assert_int_equal(m.dones, 2);
+		assert_int_equal(m.done.status, UVMP_OK);
+		assert_int_equal(uvmp_host_is_mapped(m.host, UVMP_CPU, MIRROR_BASE, UVMP_ACCESS_READ), n == 0);
+		mirror_close(&m);
+	}
 }
 
 static void test_prefetch_and_advice(void **unused)
@@ -509,6 +578,7 @@ int main(void)
 		cmocka_unit_test(test_untimed),	      cmocka_unit_test(test_asynchronous),
 		cmocka_unit_test(test_failed_copy),   cmocka_unit_test(test_cancel),
 		cmocka_unit_test(test_bad_calls),     cmocka_unit_test(test_free_and_add),
+		cmocka_unit_test(test_homes),	      cmocka_unit_test(test_home_behind_free),
 		cmocka_unit_test(test_prefetch_and_advice), cmocka_unit_test(test_reentrancy),
 		cmocka_unit_test(test_short_open),    cmocka_unit_test(test_short_run),
 		cmocka_unit_test(test_plugins),

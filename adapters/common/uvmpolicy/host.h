@@ -204,6 +204,11 @@ UVMP_API void uvmp_host_close(struct uvmp_host *host);
  * cut on first touch). If a free waits, a range that is managed still is added behind it, as a request.
  * UVMP_ERR_SPACE: options.ranges. UVMP_ERR_NO_MEMORY. O(ranges). */
 UVMP_API enum uvmp_status uvmp_host_add_range(struct uvmp_host *host, uvmp_addr base, uint64_t bytes);
+/* The same for a range whose data does not begin where is_on_cpu says: `home` is UVMP_CPU if its data is on
+ * the CPU, mapped there with all rights, and UVMP_PROC_NONE if its pages are zeros, made where they are
+ * touched first. UVMP_ERR_RANGE: home, too. */
+UVMP_API enum uvmp_status uvmp_host_add_range_on(struct uvmp_host *host, uvmp_addr base, uint64_t bytes,
+						 uint32_t home);
 
 /* The functions below queue a request. uvmp_host_run performs it; `done` reports its end with the number of
  * the request (uvmp_host_last_request). UVMP_ERR_RANGE: no such processor, no such advice, 0 bytes, or the

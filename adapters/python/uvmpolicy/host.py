@@ -248,9 +248,17 @@ class Host:
 
     # -- memory of the program ----------------------------------------------------------------
 
-    def add_range(self, base: int, bytes: int) -> None:
-        """Manage the pages that [base, base + bytes) touches: an allocation."""
-        self._check(c.uvmp_host_add_range(self._open, base, bytes))
+    def add_range(self, base: int, bytes: int, on_cpu: Optional[bool] = None) -> None:
+        """Manage the pages that [base, base + bytes) touches: an allocation.
+
+        on_cpu: is its data on the CPU at first, or made of zeros where it is touched first? Default:
+        the option is_on_cpu.
+        """
+        if on_cpu is None:
+            self._check(c.uvmp_host_add_range(self._open, base, bytes))
+        else:
+            home = c.UVMP_CPU if on_cpu else c.UVMP_PROC_NONE
+            self._check(c.uvmp_host_add_range_on(self._open, base, bytes, home))
 
     def _request(self, status: int) -> int:
         """Return the number of the request that was queued."""
