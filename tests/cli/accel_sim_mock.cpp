@@ -148,12 +148,15 @@ struct gpu {
 	}
 };
 
-static uint64_t simulate(const char *policy, uint64_t memory_bytes, uint64_t bytes)
+static uint64_t simulate(const char *policy, uint64_t memory_bytes, uint64_t bytes, double remote_ns = 0)
 {
 	uint64_t cycles;
 	{
 		gpu g(4, policy, memory_bytes, bytes);
+		if (remote_ns > 0)
+			g.gate->charge_remote(remote_ns, 12);
 		g.run(1000);
+		CHECK((g.gate->remote_bytes() > 0) == (remote_ns > 0) && g.gate->remote_bytes() % 32 == 0);
 		struct uvmp_host_counts counts = g.gate->memory().counts();
 		CHECK(g.gate->held() == 0 && counts.waiting == 0 && counts.replayed == counts.faults);
 		CHECK(counts.faults > 20 && (counts.evictions > 0) == (memory_bytes < bytes));
@@ -166,13 +169,63 @@ static uint64_t simulate(const char *policy, uint64_t memory_bytes, uint64_t byt
 	return cycles;
 }
 
+// A warp that reads or writes 128 bytes of page 1.
+static void prepare(instruction *i, unsigned uid, bool is_store)
+{
+	i->uid = uid;
+	i->is_empty = false;
+	i->store = is_store;
+	i->lanes.clear();
+	for (unsigned lane = 0; lane < 32; lane++)
+		i->lanes.push_back(4096 + lane * 4);
+}
+
+// Remote accesses wait for the latency and, in each direction, for each other.
+static void remote_latency()
+{
+	gpu g(4, "", 8 << 20, 4096);
+	uint64_t cycle = 0, ready_ns[4] = {0, 0, 0, 0}, start_ns = 0;
+
+	g.gate->charge_remote(700, 1.28);
+	g.gate->memory().add_range(4096, 4096);
+	g.gate->memory().advise_range(4096, 4096, UVMP_ADVISE_PREFERRED, 0, 0);
+	for (unsigned i = 0; i < 2; i++) { // the page enters the page table for reads, then for writes
+		prepare(g.dispatch[0], 1 + i, i == 1);
+		for (g.gate->pass(0, g.dispatch[0]); g.dispatch[0]->empty(); g.gate->pass(0, g.dispatch[0]))
+			g.gate->cycle(cycle++);
+		CHECK(g.gate->held() == 0 && g.gate->remote_bytes() == 128 * (i + 1));
+		g.dispatch[0]->is_empty = true;
+	}
+	start_ns = uint64_t(double(cycle) * 0.7);
+	g.gate->cycle(cycle++);
+	for (unsigned sm = 0; sm < 4; sm++) {
+		prepare(g.dispatch[sm], 10 + sm, sm == 2);
+		g.gate->pass(sm, g.dispatch[sm]);
+		CHECK(g.dispatch[sm]->empty() && g.gate->held() == sm + 1);
+	}
+	for (; g.gate->held() > 1; cycle++) { // the last is deleted with the gate
+		g.gate->cycle(cycle);
+		for (unsigned sm = 0; sm < 4; sm++) {
+			g.gate->pass(sm, g.dispatch[sm]);
+			if (!g.dispatch[sm]->empty() && ready_ns[sm] == 0)
+				ready_ns[sm] = uint64_t(double(cycle) * 0.7) - start_ns;
+		}
+	}
+	CHECK(ready_ns[0] == 800 && ready_ns[1] == 900 && ready_ns[2] == 800 && ready_ns[3] == 0);
+}
+
 int main()
 {
+	remote_latency();
+	CHECK(alive == 0);
 	CHECK(simulate("", 8 << 20, 8 << 20) == simulate("", 8 << 20, 8 << 20));
 	simulate("", 4 << 20, 8 << 20);
 	simulate("preset=auto", 4 << 20, 8 << 20);
 	simulate("preset=uvmsmart", 4 << 20, 8 << 20);
 	simulate("prefetch=none evict=lru4k", 2 << 20, 8 << 20);
+	const char *remote = "evict=lru4k remote=always remote_threshold=20";
+	simulate(remote, 4 << 20, 8 << 20, 900);
+	simulate(remote, 4 << 20, 8 << 20);
 	// a warp that touches more blocks than fit
 	simulate("prefetch=none", 2 << 20, 16 << 20);
 	// nothing to wait for: no cycle is lost

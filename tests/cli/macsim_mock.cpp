@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <list>
 #include <set>
 #include <unordered_map>
@@ -25,7 +26,7 @@ struct uop {
 class mmu
 {
       public:
-	mmu(const std::string &policy, uint64_t memory_bytes, uint32_t page_bytes)
+	mmu(const std::string &policy, uint64_t memory_bytes, uint32_t page_bytes, uint64_t remote_cycles = 0)
 	    : m_page_bytes(page_bytes), m_frames_max(memory_bytes / page_bytes)
 	{
 		uvmp::macsim<uop>::settings settings;
@@ -36,6 +37,7 @@ class mmu
 		settings.fault_cycles = 50;
 		settings.evict_cycles = 50;
 		settings.batch_cycles = 500;
+		settings.remote_cycles = remote_cycles;
 		settings.map = [this](uint64_t page, uint64_t frame) {
 			m_page_table[page] = frame;
 			mapped(page, frame);
@@ -55,6 +57,7 @@ class mmu
 
 		if (std::find(m_tlb.begin(), m_tlb.end(), page) != m_tlb.end()) {
 			CHECK(m_page_table.count(page) == 1); // no entry outlives its mapping
+			read_memory(u->address);
 			return true;
 		}
 		if (m_page_table.count(page) == 0) {
@@ -66,7 +69,18 @@ class mmu
 		m_tlb.push_front(page);
 		if (m_tlb.size() > 16)
 			m_tlb.pop_back();
+		read_memory(u->address);
 		return true;
+	}
+	// The cycles that the DRAM controller adds.
+	uint64_t read_memory(uint64_t address)
+	{
+		uint64_t frame = m_page_table[address / m_page_bytes];
+		uint64_t wait = m_uvmp->remote(frame * m_page_bytes + address % m_page_bytes, 128);
+
+		CHECK(wait == 0 || frame >= m_frames_max);
+		m_remote += frame >= m_frames_max;
+		return wait;
 	}
 	// A cycle; the uops that are done now.
 	std::vector<uop *> cycle()
@@ -83,7 +97,7 @@ class mmu
 		return done;
 	}
 
-	uint64_t m_page_bytes, m_frames_max, m_cycle = 0, m_faults = 0, m_evicted = 0, m_resident = 0;
+	uint64_t m_page_bytes, m_frames_max, m_cycle = 0, m_faults = 0, m_evicted = 0, m_resident = 0, m_remote = 0;
 	std::unordered_map<uint64_t, uint64_t> m_page_table;
 	std::list<uint64_t> m_tlb;
 	std::vector<uop *> m_retry_queue;
@@ -114,9 +128,9 @@ class mmu
 };
 
 // 16 warps, each with 1 access at a time to 8 MiB. Prints and returns the cycle in which the last access is done.
-static uint64_t simulate(const char *policy, uint64_t memory_bytes, uint32_t page_bytes)
+static uint64_t simulate(const char *policy, uint64_t memory_bytes, uint32_t page_bytes, uint64_t remote_cycles = 0)
 {
-	mmu m(policy, memory_bytes, page_bytes);
+	mmu m(policy, memory_bytes, page_bytes, remote_cycles);
 	std::vector<uop> warps(16);
 	std::vector<unsigned> left(16, 40);
 	uint64_t seed = 1, running = 16, done = 0;
@@ -146,18 +160,40 @@ static uint64_t simulate(const char *policy, uint64_t memory_bytes, uint32_t pag
 	CHECK(counts.faults == m.m_faults && counts.replayed == m.m_faults && counts.waiting == 0);
 	CHECK((m.m_evicted > 0) == (memory_bytes < 8 << 20));
 	CHECK(m.m_cycle > 500);
+	CHECK(m.m_uvmp->remote_reads() == (remote_cycles > 0 ? m.m_remote : 0));
+	CHECK((m.m_remote > 0) == (std::strstr(policy, "always") || std::strstr(policy, "auto")));
 	std::printf("%-32s %8lu cycles %6lu faults %6lu pages evicted\n", policy, (unsigned long)m.m_cycle,
 		    (unsigned long)m.m_faults, (unsigned long)m.m_evicted);
 	return m.m_cycle;
 }
 
+// Reads of the CPU's memory wait for the latency and for each other: 128 of 4,096 bytes in 50 cycles are 2 cycles.
+static void remote_latency()
+{
+	mmu m("prefetch=none evict=lru4k remote=always", 4 << 20, 4096, 900);
+	uop near = {0, 4096, false};
+
+	CHECK(!m.access(&near));
+	while (m.cycle().empty())
+		continue;
+	for (unsigned i = 0; i < 100; i++)
+		m.cycle();
+	CHECK(m.read_memory(4096) == 902 && m.read_memory(4096 + 128) == 904);
+	m.cycle();
+	CHECK(m.read_memory(4096) == 905);
+	CHECK(m.m_uvmp->remote(4096, 128) == 0); // a frame of the GPU
+}
+
 int main()
 {
+	remote_latency();
 	CHECK(simulate("", 8 << 20, 4096) == simulate("", 8 << 20, 4096));
 	simulate("", 4 << 20, 4096);
 	simulate("preset=auto", 4 << 20, 4096);
 	simulate("preset=uvmsmart", 4 << 20, 4096);
 	simulate("prefetch=none evict=lru4k", 2 << 20, 4096);
+	simulate("evict=lru4k remote=always remote_threshold=2", 4 << 20, 4096, 900);
+	simulate("evict=lru4k remote=always remote_threshold=2", 4 << 20, 4096);
 	simulate("", 4 << 20, 65536);
 	try {
 		simulate("evict=lry", 4 << 20, 4096);

@@ -7,6 +7,7 @@
 
 #include <uvmpolicy/host.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <utility>
@@ -27,11 +28,13 @@ template <class Uop> class macsim
 		uint64_t batch_cycles;					       // and to begin a batch
 		std::function<void(uint64_t page, uint64_t frame)> map, unmap; // page table, TLB, caches
 		std::function<void(Uop *)> retry;			       // the uop tries again
+		uint64_t remote_cycles = 0; // latency of remote reads; 0: they are not charged
 	};
 
 	explicit macsim(const settings &given) : m(given), m_host(host_options(), calls())
 	{
 		m_wants_hits = uvmp_host_wants_accesses(m_host.get());
+		m_frames = uvmp_host_capacity(m_host.get()) / m.page_bytes;
 	}
 	// The page of the uop is not in the page table. `retry` follows.
 	void fault(Uop *uop, uint64_t warp, uint64_t address, bool is_write, uint64_t cycle)
@@ -49,11 +52,29 @@ template <class Uop> class macsim
 	// Once a cycle: calls map, unmap and retry.
 	void run(uint64_t cycle)
 	{
+		m_cycle = cycle;
 		if (cycle < m_next_cycle)
 			return;
 		uint64_t next_ns = m_host.run(to_ns(cycle));
 		m_next_cycle =
 			next_ns == UINT64_MAX ? next_ns : uint64_t(std::ceil(double(next_ns) / m.cycle_ns));
+	}
+	// Cycles that a read of `bytes` of memory takes in addition to those of the DRAM. `physical` is an
+	// address in a frame of `map`. 0: the frame lies in the memory of the GPU, or remote_cycles is 0.
+	// Remote reads share a link that moves a page in fault_cycles.
+	uint64_t remote(uint64_t physical, uint64_t bytes)
+	{
+		if (m.remote_cycles == 0 || physical / m.page_bytes < m_frames)
+			return 0;
+		m_remote_reads++;
+		m_link_cycle = std::max(m_link_cycle, m_cycle);
+		m_link_cycle += (m.fault_cycles * bytes + m.page_bytes - 1) / m.page_bytes;
+		return m_link_cycle - m_cycle + m.remote_cycles;
+	}
+	// Reads that `remote` delayed.
+	uint64_t remote_reads() const
+	{
+		return m_remote_reads;
 	}
 	struct uvmp_host_counts counts() const
 	{
@@ -63,7 +84,9 @@ template <class Uop> class macsim
       private:
 	settings m;
 	std::multimap<std::pair<uint64_t, uint64_t>, Uop *> m_stalled; // by warp and address
-	uint64_t m_next_cycle = 0;
+	uint64_t m_next_cycle = 0, m_cycle = 0;
+	uint64_t m_link_cycle = 0, m_remote_reads = 0; // m_link_cycle: the link is free
+	uint64_t m_frames = 0;			       // of the GPU
 	bool m_wants_hits;
 	host m_host;
 
@@ -85,13 +108,13 @@ template <class Uop> class macsim
 		o.batch_ns = to_ns(m.batch_cycles);
 		return o;
 	}
-	// A page of another memory has a frame behind those of the GPU.
+	// A page in the memory of the CPU has a frame behind those of the GPU.
 	void each_page(const uvmp_host_mapping *pages, const std::function<void(uint64_t, uint64_t)> &call)
 	{
 		uint64_t first = pages->address / m.page_bytes, frame = pages->frame / m.page_bytes;
 
 		if (pages->holder != pages->processor)
-			frame = m.memory_bytes / m.page_bytes + first;
+			frame = m_frames + first;
 		for (uint64_t i = 0; i < pages->bytes / m.page_bytes; i++)
 			call(first + i, frame + i);
 	}
