@@ -118,16 +118,13 @@ void hostkit_range_remove(struct uvmp_host *h, uint64_t start, uint64_t last)
 	hostkit_tables_remove(h, start, last);
 }
 
+/* From the highest part to the lowest: without the lowest, the others would get another base. */
 void hostkit_range_free(struct uvmp_host *h, uint64_t base)
 {
-	uint64_t i = 0;
-
-	while (i < h->ranges.count) {
+	for (uint64_t i = h->ranges.count; i-- > 0;) {
 		struct hostkit_range range = h->ranges.range[i];
 
 		if (range.base == base)
 			hostkit_range_remove(h, range.start, range.last);
-		else
-			i++;
 	}
 }

@@ -325,6 +325,26 @@ static void test_free_and_add(void **unused)
 	mirror_close(&m);
 }
 
+/* The rest of a range with a hole is freed as a whole, and can be added again. */
+static void test_free_with_hole(void **unused)
+{
+	(void)unused;
+	mirror_init(&m, "prefetch=none", 1, 4 << 20);
+	m.options.is_on_cpu = true;
+	mirror_open(&m);
+	mirror_add(&m, 0, 60);
+	assert_int_equal(uvmp_host_free_part(m.host, mirror_address(&m, 20), 20 * 4096, m.now_ns), UVMP_OK);
+	assert_int_equal(uvmp_host_free(m.host, MIRROR_BASE, m.now_ns), UVMP_OK);
+	mirror_settle(&m);
+	assert_int_equal(m.done.status, UVMP_OK);
+	mirror_freed(&m, 0, 60);
+	for (uint32_t page = 0; page < 60; page += 10)
+		assert_false(uvmp_host_is_mapped(m.host, UVMP_CPU, mirror_address(&m, page), UVMP_ACCESS_READ));
+	mirror_add(&m, 0, 60);
+	mirror_check(&m);
+	mirror_close(&m);
+}
+
 /* Ranges of either home in one window of 2 MiB, with both values of the option: pages of one come from the CPU, pages of
  * the other begin as zeros. */
 static void test_homes(void **unused)
@@ -578,7 +598,8 @@ int main(void)
 		cmocka_unit_test(test_untimed),	      cmocka_unit_test(test_asynchronous),
 		cmocka_unit_test(test_failed_copy),   cmocka_unit_test(test_cancel),
 		cmocka_unit_test(test_bad_calls),     cmocka_unit_test(test_free_and_add),
-		cmocka_unit_test(test_homes),	      cmocka_unit_test(test_home_behind_free),
+		cmocka_unit_test(test_free_with_hole), cmocka_unit_test(test_homes),
+		      cmocka_unit_test(test_home_behind_free),
 		cmocka_unit_test(test_prefetch_and_advice), cmocka_unit_test(test_reentrancy),
 		cmocka_unit_test(test_short_open),    cmocka_unit_test(test_short_run),
 		cmocka_unit_test(test_plugins),
