@@ -52,6 +52,8 @@ int main(void) { return (int)ZSTD_versionNumber() < 0; }' -lzstd
 		program clang-format clang-format
 		program clang-tidy clang-tidy
 		program cppcheck cppcheck
+		program black black
+		program mypy mypy
 		;;
 	abi)
 		program abigail-tools abidiff

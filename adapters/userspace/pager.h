@@ -135,10 +135,10 @@ struct uvmp_pager_config {
 	const char *trace;     /* a file that is created or truncated, and gets every fault as a
 				* row of the trace format (docs/uvmsim.md), with ranges, frees,
 				* prefetches and advice; NAME.zst is compressed. NULL: none */
-	/* Prefetchers and eviction orders of your own, which `policy` may name (docs/plugins.md). They stay as
-	 * they are while the pager exists, also in children. NULL: none. Their functions are called with the
-	 * pager's lock held: they must not touch managed memory, call the pager, or wait for a thread that
-	 * may. */
+	/* Prefetchers and eviction orders of your own, which `policy` may name (docs/plugins.md). NULL: none.
+	 * They must not change while the pager exists, also in children. Their functions are called with the
+	 * pager's lock held: they must not access managed memory, call the pager, or wait for a thread that
+	 * does. */
 	const struct uvmp_plugins *plugins;
 };
 

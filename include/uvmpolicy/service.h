@@ -127,7 +127,7 @@ struct uvmp_service_gpu {
 
 /* The size reaches at least to `requests`. Zero is a default in every field but `size` and `gpu`. */
 struct uvmp_service_params {
-	uint32_t size;				  /* set by the host, see base.h */
+	uint32_t size;	     /* set by the host, see base.h */
 	uint32_t page_bytes; /* 4096, 16384, 65536 or 2097152, if the unit of eviction is a whole number of
 			      * pages (uvmp_policy_needs); 0: 4096. The driver has PAGE_SIZE of its kernel:
 			      * 4 KiB, on arm64 also 16 or 64 KiB; 2 MiB is an extension: a block is a page */

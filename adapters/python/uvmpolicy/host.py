@@ -251,8 +251,8 @@ class Host:
     def add_range(self, base: int, bytes: int, on_cpu: Optional[bool] = None) -> None:
         """Manage the pages that [base, base + bytes) touches: an allocation.
 
-        on_cpu: is its data on the CPU at first, or made of zeros where it is touched first? Default:
-        the option is_on_cpu.
+        on_cpu: True: the data are on the CPU at first; False: pages are zeroed at their first
+        access. Default: the option is_on_cpu.
         """
         if on_cpu is None:
             self._check(c.uvmp_host_add_range(self._open, base, bytes))

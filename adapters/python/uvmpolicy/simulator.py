@@ -113,7 +113,7 @@ def table(rows: list[Row], frame: Optional[bool] = None) -> Any:
     if frame is False:
         return rows
     try:
-        import pandas  # type: ignore[import]
+        import pandas
     except ImportError:
         if frame:
             raise
