@@ -39,7 +39,7 @@ SOURCES = [  # of the repository, in the sdist
     "adapters/simulator/models/*",
     "include/uvmpolicy/*.h",
     "libuvmpolicy/**/*.[ch]",
-    "tests/*.mk",
+    "tests/**/*.mk",
 ]
 Settings = Optional[dict[str, Any]]
 
