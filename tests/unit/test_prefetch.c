@@ -423,6 +423,17 @@ static void test_zeroed_facts(void **state)
 	(void)state;
 }
 
+/* Field by field: the padding may differ. */
+static void assert_same_hint(const struct uvmp_prefetch_hint *hint, const struct uvmp_prefetch_hint *expected)
+{
+	assert_memory_equal(&hint->pages, &expected->pages, sizeof(hint->pages));
+	assert_int_equal(hint->to, expected->to);
+	assert_memory_equal(&hint->subtrees, &expected->subtrees, sizeof(hint->subtrees));
+	assert_int_equal(hint->follow, expected->follow);
+	assert_int_equal(hint->basic_blocks, expected->basic_blocks);
+	assert_int_equal(hint->rule, expected->rule);
+}
+
 /* No faulted region is the bounds of the faults, and no range is the block alone: each prefetcher decides as with both.
  * The caller's facts stay as they are. */
 static void test_empty_region_and_range(void **state)
@@ -448,7 +459,7 @@ static void test_empty_region_and_range(void **state)
 		before = zeros;
 		assert_int_equal(decide(&full), UVMP_OK);
 		assert_int_equal(decide(&zeros), UVMP_OK);
-		assert_memory_equal(&zeros.hint, &full.hint, sizeof(full.hint));
+		assert_same_hint(&zeros.hint, &full.hint);
 		assert_memory_equal(&zeros.range, &full.range, sizeof(full.range));
 		assert_memory_equal(&zeros.processor, &full.processor, sizeof(full.processor));
 		assert_memory_equal(&zeros.facts, &before.facts, sizeof(before.facts));
