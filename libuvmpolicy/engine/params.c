@@ -246,7 +246,11 @@ static bool check_memory(const struct uvmp_service_params *params, uint32_t gpu,
 		put_text(&text, " or more (after memory_ratio), but the GPU is in processors->no_memory");
 		return judge(error, given, !is_there, why);
 	}
-	put_text(&text, " to 32 TiB (after memory_ratio); less only in processors->no_memory");
+	put_text(&text, " to 32 TiB (after memory_ratio)");
+	if (params->processors != NULL)
+		put_text(&text, "; less only in processors->no_memory");
+	else if (uvmp_policy_evict_traits(params->policy)->is_chunked)
+		put_text(&text, "; page-wise eviction orders take less");
 	return judge(error, given, is_there && roots <= UVMP_ROOTS_MAX, why);
 }
 

@@ -52,7 +52,7 @@ static void test_options(void **unused)
 	o = good, o.memory_bytes = 0;
 	assert_refused(o, "memory_bytes: 0 is not accepted; ");
 	o = good, o.memory_bytes = 4096;
-	assert_refused(o, "memory_bytes: ");
+	assert_refused(o, "memory_bytes: not 2 MiB to 32 TiB (after memory_ratio); page-wise eviction orders take less");
 	o = good, o.page_bytes = 8192;
 	assert_refused(o, "page_bytes: 8192 is not accepted; 4096, 16384, 65536 or 2097152");
 	o = good, o.gpus = 64;

@@ -130,6 +130,11 @@ static void test_params_check(void **state)
 	SAYS(e.gpu[1].memory_bytes = (UVMP_ROOTS_MAX + (uint64_t)1) * MIB2, "gpu[1].memory_bytes",
 	     (UVMP_ROOTS_MAX + (uint64_t)1) * MIB2, 1, 0,
 	     "not 2 MiB to 32 TiB (after memory_ratio); less only in processors->no_memory");
+	SAYS((e.params.processors = NULL, e.params.gpus = 2, e.gpu[1].memory_bytes = MIB2 - 1u), "gpu[1].memory_bytes",
+	     MIB2 - 1u, 1, 0, "not 2 MiB to 32 TiB (after memory_ratio); page-wise eviction orders take less");
+	SAYS((engine_policy(&e, "evict=lru4k"), e.params.processors = NULL, e.params.gpus = 2, e.gpu[0].splits = 0,
+	      e.gpu[1].splits = 0, e.gpu[1].memory_bytes = 4095),
+	     "gpu[1].memory_bytes", 4095, 1, 0, "not 4 KiB to 32 TiB (after memory_ratio)");
 	SAYS(e.processors.no_memory = 4, "gpu[1].memory_bytes", e.gpu[1].memory_bytes, 1, 0,
 	     "2 MiB or more (after memory_ratio), but the GPU is in processors->no_memory");
 	SAYS(e.gpu[0].splits = 5, "gpu[0].splits", 5, 0, 4, "5 is not accepted; 0..4");
