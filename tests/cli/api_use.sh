@@ -77,6 +77,13 @@ awk '/^struct uvmp_[a-z_]+ [{]/ {name = $2; at = 0; next} /^};/ {name = ""; next
 	name != "" && /^\t(uint32_t|size_t) size;/ && /bytes|base\.h/ {sized++; if (at != 1) print FILENAME ": " name ": size is not the first field"}
 	END {if (sized < 8) print "only " sized + 0 " structures carry their size"}' "$include"/*.h >"$work/sizes"
 verdict "structures that may grow begin with their size" "$work/sizes"
+awk '/^struct uvmp_[a-z_]+ [{]/ {name = $2; next} /^};/ {name = ""} name != "" && /^\t(uint32_t|size_t) size;/ {print name}' \
+	"$include"/*.h adapters/common/uvmpolicy/host.h | sort -u >"$work/sized"
+while read -r name; do
+	grep -q "^| .*\`$name\`" docs/abi.md || echo "docs/abi.md does not name $name"
+done <"$work/sized" >"$work/unnamed"
+[ "$(wc -l <"$work/sized")" -gt 12 ] || echo "only $(wc -l <"$work/sized") structures carry their size" >>"$work/unnamed"
+verdict "docs/abi.md names the structures that carry their size ($(wc -l <"$work/sized"))" "$work/unnamed"
 
 # The table of docs/embedding.md names a test for each function, and the function is in the test.
 awk -F '[|]' '/^## Functions that only hosts call/ {on = 1} on && /^[|] `uvmp_/ {print $2 "|" $NF $(NF - 1)} on && /^## Facts/ {exit}' docs/embedding.md |
