@@ -40,15 +40,14 @@ installed=$work/moved/lib/cmake/uvmpolicy
 verdict $? 'the package names no directory'
 
 mkdir "$work/project"
-cp docs/examples/decide.c "$work/project/decide.c"
-cp docs/examples/own_store.c "$work/project/own_store.c"
+cp docs/examples/decide.c docs/examples/own_store.c docs/examples/ten_minutes.c docs/examples/ten_minutes.cpp "$work/project"
 cp tests/check/header.cpp "$work/project/header.cpp"
 languages=C
 echo 'int main() {}' | ${CXX:-c++} -xc++ - -o "$work/probe" 2>/dev/null && languages='C CXX'
 cat >"$work/project/CMakeLists.txt" <<END
 cmake_minimum_required(VERSION 3.13)
 project(user $languages)
-find_package(uvmpolicy \${WANTED_VERSION} REQUIRED COMPONENTS uvmpolicy pager OPTIONAL_COMPONENTS host)
+find_package(uvmpolicy \${WANTED_VERSION} REQUIRED COMPONENTS uvmpolicy pager host)
 find_package(uvmpolicy \${WANTED_VERSION} REQUIRED COMPONENTS uvmpolicy) # a second time, as two parts of a project do
 add_executable(decide decide.c)
 target_link_libraries(decide uvmpolicy::uvmpolicy)
@@ -58,7 +57,14 @@ add_executable(own_store own_store.c)
 target_link_libraries(own_store uvmpolicy::pager)
 add_executable(own_store_static own_store.c)
 target_link_libraries(own_store_static uvmpolicy::pager_static)
+add_executable(ten ten_minutes.c)
+target_link_libraries(ten uvmpolicy::host)
+add_executable(ten_static ten_minutes.c)
+target_link_libraries(ten_static uvmpolicy::host_static)
 if(CMAKE_CXX_COMPILER)
+  add_executable(ten_cpp ten_minutes.cpp)
+  target_compile_features(ten_cpp PRIVATE cxx_std_17)
+  target_link_libraries(ten_cpp uvmpolicy::host)
   add_executable(header header.cpp)
   target_compile_features(header PRIVATE cxx_std_17)
   target_link_libraries(header uvmpolicy::uvmpolicy)
@@ -84,6 +90,17 @@ verdict $? "decide needs libuvmpolicy.so.$major"
 ! readelf -d "$work/b/decide_static" | grep -q libuvmpolicy
 verdict $? 'decide_static does not'
 [ "$languages" = C ] || check 'a program in C++ runs' "$work/b/header"
+sed -n '/^\$ \.\/ten$/{n;p}' docs/ten-minutes.md >"$work/expected"
+[ -s "$work/expected" ]
+verdict $? 'docs/ten-minutes.md shows an answer'
+cpp=ten_cpp
+[ "$languages" != C ] || cpp=
+for program in ten ten_static $cpp; do
+	"$work/b/$program" 2>"$work/out" | diff "$work/expected" - >>"$work/out"
+	verdict $? "$program answers as docs/ten-minutes.md"
+done
+readelf -d "$work/b/ten" | grep -q "libuvmpolicy-host\.so\.$major" && ! readelf -d "$work/b/ten_static" | grep -q libuvmpolicy
+verdict $? "ten needs libuvmpolicy-host.so.$major, ten_static does not"
 for program in own_store own_store_static; do
 	"$work/b/$program" >"$work/out" 2>&1
 	if grep -q userfaultfd "$work/out"; then echo "skipped: $program: $(head -n 1 "$work/out")" && continue; fi
