@@ -22,6 +22,9 @@ verdict() # STATUS WHAT
 
 mkdir -p "$tmp/include/uvmpolicy" # as installed
 cp include/uvmpolicy/*.h adapters/*/uvmpolicy/*.h adapters/*/uvmpolicy/*.hpp "$tmp/include/uvmpolicy"
+wc -l adapters/common/uvmpolicy/host.hpp >"$tmp/log"
+[ "$(wc -l <adapters/common/uvmpolicy/host.hpp)" -lt 200 ]
+verdict $? "host.hpp has fewer than 200 lines"
 warn="-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Werror"
 for name in host_cpp macsim_mock accel_sim_mock; do
 	# shellcheck disable=SC2086 # list
