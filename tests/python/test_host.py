@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import unittest
 from typing import Any, Optional
 
@@ -276,6 +277,13 @@ class Hosts(unittest.TestCase):
         ):
             with self.subTest(wanted), self.assertRaisesRegex(ValueError, wanted):
                 uvmp.Host(**options)  # type: ignore[arg-type]
+        for options, wanted in (
+            ({"memory_bytes": 2**64 + (4 << 20)}, "memory_bytes: 18446744073713745920"),
+            ({"memory_bytes": -1}, "memory_bytes: -1 is not accepted; 0..18446744073709551615"),
+            ({"memory_bytes": 4 << 20, "utlbs": 2**32 + 1}, "utlbs: .*; 0..4294967295"),
+        ):
+            with self.subTest(wanted), self.assertRaisesRegex(ValueError, wanted):
+                uvmp.Host(**options)
         with self.assertRaisesRegex(TypeError, "did you mean gpus"):
             uvmp.Host(4 << 20, gpu=2)
         host = uvmp.Host(4 << 20)
@@ -283,6 +291,14 @@ class Hosts(unittest.TestCase):
             host.fault(1, BASE, "wrte", 0)
         with self.assertRaises(uvmp.Error):
             host.fault(1, BASE, "read", 0, processor=7)
+        for wrong in ({"address": -1}, {"address": 2**64}, {"now_ns": -1}, {"warp": 2**64}):
+            row = {"warp": 1, "address": BASE, "access": "read", "now_ns": 0, **wrong}
+            text = f"{next(iter(wrong))}: .* is not accepted; 0..18446744073709551615"
+            with self.assertRaisesRegex(ctypes.ArgumentError, text):
+                host.fault(**row)  # type: ignore[arg-type]
+        with self.assertRaises(ctypes.ArgumentError):
+            host.fault(1, BASE, "read", 0.5)  # type: ignore[arg-type]
+        self.assertEqual(host.counts["faults"], 0)
         host.close()
         host.close()
         for call in (lambda: host.fault(1, 0, "read", 0), lambda: host.counts):

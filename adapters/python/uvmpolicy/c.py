@@ -9,7 +9,8 @@ Everything is built from api.json, the description of the headers:
     c.ENUMS["uvmp_access"]                           an enumeration: names and values
     c.sized("uvmp_needs")                            a structure with its `size` set
 
-Functions take and return what ctypes takes and returns. Statuses are numbers. The other modules of
+Functions take and return what ctypes takes and returns. An integer that its C type cannot hold is an
+error: ctypes.ArgumentError of a function, ValueError of a structure. Statuses are numbers. The other modules of
 this package are easier to use: masks are numbers, and an error is an exception.
 """
 
@@ -19,6 +20,7 @@ import ctypes
 import difflib
 import functools
 import json
+import operator
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +86,37 @@ def type_of(described: dict[str, Any]) -> Any:
     raise ValueError(f"api.json: type {kind}")
 
 
+# The accepted numbers of each integer type: ctypes alone would drop the upper bits of others.
+_RANGES: dict[Any, range] = {
+    kind: range(0, 256**size) if kind(-1).value > 0 else range(-(256**size) // 2, 256**size // 2)
+    for name, kind in _SCALARS.items()
+    if name.endswith("_t") or name == "int"
+    for size in [ctypes.sizeof(kind)]
+}
+
+
+def _integer(name: str, value: Any, accepted: range) -> int:
+    """Return an integer that is in range; arguments and members may also be those of numpy."""
+    number = operator.index(value)
+    if number not in accepted:
+        limits = f"{accepted[0]}..{accepted[-1]}"
+        raise ValueError(f"{name}: {number} is not accepted; {limits}")
+    return number
+
+
+class _Argument:
+    """An integer argument of a function, in place of its type in `argtypes`."""
+
+    def __init__(self, name: str, kind: Any) -> None:
+        self.name, self.kind, self.accepted = name, kind, _RANGES[kind]
+
+    def from_param(self, value: Any) -> Any:
+        """Return what ctypes passes to the function."""
+        if isinstance(value, self.kind):
+            return value
+        return self.kind(_integer(self.name, value, self.accepted))
+
+
 class Structure(ctypes.Structure):
     """A structure of the C API. An unknown member is an error that names the nearest one."""
 
@@ -94,6 +127,9 @@ class Structure(ctypes.Structure):
                 near = difflib.get_close_matches(name, known, 1)
                 hint = f"did you mean {near[0]}?" if near else f"members: {', '.join(known)}"
                 raise TypeError(f"struct {type(self).__name__} has no member {name}; {hint}")
+            kind = known[name]
+            if kind in _RANGES and not isinstance(members[name], kind):
+                members[name] = _integer(name, members[name], _RANGES[kind])
         super().__init__(*values, **members)
 
     @classmethod
@@ -168,7 +204,10 @@ def _function(row: dict[str, Any]) -> Any:
         raise AttributeError(
             f"{_library.library_path()} has no {row['name']}: it is of another version"
         )
-    function.argtypes = [type_of(argument["type"]) for argument in row["arguments"]]
+    kinds = [(argument["name"], type_of(argument["type"])) for argument in row["arguments"]]
+    function.argtypes = [
+        _Argument(name, kind) if kind in _RANGES else kind for name, kind in kinds
+    ]
     function.restype = type_of(row["returns"])
     function.__doc__ = row["comment"]
     return function

@@ -177,8 +177,8 @@ class Host:
         self._handle: Any = None
         self._guard = Guard()
         self._running = False
-        struct = c.sized("uvmp_host_options", **{"is_all_managed": True, **options})
-        struct.memory_bytes = memory_bytes
+        members = {"is_all_managed": True, **options, "memory_bytes": memory_bytes}
+        struct = c.sized("uvmp_host_options", **members)
         self._policy = str(policy).encode()
         struct.policy = self._policy
         self._plugins = check_plugins(plugins)
