@@ -283,7 +283,7 @@ class Hosts(unittest.TestCase):
             ({"memory_bytes": 4 << 20, "utlbs": 2**32 + 1}, "utlbs: .*; 0..4294967295"),
         ):
             with self.subTest(wanted), self.assertRaisesRegex(ValueError, wanted):
-                uvmp.Host(**options)
+                uvmp.Host(**options)  # type: ignore[arg-type]
         with self.assertRaisesRegex(TypeError, "did you mean gpus"):
             uvmp.Host(4 << 20, gpu=2)
         host = uvmp.Host(4 << 20)

@@ -88,7 +88,9 @@ def type_of(described: dict[str, Any]) -> Any:
 
 # The accepted numbers of each integer type: ctypes alone would drop the upper bits of others.
 _RANGES: dict[Any, range] = {
-    kind: range(0, 256**size) if kind(-1).value > 0 else range(-(256**size) // 2, 256**size // 2)
+    kind: range(0, 256**size)
+    if kind(-1).value > 0
+    else range(-(256**size) // 2, 256**size // 2)
     for name, kind in _SCALARS.items()
     if name.endswith("_t") or name == "int"
     for size in [ctypes.sizeof(kind)]
@@ -109,9 +111,12 @@ class _Argument:
 
     def __init__(self, name: str, kind: Any) -> None:
         self.name, self.kind, self.accepted = name, kind, _RANGES[kind]
+        self.least, self.most = self.accepted[0], self.accepted[-1]
 
     def from_param(self, value: Any) -> Any:
         """Return what ctypes passes to the function."""
+        if type(value) is int and self.least <= value <= self.most:  # the usual case, fast
+            return self.kind(value)
         if isinstance(value, self.kind):
             return value
         return self.kind(_integer(self.name, value, self.accepted))
