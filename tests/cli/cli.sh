@@ -513,7 +513,7 @@ expect 0 'compare, presets that a model refuses' "$uvmsim" compare --gpu asplos2
 says '  uvmsmart-random  does not run: on a host with pages of 64 KiB only' 'evict=lru|lru2m|sl64k|lfu2m|' '  nvidia-595 ' '(least possible)'
 expect 0 'compare, presets that a model refuses, json' "$uvmsim" compare --gpu asplos20 --workload $small --format json --jobs 1 \
 	--policy 'preset=uvmsmart-rando[m]' --policy preset=nvidia-595
-says '"preset": "uvmsmart-random", "seed": 1, "complete": false, "error": "' 'only evict=lru|lru2m|sl64k|lfu2m|"' '"seeds": 0, ' '"preset": "nvidia-595", "seed": 1, "complete": true'
+says '"preset": "uvmsmart-random", "seed": 1, "complete": false, "error": "' 'only evict=lru|lru2m|sl64k|lfu2m|' '"seeds": 0, ' '"preset": "nvidia-595", "seed": 1, "complete": true'
 expect 2 'compare, nothing but presets that a model refuses' "$uvmsim" compare --gpu asplos20 --workload $small --policy 'preset=uvmsmart-r*'
 says 'does not run' 'only evict=lru|lru2m|sl64k|lfu2m|'
 expect 2 'compare, a preset that a model refuses, alone' "$uvmsim" compare --gpu asplos20 --workload $small --policy preset=uvmsmart-random
