@@ -9,6 +9,10 @@
  *   sparse   99: a fault brings the big pages that fault; 100, only the pages that fault, where memory has frames of single
  *            pages; or `auto_threshold`
  *
+ * The first mode is whole. In a memory of fewer than 16 blocks, a wrong block pushes out much. There the first mode is dense if
+ * faults come one by one: fewer than two pages, in the mean, fault together in a block without pages. Programs with many
+ * threads that use whole blocks fault in groups.
+ *
  * Small ranges, below SMALL_PAGES, have one state together: programs that allocate much in small ranges do the same in most of
  * them, and each is too small to learn from.
  *
@@ -66,6 +70,9 @@
 #define CREDIT	      8u /* of a block: what blocks of confirmed streams earn are ones */
 #define FRESH_SHARE   8u /* of a turn, until a stream must have gone on */
 #define PASSED_MOST   4u
+#define FEW_BLOCKS    16u /* a memory of fewer blocks is small */
+#define GROUP	      2u  /* faults in a block without pages that come in groups, at least, in the mean */
+#define SAMPLES_MOST  64u /* such services before they count half */
 
 _Static_assert(sizeof(struct auto_block) == 16 && sizeof(struct auto_range) == 64, "bounded memory");
 
@@ -332,6 +339,30 @@ static enum uvmp_prefetch_rule rule_of(const struct auto_block *b)
 	return b->mode == AUTO_DENSE ? UVMP_RULE_DENSE : UVMP_RULE_SPARSE;
 }
 
+/* -- the first mode -- */
+
+/* A block without pages was faulted. */
+static void count_group(struct decision *d)
+{
+	struct auto_processor *p = d->processor;
+
+	p->faults = (uint16_t)(p->faults + uvmpi_mask_weight(&d->faulted));
+	if (++p->groups == SAMPLES_MOST) {
+		p->faults /= 2u;
+		p->groups /= 2u;
+	}
+}
+
+/* The range is used for the first time since memory was full. */
+static void begin_range(struct decision *d)
+{
+	const struct auto_processor *p = d->processor;
+
+	d->range->has_begun = true;
+	if (d->params->auto_gap != 0 && d->turn / d->facts->block.pages < FEW_BLOCKS && p->faults < GROUP * p->groups)
+		enter(d, AUTO_DENSE);
+}
+
 /* Before the decision: the mode of the stay. */
 static void look(struct decision *d)
 {
@@ -343,6 +374,8 @@ static void look(struct decision *d)
 		d->rule = UVMP_RULE_FITS;
 		return;
 	}
+	if (!d->range->has_begun)
+		begin_range(d);
 	compare_size(d);
 	if (!d->is_part)
 		settle_old(d);
@@ -583,8 +616,10 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params, const 
 		return UVMP_OK;
 	}
 	is_empty = uvmpi_mask_is_empty(&d.resident);
-	if (is_empty)
+	if (is_empty) {
+		count_group(&d);
 		confirm(&d);
+	}
 	look(&d);
 	if (d.block->mode != AUTO_DENSE)
 		density.threshold = d.block->mode == AUTO_WHOLE ? 1u : sparse_threshold(&d);

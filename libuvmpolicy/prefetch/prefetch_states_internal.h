@@ -105,11 +105,13 @@ struct auto_range {
 	uint8_t patience;		   /* turns of memory before finer modes are tried again */
 	uint8_t largest;		   /* half of the pages of its largest block, rounded up, less 1 */
 	bool is_filling : 1;		   /* memory fills after a change of the mode, until a turn before hold_until */
+	bool has_begun : 1;		   /* its first mode has been chosen */
 	uint8_t checks : 4;		   /* times that blocks could come ahead; wraps */
 };
 
 struct auto_processor {
 	uint32_t time;	   /* pages that were brought */
+	uint16_t faults, groups; /* recent services of blocks without pages: pages that faulted; services */
 	uint64_t evicted;  /* pages that have left, as told last */
 	uint64_t departed; /* those of them that count */
 	uint64_t worth;	   /* what room for them would have saved, in 1/16 of a copy */

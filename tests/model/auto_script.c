@@ -155,7 +155,7 @@ static bool same_range(const struct auto_range *own, const struct naive_auto_ran
 	              own->is_filling == naive->is_filling && own->pages == naive->sum.pages &&
 	              own->fixed == naive->sum.fixed && own->credit == naive->earned && own->checks == naive->chances &&
 	              own->walk.budget == naive->to_bring && own->walk.passed == naive->passed &&
-	              own->walk.degree == naive->degree && own->walk.came == naive->came;
+	              own->walk.degree == naive->degree && own->walk.came == naive->came && own->has_begun == naive->is_old;
 
 	for (int i = 0; i < 2; i++) {
 		agrees = agrees && own->seen[i] == naive->seen[i + 1] && own->mean[i].pages == naive->mean[i + 1].pages &&

@@ -248,10 +248,21 @@ static void note_size(struct decision *d)
 	}
 }
 
+/* The first mode is dense in a memory of 15 blocks or fewer, if the mean of the pages that fault together is below two. */
+static void choose_first_mode(struct decision *d)
+{
+	if (d->r->is_old)
+		return;
+	d->r->is_old = true;
+	if (d->turn / d->facts->block.pages <= 15 && d->params->auto_gap > 0 && d->p->together < 2 * d->p->alone)
+		change(d, NAIVE_DENSE);
+}
+
 static void before(struct decision *d)
 {
 	struct naive_auto_block *b = d->b;
 
+	choose_first_mode(d);
 	note_size(d);
 	for (int i = 0; i < 3; i++)
 		if (!d->is_part && d->r->probe[i].mode != NAIVE_WHOLE && range_time(d) >= d->r->probe[i].begun + d->turn)
@@ -325,6 +336,17 @@ static void after(struct decision *d, const struct naive_density *out)
 	}
 	if (d->b->spent >= whole_cost(d))
 		d->b->mode = NAIVE_WHOLE;
+}
+
+/* Services of blocks without pages, and what faulted in them; both are halved at 64 services. */
+static void note_group(struct decision *d)
+{
+	d->p->together += count(d->facts->faulted);
+	d->p->alone++;
+	if (d->p->alone < 64)
+		return;
+	d->p->together /= 2;
+	d->p->alone = 32;
 }
 
 /* Ranges below four blocks have one state together. */
@@ -482,8 +504,10 @@ naive_auto_decide(const struct uvmp_prefetch_params *params, const struct uvmp_p
 	}
 	d.r = state_of(own, facts);
 	d.turn = facts->memory.pages < LARGEST_TURN ? (int64_t)facts->memory.pages : LARGEST_TURN;
-	if (count(facts->resident) == 0)
+	if (count(facts->resident) == 0) {
+		note_group(&d);
 		degree = stream_degree(&d);
+	}
 	find_price(&d, (int64_t)facts->memory.evicted_pages);
 	if (facts->memory.evicted_pages == 0)
 		*d.b = (struct naive_auto_block){.is_known = true, .begun = range_time(&d), .probe = -1};

@@ -32,7 +32,7 @@ struct naive_auto_block {
 struct naive_auto_range {
 	int64_t own, begun; /* pages that came; pages of the blocks whose stays began */
 	enum naive_auto_mode mode;
-	bool has_changed, is_filling;
+	bool has_changed, is_filling, is_old;
 	int64_t full_at, hold_until, patience, largest, gap, since, stays;
 	struct naive_auto_cost sum, mean[3];
 	int64_t seen[3];
@@ -45,6 +45,7 @@ struct naive_auto_range {
 
 struct naive_auto_processor {
 	int64_t time, evicted, departed, worth;
+	int64_t alone, together; /* services of blocks without pages, and the pages that faulted in them */
 	struct naive_auto_range small; /* what all ranges below four blocks share */
 };
 

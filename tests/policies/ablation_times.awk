@@ -31,6 +31,8 @@ NR == 1 {
 		first_bytes = bytes
 		next
 	}
+	if (value[at["complete"]] == "false") # cut by --until
+		next
 	if (time + 0 == 0) {
 		print "ablation: " what ": no time" >"/dev/stderr"
 		exit 1

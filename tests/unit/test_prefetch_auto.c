@@ -21,7 +21,7 @@ static uvmp_mask resident[BLOCKS];
 static struct auto_range *range;
 static struct auto_processor *processor;
 
-/* Memory is full, and room has no price. */
+/* Memory is full, and room has no price. The first mode of the range is whole. */
 static void prepare(void)
 {
 	prefetch_case_init(&c, UVMP_PREFETCH_AUTO, 512);
@@ -33,6 +33,7 @@ static void prepare(void)
 	c.facts.memory = (struct uvmp_prefetch_memory){.pages = TURN, .evicted_pages = 5000};
 	c.facts.range_pages = 1u << 20;
 	range->largest = 255;
+	range->has_begun = true;
 }
 
 /* Pages of the block fault, and arrive with those that are prefetched: so many in all. */
@@ -89,7 +90,7 @@ static void test_before_the_first_eviction(void **state)
 
 static void test_cpu(void **state)
 {
-	struct auto_range none = {.largest = 255};
+	struct auto_range none = {.largest = 255, .has_begun = true};
 
 	(void)state;
 	prepare();
@@ -115,6 +116,89 @@ static void test_without_states(void **state)
 	c.params.threshold = 1;
 	assert_int_equal(prefetch_case_decide(&c, "5"), UVMP_OK);
 	assert_int_equal(uvmp_mask_weight(&c.hint.pages), 511);
+}
+
+/* -- the first mode -- */
+
+/* After 20 services of blocks without pages, of so many faulted pages each, and the first eviction. */
+static uint32_t first_mode(uint32_t blocks, const char *pages)
+{
+	prepare();
+	range->has_begun = false;
+	c.facts.memory = (struct uvmp_prefetch_memory){.pages = (uint64_t)blocks * 512u, .evicted_pages = 0};
+	for (uint32_t b = 0; b < 20; b++)
+		assert_int_equal(fault(b, pages), 512);
+	assert_false(range->has_begun);
+	c.facts.memory.evicted_pages = 1;
+	(void)fault(20, pages);
+	assert_true(range->has_begun);
+	return range->mode;
+}
+
+/* A memory of fewer than 16 blocks, and fewer than two faults in each empty block. */
+static void test_first_mode(void **state)
+{
+	(void)state;
+	assert_int_equal(first_mode(15, "5"), AUTO_DENSE);
+	assert_int_equal(first_mode(16, "5"), AUTO_WHOLE);
+	assert_int_equal(first_mode(15, "5,300"), AUTO_WHOLE);
+	assert_int_equal(first_mode(1, "5"), AUTO_DENSE);
+	assert_int_equal(processor->faults, 21);
+	assert_int_equal(processor->groups, 21);
+}
+
+/* It may change after two turns, as after other changes, and is not chosen again. */
+static void test_first_mode_may_change(void **state)
+{
+	(void)state;
+	assert_int_equal(first_mode(4, "5"), AUTO_DENSE);
+	assert_int_equal(range->patience, 0);
+	assert_int_equal(range->hold_until, processor->time - 16 + 2 * 4 * 512);
+	for (uint32_t b = 21; b < 60 && range->mode == AUTO_DENSE; b++)
+		for (uint32_t page = 0; page < 512 && range->mode == AUTO_DENSE; page += 16) {
+			char text[8];
+
+			(void)snprintf(text, sizeof(text), "%u", page);
+			(void)fault(b, text);
+		}
+	assert_true(processor->time >= 2 * 4 * 512);
+	assert_int_not_equal(range->mode, AUTO_DENSE);
+	range->mode = AUTO_WHOLE;
+	range->gap = 64;
+	assert_int_equal(fault(70, "5"), 512);
+}
+
+/* Only whole blocks: auto_gap=0. A range that is used for the first time after the eviction counts the faults of others. */
+static void test_first_mode_of_others(void **state)
+{
+	(void)state;
+	prepare();
+	c.params.auto_gap = 0;
+	range->has_begun = false;
+	assert_int_equal(fault(0, "5"), 512);
+	prepare();
+	range->has_begun = false;
+	(void)fault(0, "5,300");
+	assert_int_equal(range->mode, AUTO_WHOLE);
+	*range = (struct auto_range){.largest = 255}; /* another range */
+	assert_int_equal(fault(1, "5"), 16);
+	assert_int_equal(range->mode, AUTO_DENSE);
+}
+
+/* Old services count less. */
+static void test_services_are_halved(void **state)
+{
+	(void)state;
+	prepare();
+	processor->faults = 300;
+	processor->groups = 62;
+	(void)fault(0, "5");
+	assert_int_equal(processor->groups, 63);
+	(void)fault(1, "5-7");
+	assert_int_equal(processor->faults, 152);
+	assert_int_equal(processor->groups, 32);
+	(void)fault(1, "9"); /* the block has pages */
+	assert_int_equal(processor->groups, 32);
 }
 
 /* -- probes -- */
@@ -886,7 +970,7 @@ static void test_rules(void **state)
 /* Below four blocks: they learn together. */
 static void test_small_ranges(void **state)
 {
-	struct auto_range none = {.largest = 255};
+	struct auto_range none = {.largest = 255, .has_begun = true};
 
 	(void)state;
 	prepare();
@@ -931,6 +1015,10 @@ int main(void)
 	        cmocka_unit_test(test_before_the_first_eviction),
 	        cmocka_unit_test(test_cpu),
 	        cmocka_unit_test(test_without_states),
+	        cmocka_unit_test(test_first_mode),
+	        cmocka_unit_test(test_first_mode_may_change),
+	        cmocka_unit_test(test_first_mode_of_others),
+	        cmocka_unit_test(test_services_are_halved),
 	        cmocka_unit_test(test_probes),
 	        cmocka_unit_test(test_end_of_stays),
 	        cmocka_unit_test(test_gap_of_no_probes),
