@@ -30,6 +30,8 @@ const char help_run[] = "usage: uvmsim run --workload NAME[:k=v,...] | --trace F
 			"  --seed N         seed of all random choices (default 1)\n"
 			"  --until TIME     with --gpu: the run ends when the program's time passes TIME,\n"
 			"                   and is not complete: ns, or 100us, 5ms, 2s\n"
+			"  --uncertainty N  with --gpu: N more runs with the model's estimated constants\n"
+			"                   drawn from their ranges; prints how far they spread\n"
 			"  --format F       table (default), json, csv\n"
 			"  --log FILE       the decision log, one action a line, for `uvmsim explain`\n"
 			"                   (run only)\n"
@@ -51,11 +53,13 @@ const char help_compare[] = "usage: uvmsim compare --workload NAME[:k=v,...] | -
 			    "                   number of processors); results do not depend on it\n"
 			    "  --seeds N        run each with N seeds, from --seed on; a row has medians,\n"
 			    "                   with least and most below where they differ; JSON and\n"
-			    "                   CSV have every run\n";
+			    "                   CSV have every run\n"
+			    "  --uncertainty N  as for run; also says in how many draws each policy is\n"
+			    "                   faster than the first one, with the same constants\n";
 
 static const char *const options[] = {"workload=*", "trace=*",	       "gpu=",	  "memory=*", "oversub=*",
 				      "policy=*",   "seed=",	       "format=", "log=",     "jobs=",
-				      "seeds=",	    "log-completions", "until=",  "plugin=*", "help",	  NULL};
+				      "seeds=",	    "log-completions", "until=",  "plugin=*", "uncertainty=", "help",	  NULL};
 enum option {
 	WORKLOAD,
 	TRACE,
@@ -71,6 +75,7 @@ enum option {
 	COMPLETIONS,
 	UNTIL,
 	PLUGIN,
+	UNCERTAINTY,
 	HELP
 };
 
@@ -133,6 +138,11 @@ static int add_option(void *request, int option, const char *value)
 		return cli_time("--until", value, &q->until_ns) ? CLI_DONE : CLI_BAD_INPUT;
 	case PLUGIN: /* loaded before the options are read */
 		break;
+	case UNCERTAINTY:
+		if (!options_number("--uncertainty", value, 1, REPORT_DRAWS_MAX, &number))
+			return CLI_BAD_INPUT;
+		q->draws = (uint32_t)number;
+		break;
 	case HELP: /* main has answered it */
 		return CLI_BAD_INPUT;
 	}
@@ -173,6 +183,22 @@ static int close_log(struct run_request *q, int status)
 	return status;
 }
 
+static int check_draws(const struct run_request *q, const char *subcommand)
+{
+	if (q->draws == 0)
+		return CLI_DONE;
+	if (!q->has_model)
+		return say_error("%s: --uncertainty needs --gpu: its draws are of the constants of a GPU model",
+				 subcommand);
+	if (model_uncertain(&q->model) == 0)
+		return say_error("%s: --uncertainty: no constant of %.100s has a range", subcommand, q->model.name);
+	if (q->seeds != 0)
+		return say_error("compare: --uncertainty and --seeds: one of them; draws are of one seed");
+	if (q->log_path)
+		return say_error("run: --uncertainty makes several runs, and --log belongs to one run");
+	return CLI_DONE;
+}
+
 /* Options that contradict each other or the subcommand. */
 static int check_request(const struct run_request *q, const char *subcommand)
 {
@@ -194,7 +220,7 @@ static int check_request(const struct run_request *q, const char *subcommand)
 	if (q->sources.seed > UINT64_MAX - (run_seeds_of(q) - 1))
 		return say_error("--seeds: %zu seeds from %llu on are too many", run_seeds_of(q),
 				 (unsigned long long)q->sources.seed);
-	return CLI_DONE;
+	return check_draws(q, subcommand);
 }
 
 static int run_request(struct run_request *q, struct options *args)

@@ -394,9 +394,21 @@ static bool take_link_key(struct parse *parse, struct model_link *link, const ch
 	return bad_at(parse, parse->reader.number, "unknown key \"%.60s\"", key);
 }
 
+static bool take_range(struct parse *parse, struct model_ranges *ranges, bool is_sum, const char *value)
+{
+	char text[MODEL_RANGES_TEXT_MAX];
+
+	return (is_sum ? model_ranges_take_sum(ranges, value, text)
+		       : model_ranges_take(ranges, value, parse->reader.number, text)) ||
+	       bad_at(parse, parse->reader.number, "%s", text);
+}
+
 static bool take_key(struct parse *parse, struct model *model, struct model_link *link, const char *key,
 		     const char *value)
 {
+	if (strcmp(key, "range") == 0 || strcmp(key, "sum") == 0)
+		return take_range(parse, parse->kind == LINK ? &link->ranges : &model->ranges, *key == 's',
+				  value);
 	if (strcmp(key, "title") == 0)
 		return take_text(parse, key, value, &parse->title_line, parse->title, sizeof(parse->title));
 	if (strcmp(key, "source") == 0)
@@ -451,6 +463,90 @@ static bool has_texts(struct parse *parse)
 	return (parse->title_line != 0 && parse->source_line != 0) ||
 	       bad_at(parse, parse->reader.number, "%s is missing",
 		      parse->title_line == 0 ? "title" : "source");
+}
+
+/* -- ranges -- */
+
+/* What a range may stand for besides values of the file: all costs of the driver, all times of the link. */
+static const char costs_key[] = "host_percent", speed_key[] = "speed_percent";
+
+/* The fields whose values follow a further rule, or that are no constants of nature. */
+static bool has_range(const struct field *field)
+{
+	return !field->is_wide && field->max > 1 && field->at != offsetof(struct model, tlb_shootdown) &&
+	       field->at != offsetof(struct model, page_bytes) &&
+	       field->at != offsetof(struct model, tlb_entry_bytes);
+}
+
+static const struct field *find_field(const char *key)
+{
+	for (size_t i = 0; i < FIELDS; i++)
+		if (strcmp(fields[i].key, key) == 0)
+			return &fields[i];
+	return NULL;
+}
+
+static uint32_t *value_of(struct model *model, const struct field *field)
+{
+	return (uint32_t *)(void *)((char *)model + field->at);
+}
+
+static bool contains(struct parse *parse, const struct model_range *range, uint64_t value, uint64_t min,
+		     uint64_t max)
+{
+	if (value < range->low || value > range->high)
+		return bad_at(parse, range->line, "range: %u..%u does not contain %s, %llu", range->low,
+			      range->high, range->key, (unsigned long long)value);
+	if (range->low < min || range->high > max)
+		return bad_at(parse, range->line, "range: %s is out of range, %llu..%llu", range->key,
+			      (unsigned long long)min, (unsigned long long)max);
+	return true;
+}
+
+/* The file's own ranges, once its values are known. */
+static bool check_ranges(struct parse *parse, struct model *model)
+{
+	for (uint32_t i = 0; i < model->ranges.count; i++) {
+		const struct model_range *range = &model->ranges.range[i];
+		const struct field *field = find_field(range->key);
+
+		if (range->line == 0)
+			continue;
+		if (strcmp(range->key, costs_key) == 0) {
+			if (!contains(parse, range, 100, 1, 10000))
+				return false;
+			continue;
+		}
+		if (!field || !has_range(field))
+			return bad_at(parse, range->line, "range: \"%.23s\" is no key that can have one",
+				      range->key);
+		if (parse->line[field - fields] == 0 && !field->is_optional) /* is missing, or another file sets it */
+			continue;
+		if (!contains(parse, range, *value_of(model, field), field->min, field->max))
+			return false;
+	}
+	return true;
+}
+
+static bool check_link_ranges(struct parse *parse, const struct model_link *link)
+{
+	for (uint32_t i = 0; i < link->ranges.count; i++) {
+		const struct model_range *range = &link->ranges.range[i];
+		bool is_good;
+
+		if (strcmp(range->key, speed_key) == 0 && !link->has_formula)
+			is_good = contains(parse, range, 100, 1, 10000);
+		else if (strcmp(range->key, "h2d_request_bytes") == 0)
+			is_good = contains(parse, range, link->request_bytes[MODEL_TO_GPU], 0, REQUEST_BYTES_MAX);
+		else if (strcmp(range->key, "d2h_request_bytes") == 0)
+			is_good = contains(parse, range, link->request_bytes[MODEL_TO_CPU], 0, REQUEST_BYTES_MAX);
+		else
+			return bad_at(parse, range->line, "range: \"%.23s\" is no key that can have one",
+				      range->key);
+		if (!is_good)
+			return false;
+	}
+	return true;
 }
 
 /* -- files -- */
@@ -520,7 +616,8 @@ static bool read_link(const char *name, const struct parse *asker, uint64_t line
 	memset(link, 0, sizeof(*link));
 	if (!in || !read_lines(&parse, in, NULL, link) || !has_texts(&parse))
 		return false;
-	if (!(link->has_formula ? check_formula(&parse, link) : check_table(&parse, link)))
+	if (!(link->has_formula ? check_formula(&parse, link) : check_table(&parse, link)) ||
+	    !check_link_ranges(&parse, link))
 		return false;
 	memcpy(link->title, parse.title, sizeof(link->title));
 	memcpy(link->source, parse.source, sizeof(link->source));
@@ -528,10 +625,20 @@ static bool read_link(const char *name, const struct parse *asker, uint64_t line
 	return true;
 }
 
-/* What the GPU's file has not set is taken from the one that it includes. */
-static void merge(struct parse *gpu, struct model *model, const struct parse *from,
+/* What the GPU's file has not set is taken from the one that it includes. A range belongs to a value: the included range
+ * of a value that the GPU's file sets is dropped. */
+static bool merge(struct parse *gpu, struct model *model, const struct parse *from,
 		  const struct model *included)
 {
+	bool is_kept[MODEL_RANGES_MAX] = {false};
+
+	for (uint32_t i = 0; i < included->ranges.count; i++) {
+		const char *key = included->ranges.range[i].key;
+		const struct field *field = find_field(key);
+
+		is_kept[i] = (!field || gpu->line[field - fields] == 0) &&
+			     !model_ranges_find(&model->ranges, key);
+	}
 	for (size_t i = 0; i < FIELDS; i++) {
 		if (from->line[i] == 0 || gpu->line[i] != 0)
 			continue;
@@ -539,6 +646,9 @@ static void merge(struct parse *gpu, struct model *model, const struct parse *fr
 		       fields[i].is_wide ? sizeof(uint64_t) : sizeof(uint32_t));
 		gpu->line[i] = gpu->include_line;
 	}
+	return model_ranges_inherit(&model->ranges, &included->ranges, is_kept) ||
+	       bad_at(gpu, gpu->include_line, "more than %u ranges, included ones among them",
+		      MODEL_RANGES_MAX);
 }
 
 static bool read_host(struct parse *gpu, struct model *model)
@@ -547,10 +657,9 @@ static bool read_host(struct parse *gpu, struct model *model)
 	struct model host;
 	FILE *in = open_part(&parse, HOST, gpu->include, gpu, gpu->include_line, gpu->error);
 
-	if (!in || !read_lines(&parse, in, &host, NULL) || !has_texts(&parse))
-		return false;
-	merge(gpu, model, &parse, &host);
-	return true;
+	memset(&host, 0, sizeof(host));
+	return in && read_lines(&parse, in, &host, NULL) && has_texts(&parse) && check_ranges(&parse, &host) &&
+	       merge(gpu, model, &parse, &host);
 }
 
 static bool is_gpu(const char *name)
@@ -581,7 +690,8 @@ static bool read_base(struct parse *gpu, struct model *model, bool needs_link, u
 	in = open_part(&parse, GPU, gpu->include, gpu, gpu->include_line, gpu->error);
 	if (!in || !read_gpu(&parse, in, &base, needs_link, depth + 1u))
 		return false;
-	merge(gpu, model, &parse, &base);
+	if (!merge(gpu, model, &parse, &base))
+		return false;
 	inherit(&gpu->title_line, gpu->title, parse.title_line, parse.title, gpu->include_line);
 	inherit(&gpu->source_line, gpu->source, parse.source_line, parse.source, gpu->include_line);
 	inherit(&gpu->link_line, gpu->link, parse.link_line, parse.link, gpu->include_line);
@@ -601,6 +711,8 @@ static bool read_gpu(struct parse *parse, FILE *in, struct model *model, bool ne
 	if (parse->include_line != 0 &&
 	    !(is_gpu(parse->include) ? read_base(parse, model, needs_link && !names_link, depth)
 				     : read_host(parse, model)))
+		return false;
+	if (!check_ranges(parse, model))
 		return false;
 	return !needs_link || !names_link ||
 	       read_link(parse->link, parse, parse->link_line, &model->link, parse->error);
@@ -680,6 +792,109 @@ uint64_t model_link_time(const struct model_link *link, enum model_direction dir
 uint64_t model_link_ns(const struct model *model, enum model_direction direction, uint64_t bytes)
 {
 	return model_link_time(&model->link, direction, bytes);
+}
+
+/* -- draws -- */
+
+uint32_t model_uncertain(const struct model *model)
+{
+	return model->ranges.count + model->link.ranges.count;
+}
+
+static uint32_t percent_of(uint32_t value, uint32_t percent)
+{
+	uint64_t part = ((uint64_t)value * percent + 50u) / 100u;
+
+	return part < UINT32_MAX ? (uint32_t)part : UINT32_MAX;
+}
+
+/* All times of the link are those of a link that is `percent` as fast. */
+static void draw_speed(struct model_link *link, uint32_t percent)
+{
+	link->latency_ns = (uint32_t)((uint64_t)link->latency_ns * 100u / percent);
+	for (int i = 0; i < MODEL_DIRECTIONS; i++) {
+		for (uint32_t k = 0; k < link->points[i]; k++) {
+			struct model_point *point = &link->point[i][k];
+			uint64_t mb_s = point->mb_s * percent / 100u;
+
+			point->mb_s = mb_s != 0 ? mb_s : 1;
+			point->ns = point->ns * 100u / percent;
+		}
+	}
+}
+
+static void draw_link(struct model_link *link, uint64_t seed, uint32_t draw)
+{
+	for (uint32_t i = 0; i < link->ranges.count; i++) {
+		const struct model_range *range = &link->ranges.range[i];
+		enum model_direction direction = range->key[0] == 'h' ? MODEL_TO_GPU : MODEL_TO_CPU;
+
+		if (strcmp(range->key, speed_key) == 0)
+			draw_speed(link, model_range_draw(range, 100, seed, draw));
+		else
+			link->request_bytes[direction] =
+				model_range_draw(range, link->request_bytes[direction], seed, draw);
+	}
+}
+
+/* Gives the sum the value that it has in `model`: each part gets its share, and the last part what rounding leaves. */
+static void keep_sum(const struct model *model, uint32_t sum, struct model *drawn)
+{
+	struct model from = *model;
+	uint64_t want = 0, have = 0, left;
+	uint32_t *last = NULL;
+
+	for (uint32_t i = 0; i < model->ranges.count; i++) {
+		const struct field *field = find_field(model->ranges.range[i].key);
+
+		if (!field || model->ranges.range[i].sum != sum)
+			continue;
+		want += *value_of(&from, field);
+		have += *value_of(drawn, field);
+	}
+	left = want;
+	for (uint32_t i = 0; i < model->ranges.count && have != 0; i++) {
+		const struct field *field = find_field(model->ranges.range[i].key);
+
+		if (!field || model->ranges.range[i].sum != sum)
+			continue;
+		last = value_of(drawn, field);
+		*last = (uint32_t)(*last * want / have);
+		left -= *last;
+	}
+	if (last)
+		*last += (uint32_t)left;
+}
+
+/* Costs of the driver on the host's CPU: the fields from the first to the last of them in the structure. */
+static bool is_cost(const struct field *field)
+{
+	return field->at >= offsetof(struct model, interrupt_ns) &&
+	       field->at <= offsetof(struct model, prefetch_defer_ns) && ends_with(field->key, "_ns");
+}
+
+void model_draw(const struct model *model, uint64_t seed, uint32_t draw, struct model *drawn)
+{
+	uint32_t percent = 100;
+
+	*drawn = *model;
+	if (draw == 0)
+		return;
+	for (uint32_t i = 0; i < model->ranges.count; i++) {
+		const struct model_range *range = &model->ranges.range[i];
+		const struct field *field = find_field(range->key);
+
+		if (field)
+			*value_of(drawn, field) = model_range_draw(range, *value_of(drawn, field), seed, draw);
+		else
+			percent = model_range_draw(range, 100, seed, draw);
+	}
+	for (uint32_t sum = 1; sum <= model->ranges.sums; sum++)
+		keep_sum(model, sum, drawn);
+	for (size_t i = 0; i < FIELDS && percent != 100; i++)
+		if (is_cost(&fields[i]))
+			*value_of(drawn, &fields[i]) = percent_of(*value_of(drawn, &fields[i]), percent);
+	draw_link(&drawn->link, seed, draw);
 }
 
 /* -- list -- */

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "model_ranges.h"
 #include "pcie.h"
 
 #define MODEL_ERROR_MAX	       512
@@ -41,12 +42,14 @@ struct model_link {
 		[MODEL_DIRECTIONS]; /* a remote request takes as long as so many bytes, or longer */
 	bool has_formula;
 	struct pcie formula; /* of both directions */
+	struct model_ranges ranges;
 };
 
 /* docs/models.md says of each which action of the driver, or which part of the GPU, takes the time. */
 struct model {
 	char name[MODEL_NAME_MAX], title[MODEL_TITLE_MAX], source[MODEL_SOURCE_MAX];
 	struct model_link link;
+	struct model_ranges ranges; /* without those of the link */
 
 	/* the GPU */
 	uint32_t sms, warps_per_sm, blocks_per_sm;
@@ -96,6 +99,12 @@ struct model {
  * `error`: `FILE:LINE: cause`. */
 bool model_open(const char *gpu, const char *link, struct model *model, char error[MODEL_ERROR_MAX]);
 bool model_open_link(const char *link, struct model_link *out, char error[MODEL_ERROR_MAX]);
+
+/* How many constants of the model, with its link, have a range. */
+uint32_t model_uncertain(const struct model *model);
+/* Draw `draw` of the model: each constant that has a range gets a number of the range, then each sum its old value.
+ * Draw 0 is the model itself. Depends on nothing else. */
+void model_draw(const struct model *model, uint64_t seed, uint32_t draw, struct model *drawn);
 
 /* A transfer's time, start to end, on a link that carries nothing else in this direction. Of a table: exact at
  * its points, in proportion between them, the rate of the last point beyond. Of the formula: its cycles. Never

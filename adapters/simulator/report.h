@@ -7,7 +7,8 @@
 #include "untimed.h"
 #include "timed/timed.h"
 
-#define REPORT_SEEDS_MAX 64 /* runs of one policy in a comparison */
+#define REPORT_SEEDS_MAX 64 /* runs of one policy in a comparison that differ in their seeds */
+#define REPORT_DRAWS_MAX 200 /* draws of the constants of a model */
 
 enum report_format { REPORT_TABLE = 0, REPORT_JSON, REPORT_CSV };
 
@@ -19,6 +20,8 @@ struct report {
 	const char *preset;		   /* its name, if the policy is that and nothing else; NULL */
 	struct sim_memory memory;	   /* as asked for */
 	uint64_t seed;
+	uint32_t draw;	  /* of the constants of the model; 0: the model itself */
+	uint32_t draws;	  /* so many draws were asked for besides; 0: none */
 	bool is_complete; /* false: the run ended in an error, result has the counts so far */
 	bool was_crash;	  /* its process was ended from outside */
 	char *error;	  /* why it is not complete; malloc'd, NULL: not known */
@@ -41,10 +44,13 @@ struct bound_report {
 
 /* One run: a table of two columns, one JSON object, or a CSV header and row. */
 void report_run(const struct report *report, enum report_format format, FILE *out);
+/* The same of the first report, and how far the others spread, which are draws of the constants of its model. */
+void report_run_draws(const struct report *report, size_t count, enum report_format format, FILE *out);
 /* Several: runs of one workload and memory stand together, in them those of one policy, in the order of their
- * seeds, at most REPORT_SEEDS_MAX. In each such group the table has a row for a policy, marks the best value of
+ * seeds or draws. In each such group the table has a row for a policy, marks the best value of
  * a column with `*`, says how far it is above Belady's optimum, and closes with that. Of several seeds it has the
- * medians, and where they differ, the least and greatest value below. JSON: an array of objects, one for each
+ * medians, and where they differ, the least and greatest value below. Of draws of a model it has the values of the model
+ * itself, least and greatest, and says how the time compares with that of the first policy, draw by draw. JSON: an array of objects, one for each
  * run. */
 void report_compare(const struct report *report, size_t count, enum report_format format, FILE *out);
 /* The bounds of one source: a table with a column for each size of unit, one JSON object, or a CSV header and a

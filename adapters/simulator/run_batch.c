@@ -65,6 +65,16 @@ static void describe_recording(const struct source *source, struct answer *answe
 	memcpy(answer->recorded.policy, source->recorded_policy, sizeof(answer->recorded.policy));
 }
 
+static void run_timed(const struct run_batch *batch, size_t index, struct source *source, const struct sim_run *run,
+		      struct answer *answer)
+{
+	const struct run_request *q = batch->q;
+	struct model drawn;
+
+	model_draw(&q->model, q->sources.seed, run_draw_of(q, index), &drawn);
+	answer->is_complete = timed_run(source, &drawn, run, &answer->result, &answer->times, answer->error);
+}
+
 static void run_source(const struct run_batch *batch, size_t index, struct source *source, struct answer *answer)
 {
 	const struct run_request *q = batch->q;
@@ -79,8 +89,7 @@ static void run_source(const struct run_batch *batch, size_t index, struct sourc
 	if (run_is_bound(q, index))
 		answer->is_complete = bound_run(source, run.memory, 1, &answer->bound, answer->error);
 	else if (q->has_model)
-		answer->is_complete =
-			timed_run(source, &q->model, &run, &answer->result, &answer->times, answer->error);
+		run_timed(batch, index, source, &run, answer);
 	else
 		answer->is_complete = untimed_run(source, &run, &answer->result, answer->error);
 	describe_recording(source, answer);
@@ -160,6 +169,8 @@ static bool describe(const struct run_request *q, size_t index, const struct ans
 
 	report->memory = run_memory_of(q, index);
 	report->seed = run_seed_of(q, index);
+	report->draw = run_draw_of(q, index);
+	report->draws = q->draws;
 	report->gpu = q->has_model ? q->model.name : NULL;
 	report->preset = policy->preset;
 	uvmp_policy_print(&policy->policy, report->policy, sizeof(report->policy));
@@ -311,7 +322,7 @@ static void share_bounds(struct run_batch *batch)
 	for (size_t i = 0; i < batch->count && q->is_compare; i++) {
 		size_t group = i - i % run_group_of(q);
 		const struct report *bound =
-			&batch->report[group + q->policies.count * run_seeds_of(q) + i % run_seeds_of(q)];
+			&batch->report[group + run_bounds_of(q) + run_seed_number(q, i)];
 
 		batch->report[i].has_bound = bound->is_complete;
 		batch->report[i].bound_h2d_bytes = bound->bound_h2d_bytes;
@@ -423,7 +434,7 @@ int run_batch_perform(struct run_request *q)
 	if (q->is_compare && kept > 0)
 		report_compare(batch.report, kept, q->format, stdout);
 	else if (kept > 0)
-		report_run(batch.report, q->format, stdout);
+		report_run_draws(batch.report, kept, q->format, stdout);
 	free_reports(batch.report, batch.count);
 	cli_source_close_all(&q->sources);
 	if (interrupt_caught != 0) {

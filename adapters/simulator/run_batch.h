@@ -20,6 +20,7 @@ struct run_request {
 	bool is_compare;
 	unsigned jobs;	/* 0: not given */
 	uint32_t seeds; /* 0: not given; the first is that of the sources */
+	uint32_t draws; /* 0: not given; of the constants of the model, besides the model itself; then seeds is 0 */
 	enum report_format format;
 	const char *log_path;
 	struct sim_log log;
@@ -31,17 +32,29 @@ static inline size_t run_runs_of(const struct run_request *q)
 	return q->sources.count * q->memories * q->policies.count;
 }
 
-/* Tasks are numbered: seeds change fastest, then policies, memory sizes, and sources slowest. */
+/* Tasks are numbered: seeds (or draws) change fastest, then policies, memory sizes, and sources slowest. */
 static inline size_t run_seeds_of(const struct run_request *q)
 {
 	return q->seeds != 0 ? q->seeds : 1;
+}
+
+/* Runs of one policy. */
+static inline size_t run_repeats_of(const struct run_request *q)
+{
+	return q->draws != 0 ? q->draws + 1u : run_seeds_of(q);
+}
+
+/* The first bound of a group. */
+static inline size_t run_bounds_of(const struct run_request *q)
+{
+	return q->policies.count * run_repeats_of(q);
 }
 
 /* In a comparison the runs of a source and memory are followed by one more task for each seed: their bound.
  */
 static inline size_t run_group_of(const struct run_request *q)
 {
-	return (q->policies.count + q->is_compare) * run_seeds_of(q);
+	return run_bounds_of(q) + (q->is_compare ? run_seeds_of(q) : 0);
 }
 
 static inline size_t run_tasks_of(const struct run_request *q)
@@ -51,18 +64,32 @@ static inline size_t run_tasks_of(const struct run_request *q)
 
 static inline bool run_is_bound(const struct run_request *q, size_t index)
 {
-	return index % run_group_of(q) >= q->policies.count * run_seeds_of(q);
+	return index % run_group_of(q) >= run_bounds_of(q);
 }
 
 /* Of a task that is no bound. */
 static inline const struct cli_policy *run_policy_of(const struct run_request *q, size_t index)
 {
-	return &q->policies.policy[index % run_group_of(q) / run_seeds_of(q)];
+	return &q->policies.policy[index % run_group_of(q) / run_repeats_of(q)];
+}
+
+/* Counted from 0, the first seed. With draws there is one seed. */
+static inline size_t run_seed_number(const struct run_request *q, size_t index)
+{
+	return index % run_group_of(q) % run_seeds_of(q);
 }
 
 static inline uint64_t run_seed_of(const struct run_request *q, size_t index)
 {
-	return q->sources.seed + index % run_seeds_of(q);
+	return q->sources.seed + run_seed_number(q, index);
+}
+
+/* 0: the model itself. */
+static inline uint32_t run_draw_of(const struct run_request *q, size_t index)
+{
+	return q->draws != 0 && !run_is_bound(q, index)
+		       ? (uint32_t)(index % run_group_of(q) % run_repeats_of(q))
+		       : 0;
 }
 
 static inline size_t run_source_of(const struct run_request *q, size_t index)
@@ -80,7 +107,7 @@ static inline size_t run_rows_of(const struct run_request *q, size_t index)
 {
 	size_t source = run_source_of(q, index);
 
-	return source * run_seeds_of(q) + (q->sources.source[source].is_trace ? 0 : index % run_seeds_of(q));
+	return source * run_seeds_of(q) + (q->sources.source[source].is_trace ? 0 : run_seed_number(q, index));
 }
 
 /* All runs and their results. */

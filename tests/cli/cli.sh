@@ -734,7 +734,7 @@ expect 0 'compare, below the bound by leaving pages where they are' "$uvmsim" co
 	--policy 'prefetch=none counters=on map_on_eviction=1 counter_threshold=65535'
 says ' -29.0 '
 expect 0 'run, no bound' "$uvmsim" run --workload $small --format json
-says '"bound_h2d_bytes": null, "bound_d2h_bytes": null}'
+says '"bound_h2d_bytes": null, "bound_d2h_bytes": null,'
 printf 'uvmp-trace 1\nrange,200000,2097152,a\n,0,r,200000\n,0,x,200000\n' >"$work/in"
 input 2 'bound, bad trace' "$uvmsim" bound --trace -
 says '-:4: ' 'complete ' 'no: the accesses up to the error'

@@ -182,6 +182,37 @@ done
 run 2 '--until without --gpu' run $w --until 1ms
 says '--until needs --gpu'
 
+# -- draws of a model's constants --
+drawn='--gpu titan-v --workload ra:n=65536 --memory 2M --policy nvidia-595'
+# shellcheck disable=SC2086
+{
+	run 0 'run --uncertainty' run $drawn --uncertainty 5
+	prints '5 draws of the constants          model      least     median       most'
+	run 0 'run without' run $drawn --format json
+	sed 's/, "draw": .*//' "$work/out" >"$work/want"
+	run 0 'run --uncertainty, JSON' run $drawn --uncertainty 5 --format json
+	prints '"draw": 0, "draws": 5, "time_ns_draws_least": '
+	if sed 's/, "draw": .*//' "$work/out" | cmp -s - "$work/want"; then ok "$name: the model itself"; else fail "$name: the model itself"; fi
+	run 0 'compare --uncertainty' compare $drawn --policy on-demand --uncertainty 5 --jobs 1
+	prints 'on-demand' 'in all 5 draws'
+	cp "$work/out" "$work/want"
+	run 0 'compare --uncertainty, the same again' compare $drawn --policy on-demand --uncertainty 5 --jobs 3
+	if cmp -s "$work/out" "$work/want"; then ok "$name: same bytes"; else fail "$name: same bytes"; fi
+	run 0 'compare --uncertainty, CSV' compare $drawn --policy on-demand --uncertainty 5 --format csv
+	if [ "$(wc -l <"$work/out")" = 13 ]; then ok "$name: 12 runs"; else fail "$name: 12 runs"; fi
+	run 2 '--uncertainty without --gpu' run $w --uncertainty 5
+	says '--uncertainty needs --gpu'
+	run 2 '--uncertainty and --seeds' compare $drawn --seeds 2 --uncertainty 5
+	says '--uncertainty and --seeds: one of them'
+	run 2 '--uncertainty and --log' run $drawn --uncertainty 5 --log "$work/log"
+	says '--log belongs to one run'
+	run 2 '--uncertainty 0' run $drawn --uncertainty 0
+	says '"0" is not accepted' '1..200'
+	sed '/^range/d' adapters/simulator/models/uvmsmart.gpu >"$work/plain.gpu"
+	run 2 '--uncertainty without ranges' run $w --gpu "$work/plain.gpu" --uncertainty 5
+	says 'no constant of ' 'plain.gpu has a range'
+}
+
 # -- an option is given once --
 once() {
 	run 2 "twice: $*" "$@"

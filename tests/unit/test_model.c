@@ -408,10 +408,10 @@ static void own_files(void **state)
 	/* all three are ours; names with a slash count from the GPU's file */
 	write_changed("own.gpu", "gtx-1080-ti.gpu", "link =", "link = ./own.link\ninclude = ./own.host\n");
 	write_changed("own.gpu", "gtx-1080-ti.gpu", "include =", "include = own.host\n");
-	write_changed("own.host", "x86-2017.host", "alloc_ns", "alloc_ns=77#all blanks may be missing\n");
+	write_changed("own.host", "x86-2017.host", "alloc_ns", "alloc_ns=160077#all blanks may be missing\n");
 	if (!model_open(path_of("own.gpu"), NULL, &model, error))
 		fail_msg("%s", error);
-	assert_int_equal(model.alloc_ns, 77);
+	assert_int_equal(model.alloc_ns, 160077);
 	assert_string_equal(model.link.name, "pcie3");
 	assert_string_equal(model.name, path_of("own.gpu"));
 	write_changed("own.gpu", "gtx-1080-ti.gpu", "link =", "link = ./own.link\n");
@@ -760,6 +760,197 @@ static int drop_folder(void **state)
 	return rmdir(folder);
 }
 
+/* -- ranges -- */
+
+/* A GPU that includes titan-v. */
+static void write_ranges(const char *lines)
+{
+	char text[1024];
+
+	snprintf(text, sizeof(text), "include = titan-v\n%s", lines);
+	write_file("ranges.gpu", text);
+}
+
+static void bad_ranges(void **state)
+{
+	static const struct {
+		const char *lines, *text;
+	} bad[] = {
+		{"range = walk_ns 100\n", "ranges.gpu:2: range: KEY LOW..HIGH, whole numbers"},
+		{"range = walk_ns\n", "range: KEY LOW..HIGH"},
+		{"range = walk_ns 400..200\n", "range: KEY LOW..HIGH"},
+		{"range = walk_ns 200..400 1\n", "range: KEY LOW..HIGH"},
+		{"range = walk_ns 1..x\n", "range: KEY LOW..HIGH"},
+		{"range = walk_ns 1..4294967296\n", "range: KEY LOW..HIGH"},
+		{"range = a_key_that_is_longer_than_any 1..2\n", "range: KEY LOW..HIGH"},
+		{"range = walk_ns 1..200\n", "ranges.gpu:2: range: 1..200 does not contain walk_ns, 300"},
+		{"range = walk_ns 301..400\n", "does not contain walk_ns, 300"},
+		{"range = walk_ns 1..1000001\n", "range: walk_ns is out of range, 0..1000000"},
+		{"\nrange = walk 1..2\n", "ranges.gpu:3: range: \"walk\" is no key that can have one"},
+		{"range = memory_bytes 1..2\n", "\"memory_bytes\" is no key that can have one"},
+		{"range = page_bytes 4096..65536\n", "\"page_bytes\" is no key that can have one"},
+		{"range = sync_frees 0..1\n", "\"sync_frees\" is no key that can have one"},
+		{"range = speed_percent 50..200\n", "\"speed_percent\" is no key that can have one"},
+		{"range = host_percent 101..200\n", "does not contain host_percent, 100"},
+		{"range = host_percent 0..200\n", "host_percent is out of range, 1..10000"},
+		{"range = walk_ns 1..900\nrange = walk_ns 2..900\n", "ranges.gpu:3: range: walk_ns has a range already"},
+		{"sum = walk_ns l2_tlb_ns\n", "ranges.gpu:2: sum: walk_ns has no range above"},
+		{"range = walk_ns 1..900\nsum = walk_ns\n", "sum: two keys or more"},
+		{"range = walk_ns 1..900\nsum = walk_ns walk_ns\n", "sum: walk_ns is in a sum already"},
+	};
+	struct model model;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		write_ranges(bad[i].lines);
+		assert_false(model_open(path_of("ranges.gpu"), NULL, &model, error));
+		assert_error(bad[i].text);
+	}
+	/* a value that is missing is the first thing to say */
+	write_file("no_value.host", "title = t\nsource = s\nrange = walk_ns 1..2\n");
+	write_file("ranges.gpu", "title = t\nsource = s\nlink = pcie3\ninclude = ./no_value.host\n");
+	assert_false(model_open(path_of("ranges.gpu"), NULL, &model, error));
+	assert_error("ranges.gpu:4: sms is missing");
+	write_file("ranges.link", "title = t\nsource = s\nformula = uvmsmart\ngbps = 16\nclock_mhz = 1000\n"
+				  "range = speed_percent 50..200\n");
+	assert_false(model_open("titan-v", path_of("ranges.link"), &model, error));
+	assert_error("ranges.link:6: range: \"speed_percent\" is no key that can have one");
+	write_file("ranges.link", "title = t\nsource = s\nlatency_ns = 1\nh2d = 4096 1000\nd2h = 4096 1000\n"
+				  "h2d_request_bytes = 9\nrange = h2d_request_bytes 10..20\n");
+	assert_false(model_open("titan-v", path_of("ranges.link"), &model, error));
+	assert_error("ranges.link:7: range: 10..20 does not contain h2d_request_bytes, 9");
+}
+
+static uint32_t count_ranges(struct model *model, const char *key, uint32_t *high)
+{
+	struct model_range *range = model_ranges_find(&model->ranges, key);
+
+	*high = range ? range->high : 0;
+	return range != NULL;
+}
+
+/* A range belongs to a value: a file that sets the value drops the included range, a file that sets a range keeps the value. */
+static void ranges_of_includes(void **state)
+{
+	struct model base, model;
+	uint32_t high;
+
+	(void)state;
+	assert_true(model_open("titan-v", NULL, &base, error));
+	assert_true(count_ranges(&base, "walk_ns", &high) && high == 600);
+	assert_true(count_ranges(&base, "alloc_ns", &high) && high == 550000); /* its own, not that of the host */
+	assert_true(count_ranges(&base, "map_ns", &high));
+	write_ranges("map_ns = 7\nrange = walk_ns 1..999\nrange = host_percent 50..200\n");
+	assert_true(model_open(path_of("ranges.gpu"), NULL, &model, error));
+	assert_false(count_ranges(&model, "map_ns", &high));
+	assert_true(count_ranges(&model, "walk_ns", &high) && high == 999);
+	assert_int_equal(model_uncertain(&model), model_uncertain(&base)); /* one less, one more */
+}
+
+/* The fields of a model that a draw may change, as the numbers of the structure. */
+static void assert_in_ranges(struct model *model, struct model *drawn)
+{
+	const struct {
+		const char *key;
+		uint32_t value;
+	} free_ones[] = {{"walk_ns", drawn->walk_ns},	      {"l2_tlb_ns", drawn->l2_tlb_ns},
+			 {"utlb_faults", drawn->utlb_faults}, {"fault_ns", drawn->fault_ns},
+			 {"alloc_ns", drawn->alloc_ns},	      {"map_ns", drawn->map_ns}};
+
+	for (size_t i = 0; i < sizeof(free_ones) / sizeof(free_ones[0]); i++) {
+		const struct model_range *range = model_ranges_find(&model->ranges, free_ones[i].key);
+
+		assert_non_null(range);
+		assert_in_range(free_ones[i].value, range->low, range->high);
+	}
+	assert_int_equal(drawn->interrupt_ns + drawn->wakeup_ns + drawn->batch_ns + drawn->block_ns +
+				 drawn->unmap_ns + drawn->copy_ns,
+			 model->interrupt_ns + model->wakeup_ns + model->batch_ns + model->block_ns +
+				 model->unmap_ns + model->copy_ns);
+	assert_int_equal(drawn->page_ns + drawn->unmap_page_ns, model->page_ns + model->unmap_page_ns);
+	/* no range */
+	assert_int_equal(drawn->sms, model->sms);
+	assert_int_equal(drawn->memory_bytes, model->memory_bytes);
+	assert_int_equal(drawn->replay_ns, model->replay_ns);
+}
+
+static void draws(void **state)
+{
+	static struct model model, drawn, again;
+	unsigned below = 0, above = 0, moved = 0;
+	uint32_t before = 0;
+
+	(void)state;
+	assert_true(model_open("titan-v", NULL, &model, error));
+	assert_true(model_uncertain(&model) > 20);
+	model_draw(&model, 1, 0, &drawn);
+	assert_memory_equal(&drawn, &model, sizeof(model));
+	for (uint32_t draw = 1; draw <= 1000; draw++) {
+		model_draw(&model, 7, draw, &drawn);
+		model_draw(&model, 7, draw, &again);
+		assert_memory_equal(&drawn, &again, sizeof(model));
+		assert_in_ranges(&model, &drawn);
+		below += drawn.walk_ns < model.walk_ns;
+		above += drawn.walk_ns > model.walk_ns;
+		moved += drawn.walk_ns != before;
+		before = drawn.walk_ns;
+	}
+	assert_in_range(below, 440, 560);
+	assert_in_range(above, 440, 560);
+	assert_true(moved > 900);
+	model_draw(&model, 8, 1, &drawn);
+	model_draw(&model, 7, 1, &again);
+	assert_int_not_equal(drawn.walk_ns, again.walk_ns);
+}
+
+/* All costs of the driver by one factor; all times of the link by another, which never makes times fall. */
+static void draws_of_percent(void **state)
+{
+	static struct model model, drawn;
+	bool was_faster = false, was_slower = false;
+
+	(void)state;
+	write_file("plain.host", "title = t\nsource = s\nrange = host_percent 50..200\n");
+	write_file("plain.link", "title = t\nsource = s\nlatency_ns = 500\nh2d = 4096 4000\nh2d = 65536 8000\n"
+				 "d2h = 4096 4000\nrange = speed_percent 50..200\nh2d_request_bytes = 50\n"
+				 "range = h2d_request_bytes 25..100\n");
+	write_ranges("range = host_percent 50..200\nfault_ns = 1000\nlink = ./plain.link\nbatch_ns = 2000\n");
+	assert_true(model_open(path_of("ranges.gpu"), NULL, &model, error));
+	for (uint32_t draw = 1; draw <= 100; draw++) {
+		uint64_t before = 0;
+
+		model_draw(&model, 1, draw, &drawn);
+		assert_in_range(drawn.batch_ns, 1000, 4000);
+		assert_int_equal(drawn.fault_ns, (drawn.batch_ns + 1) / 2); /* the same factor */
+		assert_in_range(drawn.link.request_bytes[MODEL_TO_GPU], 25, 100);
+		for (uint64_t bytes = 1; bytes < 200000; bytes += 100) {
+			uint64_t ns = model_link_ns(&drawn, MODEL_TO_GPU, bytes);
+			uint64_t own = model_link_ns(&model, MODEL_TO_GPU, bytes);
+
+			assert_true(ns >= before);
+			assert_in_range(ns, own / 2 - 2, own * 2 + 2);
+			was_faster = was_faster || ns < own;
+			was_slower = was_slower || ns > own;
+			before = ns;
+		}
+	}
+	assert_true(was_faster && was_slower);
+}
+
+/* Every GPU states how far its estimates may be off. */
+static void every_gpu_has_ranges(void **state)
+{
+	(void)state;
+	for (const struct model_file *file = model_files; file->name; file++) {
+		struct model model;
+
+		if (!stem(file->name, ".gpu"))
+			continue;
+		assert_true(model_open(stem(file->name, ".gpu"), NULL, &model, error));
+		assert_true(model_uncertain(&model) > 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -786,6 +977,11 @@ int main(void)
 	        cmocka_unit_test(bad_hosts),
 	        cmocka_unit_test(bad_links),
 	        cmocka_unit_test(no_such_file),
+	        cmocka_unit_test(bad_ranges),
+	        cmocka_unit_test(ranges_of_includes),
+	        cmocka_unit_test(draws),
+	        cmocka_unit_test(draws_of_percent),
+	        cmocka_unit_test(every_gpu_has_ranges),
 	        cmocka_unit_test(single_faults),
 	        cmocka_unit_test(program_runs),
 	};

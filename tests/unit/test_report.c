@@ -141,8 +141,8 @@ static void csv_has_a_value_for_every_name(void **state)
 		print_run(&report, REPORT_CSV);
 		assert_has(",pages_thrashed,remote_accesses,");
 		assert_has(",context_switches,mshr_merged,mshr_stalled,batch_ns_least,batch_ns_median,");
-		assert_has(",faults_serviced\n");
-		assert_has(i == 0 ? ",\n" : ",15\n");
+		assert_has(",faults_serviced,draw,draws,");
+		assert_has(i == 0 ? ",,,0,,,," : ",15,,0,,,,");
 		assert_int_equal(commas(text), commas(strchr(text, '\n') + 1));
 	}
 }
@@ -310,7 +310,7 @@ static void seeds_as_json_and_csv(void **state)
 	print_comparison(report, 8, REPORT_CSV);
 	assert_has(",bound_d2h_bytes,preset,error,seeds,time_ns_seeds_least,");
 	assert_int_equal(
-		count_of(",,,4,10000000,20000000,40000000,197120,197120,197120,0,0,0,0,0,0,97,98,100,15\n"), 4);
+		count_of(",,,4,10000000,20000000,40000000,197120,197120,197120,0,0,0,0,0,0,97,98,100,15,,0,"), 4);
 	assert_int_equal(count_of("\n"), 9);
 	/* nothing is said about runs of which none is complete, nor about time where there is none */
 	for (int i = 0; i < 4; i++)
@@ -335,6 +335,89 @@ static void seeds_of_the_same_policy(void **state)
 	print_comparison(report, 8, REPORT_JSON);
 	assert_int_equal(count_of("\"time_ns_seeds_median\": 20000000"), 4);
 	assert_int_equal(count_of("\"time_ns_seeds_median\": 25000000"), 4);
+}
+
+/* Two policies, the model itself and three draws each: the second takes 20 % less time, and in the last draw 10 % more. */
+static void fill_draws(struct report report[8])
+{
+	static const uint64_t ms[] = {10, 20, 40, 30};
+	static char other[] = "prefetch=block batch=9";
+
+	for (uint32_t i = 0; i < 8; i++) {
+		fill(&report[i], "titan-v");
+		report[i].seed = 5;
+		report[i].draw = i % 4;
+		report[i].draws = 3;
+		report[i].times.time_ns = ms[i % 4] * (i < 4 ? 1000000u : i == 7 ? 1100000u : 800000u);
+		report[i].result.refaults = 100 + i % 4;
+		if (i >= 4)
+			report[i].policy_given = other;
+	}
+}
+
+static void draws_as_table(void **state)
+{
+	static struct report report[8];
+	size_t size;
+	FILE *out;
+
+	(void)state;
+	fill_draws(report);
+	print_comparison(report, 8, REPORT_TABLE);
+	assert_has("  values of the model; least and most of the model and 3 draws of its constants\n");
+	assert_has("     100      10.0\n"); /* the model, not the median */
+	assert_has("     103      40.0\n");
+	assert_has("       8.0*\n");
+	assert_has("  against first, %     least    median      most\n");
+	assert_has("     -20.0     -20.0     +10.0  open: faster in 2, slower in 1 of 3 draws\n");
+	report[7].times.time_ns = 29000000;
+	print_comparison(report, 8, REPORT_TABLE);
+	assert_has("     -20.0     -20.0      -3.4  faster in all 3 draws\n");
+	for (int i = 4; i < 8; i++)
+		report[i].times.time_ns = 50000000;
+	print_comparison(report, 8, REPORT_TABLE);
+	assert_has("  slower in all 3 draws\n");
+	/* a draw that is not complete is in no pair */
+	report[5].is_complete = report[2].is_complete = false;
+	print_comparison(report, 8, REPORT_TABLE);
+	assert_has("  slower in all 1 draws\n");
+	report[3].is_complete = false;
+	print_comparison(report, 8, REPORT_TABLE);
+	assert_has(" no draw is complete for both\n");
+	fill_draws(report);
+	out = begin(&size);
+	report_run_draws(report, 4, REPORT_TABLE, out);
+	assert_int_equal(fclose(out), 0);
+	assert_has("3 draws of the constants          model      least     median       most\n");
+	assert_has("time, ms                         10.000     20.000     30.000     40.000\n");
+	assert_has("refaults                            100        101        102        103\n");
+}
+
+static void draws_as_json_and_csv(void **state)
+{
+	static struct report report[8];
+
+	(void)state;
+	fill_draws(report);
+	print_comparison(report, 8, REPORT_JSON);
+	/* draws are no seeds */
+	assert_int_equal(count_of("\"seeds\": 1, \"time_ns_seeds_least\": 10000000, "), 4);
+	assert_int_equal(count_of("\"draws\": 3, \"time_ns_draws_least\": 20000000, \"time_ns_draws_median\": 30000000, "
+				  "\"time_ns_draws_most\": 40000000, "),
+			 4);
+	assert_int_equal(count_of("\"draw\": 2, "), 2);
+	assert_int_equal(count_of("\"draws_faster\": null, \"draws_slower\": null, "
+				  "\"time_permille_draws_least\": null"),
+			 4);
+	assert_int_equal(count_of("\"draws_faster\": 2, \"draws_slower\": 1, \"time_permille_draws_least\": 800, "
+				  "\"time_permille_draws_median\": 800, \"time_permille_draws_most\": 1100}"),
+			 4);
+	print_comparison(report, 8, REPORT_CSV);
+	assert_has(",draw,draws,time_ns_draws_least,");
+	assert_has(",draws_faster,draws_slower,time_permille_draws_least,time_permille_draws_median,"
+		   "time_permille_draws_most\n");
+	assert_int_equal(count_of(",2,1,800,800,1100\n"), 4);
+	assert_int_equal(count_of(",101,102,103,,,,,\n"), 4);
 }
 
 static void presets_and_what_does_not_run(void **state)
@@ -394,6 +477,8 @@ int main(void)
 		cmocka_unit_test(seeds_as_table),
 		cmocka_unit_test(seeds_as_json_and_csv),
 		cmocka_unit_test(seeds_of_the_same_policy),
+		cmocka_unit_test(draws_as_table),
+		cmocka_unit_test(draws_as_json_and_csv),
 		cmocka_unit_test(presets_and_what_does_not_run),
 	};
 

@@ -19,6 +19,13 @@ void report_csv_header(FILE *out)
 			fprintf(out, ",%s_seeds_%s", report_seeded[i].key, report_rank_keys[rank]);
 	for (size_t i = REPORT_TIMES - REPORT_LATE; i < REPORT_TIMES; i++)
 		fprintf(out, ",%s", report_times[i].key);
+	fprintf(out, ",draw,draws");
+	for (size_t i = 0; i < REPORT_SEEDED; i++)
+		for (enum rank rank = RANK_LEAST; rank < RANKS; rank++)
+			fprintf(out, ",%s_draws_%s", report_seeded[i].key, report_rank_keys[rank]);
+	fprintf(out, ",draws_faster,draws_slower");
+	for (enum rank rank = RANK_LEAST; rank < RANKS; rank++)
+		fprintf(out, ",time_permille_draws_%s", report_rank_keys[rank]);
 	fputc('\n', out);
 }
 
@@ -59,8 +66,38 @@ static void csv_seeds(const struct row *row, FILE *out)
 	}
 }
 
+static void csv_number(bool is_known, uint64_t value, FILE *out)
+{
+	fputc(',', out);
+	if (is_known)
+		fprintf(out, "%llu", (unsigned long long)value);
+}
+
+static void csv_draws(const struct row *row, const struct report *report, FILE *out)
+{
+	struct report_sign sign;
+	bool has_sign = report_sign(row, &sign);
+
+	csv_number(report->draws != 0, report->draw, out);
+	csv_number(true, report_drawn(row), out);
+	for (size_t i = 0; i < REPORT_SEEDED; i++) {
+		for (enum rank rank = RANK_LEAST; rank < RANKS; rank++) {
+			uint64_t value = 0;
+			bool is_known = report_drawn_rank(row, &report_seeded[i], rank, &value);
+
+			csv_number(is_known, value, out);
+		}
+	}
+	csv_number(has_sign, sign.faster, out);
+	csv_number(has_sign, sign.slower, out);
+	for (enum rank rank = RANK_LEAST; rank < RANKS; rank++)
+		csv_number(has_sign, sign.permille[rank], out);
+}
+
 void report_csv_run(const struct row *row, const struct report *report, FILE *out)
 {
+	struct row one = report_without_draws(row);
+
 	quote_csv(report->workload, out);
 	csv_text(report->gpu, out);
 	csv_text(report->policy, out);
@@ -79,8 +116,9 @@ void report_csv_run(const struct row *row, const struct report *report, FILE *ou
 		fprintf(out, ",,");
 	csv_text(report->preset, out);
 	csv_text(report->error, out);
-	csv_seeds(row, out);
+	csv_seeds(&one, out);
 	for (size_t i = REPORT_TIMES - REPORT_LATE; i < REPORT_TIMES; i++)
 		csv_time(report, &report_times[i], out);
+	csv_draws(row, report, out);
 	fputc('\n', out);
 }

@@ -46,8 +46,42 @@ static void json_seeds(const struct row *row, FILE *out)
 	}
 }
 
+static void json_number(const char *key, const char *rank, bool is_known, uint64_t value, FILE *out)
+{
+	fprintf(out, ", \"%s%s\": ", key, rank);
+	if (is_known)
+		fprintf(out, "%llu", (unsigned long long)value);
+	else
+		fputs("null", out);
+}
+
+static void json_draws(const struct row *row, const struct report *report, FILE *out)
+{
+	struct report_sign sign;
+	bool has_sign = report_sign(row, &sign);
+	char key[64];
+
+	json_number("draw", "", report->draws != 0, report->draw, out);
+	fprintf(out, ", \"draws\": %zu", report_drawn(row));
+	for (size_t i = 0; i < REPORT_SEEDED; i++) {
+		snprintf(key, sizeof(key), "%s_draws_", report_seeded[i].key);
+		for (enum rank rank = RANK_LEAST; rank < RANKS; rank++) {
+			uint64_t value = 0;
+			bool is_known = report_drawn_rank(row, &report_seeded[i], rank, &value);
+
+			json_number(key, report_rank_keys[rank], is_known, value, out);
+		}
+	}
+	json_number("draws_faster", "", has_sign, sign.faster, out);
+	json_number("draws_slower", "", has_sign, sign.slower, out);
+	for (enum rank rank = RANK_LEAST; rank < RANKS; rank++)
+		json_number("time_permille_draws_", report_rank_keys[rank], has_sign, sign.permille[rank], out);
+}
+
 void report_json_run(const struct row *row, const struct report *report, FILE *out)
 {
+	struct row one = report_without_draws(row);
+
 	fprintf(out, "{\"workload\": ");
 	quote_json(report->workload, out);
 	json_text("gpu", report->gpu, out);
@@ -64,11 +98,9 @@ void report_json_run(const struct row *row, const struct report *report, FILE *o
 		json_time(report, &report_times[i], out);
 	for (size_t i = 0; i < REPORT_SPREADS; i++)
 		json_spread(report, &report_spreads[i], out);
-	json_seeds(row, out);
-	if (report->has_bound)
-		fprintf(out, ", \"bound_h2d_bytes\": %llu, \"bound_d2h_bytes\": %llu}",
-			(unsigned long long)report->bound_h2d_bytes,
-			(unsigned long long)report->bound_d2h_bytes);
-	else
-		fprintf(out, ", \"bound_h2d_bytes\": null, \"bound_d2h_bytes\": null}");
+	json_seeds(&one, out);
+	json_number("bound_h2d_bytes", "", report->has_bound, report->bound_h2d_bytes, out);
+	json_number("bound_d2h_bytes", "", report->has_bound, report->bound_d2h_bytes, out);
+	json_draws(row, report, out);
+	fputc('}', out);
 }

@@ -3,7 +3,12 @@
 
 void report_run(const struct report *report, enum report_format format, FILE *out)
 {
-	struct row row = {report, 1};
+	report_run_draws(report, 1, format, out);
+}
+
+void report_run_draws(const struct report *report, size_t count, enum report_format format, FILE *out)
+{
+	struct row row = report_row(report, count);
 
 	if (format == REPORT_JSON) {
 		report_json_run(&row, report, out);
@@ -16,14 +21,19 @@ void report_run(const struct report *report, enum report_format format, FILE *ou
 		return;
 	}
 	report_table_run(report, out);
+	if (report->draws != 0)
+		report_table_draws(&row, out);
 }
 
 static void print_rows(const struct report *report, size_t count, enum report_format format, FILE *out)
 {
+	const struct report *first = report;
 	struct row row;
 
 	for (size_t i = 0; i < count; i += row.count) {
+		first = report_is_same_group(first, &report[i]) ? first : &report[i];
 		row = report_row(&report[i], count - i);
+		row.base = first != row.run ? first : NULL;
 		for (size_t k = 0; k < row.count; k++) {
 			if (format == REPORT_CSV) {
 				report_csv_run(&row, &row.run[k], out);

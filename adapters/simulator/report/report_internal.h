@@ -2,6 +2,7 @@
  *
  *   fields.c   the keys of a result, and their values
  *   seeds.c    runs that differ only in their seeds
+ *   draws.c    runs that differ only in the constants of their model
  *   text.c     numbers as people read them
  *   json.c, csv.c, table_run.c, table_compare.c, bound.c   the formats
  *   report.c   chooses among the formats */
@@ -39,10 +40,13 @@ extern const struct field report_seeded[REPORT_SEEDED];
 enum rank { RANK_LEAST = 0, RANK_MEDIAN, RANK_MOST, RANKS };
 extern const char *const report_rank_keys[RANKS];
 
-/* The runs of one policy, which differ in their seeds. */
+enum { REPORT_RUNS_MAX = REPORT_DRAWS_MAX + 1 }; /* of one policy */
+
+/* The runs of one policy, which differ in their seeds; or in the draws of their model, the first being the model itself. */
 struct row {
 	const struct report *run;
 	size_t count;
+	const struct report *base; /* the first row of the group, with as many runs; NULL: this one, or no group */
 };
 
 enum statistic { LEAST = 0, MEDIAN, P90, MOST, MEAN, STATISTICS };
@@ -69,6 +73,23 @@ struct row report_row(const struct report *report, size_t count);
 /* False: the field has no time, or no run is complete. */
 bool report_has_seeded(const struct row *row, const struct field *field);
 
+/* -- draws.c -- */
+
+/* The row without its draws: what it would be without them. */
+struct row report_without_draws(const struct row *row);
+/* Complete draws, without the model itself. */
+size_t report_drawn(const struct row *row);
+/* Of those draws; false: there is none. */
+bool report_drawn_rank(const struct row *row, const struct field *field, enum rank rank, uint64_t *value);
+/* The time of the row against that of the first policy, draw by draw: `pairs` draws are complete in both; in so many of
+ * them the row is faster, or slower; and by how much, in thousandths of the first policy's time. */
+struct report_sign {
+	size_t pairs, faster, slower;
+	uint64_t permille[RANKS];
+};
+/* False: there is no first policy, or no pair. */
+bool report_sign(const struct row *row, struct report_sign *sign);
+
 /* -- text.c -- */
 
 /* Bytes as MiB with one decimal, rounded. */
@@ -86,6 +107,8 @@ void report_csv_header(FILE *out);
 /* One run of the row as a line. */
 void report_csv_run(const struct row *row, const struct report *report, FILE *out);
 void report_table_run(const struct report *report, FILE *out);
+/* How far the draws of one run spread. */
+void report_table_draws(const struct row *row, FILE *out);
 /* The runs of one workload and memory. */
 void report_table_group(const struct report *report, size_t count, FILE *out);
 

@@ -32,7 +32,7 @@ bool report_counts_run(const struct row *row, size_t run)
 
 uint64_t report_field_rank(const struct row *row, const struct field *field, enum rank rank)
 {
-	uint64_t values[REPORT_SEEDS_MAX];
+	uint64_t values[REPORT_RUNS_MAX];
 	size_t count = 0;
 
 	for (size_t i = 0; i < row->count; i++)
@@ -49,10 +49,11 @@ bool report_is_same_group(const struct report *a, const struct report *b)
 
 struct row report_row(const struct report *report, size_t count)
 {
-	struct row row = {report, 1};
+	struct row row = {report, 1, NULL};
 
-	while (row.count < count && row.count < REPORT_SEEDS_MAX &&
-	       report[row.count].seed > report[row.count - 1].seed &&
+	while (row.count < count && row.count < REPORT_RUNS_MAX &&
+	       (report[row.count].seed > report[row.count - 1].seed ||
+		report[row.count].draw > report[row.count - 1].draw) &&
 	       report_is_same_group(report, &report[row.count]) &&
 	       strcmp(report->policy_given, report[row.count].policy_given) == 0)
 		row.count++;

@@ -68,9 +68,11 @@ static uint64_t cell(const struct report *report, int column)
 
 static uint64_t cell_at(const struct row *row, int column, enum rank rank)
 {
-	uint64_t values[REPORT_SEEDS_MAX];
+	uint64_t values[REPORT_RUNS_MAX];
 	size_t count = 0;
 
+	if (rank == RANK_MEDIAN && row->run->draws != 0) /* of draws the model itself */
+		return cell(row->run, column);
 	for (size_t i = 0; i < row->count; i++)
 		if (report_counts_run(row, i))
 			values[count++] = cell(&row->run[i], column);
@@ -79,7 +81,7 @@ static uint64_t cell_at(const struct row *row, int column, enum rank rank)
 
 static uint64_t bound_at(const struct row *row, bool is_out, enum rank rank)
 {
-	uint64_t values[REPORT_SEEDS_MAX];
+	uint64_t values[REPORT_RUNS_MAX];
 
 	for (size_t i = 0; i < row->count; i++)
 		values[i] = is_out ? row->run[i].bound_d2h_bytes : row->run[i].bound_h2d_bytes;
@@ -281,6 +283,57 @@ static void print_row(const struct report *report, size_t count, const struct ro
 	}
 }
 
+/* -4.2 or +13.0: percent of a change to so many thousandths. */
+static void print_change(uint64_t permille, FILE *out)
+{
+	uint64_t change = permille < 1000u ? 1000u - permille : permille - 1000u;
+	char text[32];
+
+	snprintf(text, sizeof(text), "%s%llu.%llu", change == 0 ? "" : permille < 1000u ? "-" : "+",
+		 (unsigned long long)(change / 10u), (unsigned long long)(change % 10u));
+	fprintf(out, " %9s", text);
+}
+
+/* Whether a policy is faster or slower than the first one in all draws. */
+static void print_sign(const struct row *row, FILE *out)
+{
+	struct report_sign sign;
+
+	if (!report_sign(row, &sign)) {
+		fputs(" no draw is complete for both\n", out);
+		return;
+	}
+	for (enum rank rank = RANK_LEAST; rank < RANKS; rank++)
+		print_change(sign.permille[rank], out);
+	if (sign.faster == sign.pairs || sign.slower == sign.pairs)
+		fprintf(out, "  %s in all %zu draws\n", sign.faster != 0 ? "faster" : "slower", sign.pairs);
+	else
+		fprintf(out, "  open: faster in %zu, slower in %zu of %zu draws\n", sign.faster, sign.slower,
+			sign.pairs);
+}
+
+/* The time of each policy against that of the first one, which had the same draws. */
+static void print_signs(const struct report *report, size_t count, int width, FILE *out)
+{
+	int label = width != 0 ? width : LABEL_LEAST;
+	struct row row = report_row(report, count);
+	size_t number = 1;
+
+	if (row.count == count)
+		return;
+	fprintf(out, "  %-*s %9s %9s %9s\n", label, "against first, %", report_rank_keys[RANK_LEAST],
+		report_rank_keys[RANK_MEDIAN], report_rank_keys[RANK_MOST]);
+	for (size_t i = row.count; i < count; i += row.count) {
+		row = report_row(&report[i], count - i);
+		row.base = report;
+		if (width == 0)
+			fprintf(out, "  %2zu%*s", ++number, label - 2, "");
+		else
+			fprintf(out, "  %-*s", label, label_of(row.run));
+		print_sign(&row, out);
+	}
+}
+
 void report_table_group(const struct report *report, size_t count, FILE *out)
 {
 	struct row row = report_row(report, count);
@@ -288,7 +341,10 @@ void report_table_group(const struct report *report, size_t count, FILE *out)
 	int width, label;
 
 	print_heading(report, out);
-	if (row.count > 1)
+	if (report->draws != 0)
+		fprintf(out, "  values of the model; least and most of the model and %u draws of its constants\n",
+			report->draws);
+	else if (row.count > 1)
 		fprintf(out, "  medians of %zu runs, of seeds %llu to %llu\n", row.count,
 			(unsigned long long)row.run->seed, (unsigned long long)row.run[row.count - 1].seed);
 	width = print_legend(report, count, out);
@@ -311,4 +367,6 @@ void report_table_group(const struct report *report, size_t count, FILE *out)
 	row = report_row(report, count);
 	if (has_bound(&row))
 		print_bound(&row, label, out);
+	if (report->draws != 0)
+		print_signs(report, count, width, out);
 }

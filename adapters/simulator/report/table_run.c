@@ -114,3 +114,36 @@ void report_table_run(const struct report *report, FILE *out)
 			report->times.is_cut ? "no: cut by --until" : "no: the counts up to the error");
 	print_spreads(report, out);
 }
+
+static void print_drawn(const struct row *row, const struct field *field, const char *label, FILE *out)
+{
+	char text[32];
+	uint64_t value = report_value(row->run, field);
+
+	fprintf(out, "%-28s", label);
+	for (int i = -1; i < RANKS; i++) {
+		if (i >= 0 && !report_drawn_rank(row, field, (enum rank)i, &value))
+			value = 0;
+		if (field->unit == AS_TIME)
+			report_print_thousandths(text, value / 1000u, 3);
+		else if (field->unit == AS_BYTES)
+			report_print_mib(text, value);
+		else
+			snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
+		fprintf(out, " %10s", text);
+	}
+	fputc('\n', out);
+}
+
+void report_table_draws(const struct row *row, FILE *out)
+{
+	static const char *const labels[REPORT_SEEDED] = {"time, ms", "moved to the GPU, MiB", "moved to the CPU, MiB",
+							  "far faults", "refaults"};
+	char title[64];
+
+	snprintf(title, sizeof(title), "%zu draws of the constants", report_drawn(row));
+	fprintf(out, "\n%-28s %10s %10s %10s %10s\n", title, "model", report_rank_keys[RANK_LEAST],
+		report_rank_keys[RANK_MEDIAN], report_rank_keys[RANK_MOST]);
+	for (size_t i = 0; i < REPORT_SEEDED; i++)
+		print_drawn(row, &report_seeded[i], labels[i], out);
+}
