@@ -10,7 +10,7 @@ kernel-test kernel-test-debug: $(BUILD)/libuvmpolicy.a $(BUILD)/uvmsim
 	@CC='$(CC)' sh tests/kernel/kernel_test.sh $(BUILD) $(if $(findstring debug,$@),debug,stock)
 
 # GPUs, hosts and links are data: every file in models/ becomes an array, and a row of a table by name.
-gpus := $(sort $(foreach e,gpu host link,$(wildcard adapters/simulator/models/*.$(e))))
+gpus := $(sort $(foreach e,gpu host link list,$(wildcard adapters/simulator/models/*.$(e))))
 $(BUILD)/models.inc: $(gpus) adapters/simulator/models
 	@mkdir -p $(@D); n=0; for f in $(gpus); do n=$$((n + 1)); printf 'static const unsigned char model_%d[] = {\n' $$n; \
 	  od -An -v -tx1 $$f | sed 's/ \(..\)/0x\1,/g'; echo '};'; done > $@

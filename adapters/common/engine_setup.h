@@ -40,15 +40,15 @@ static inline uint32_t setup_splits(uint32_t blocks, uint64_t capacity_bytes)
 	return (uint32_t)(most < roots ? most : roots);
 }
 
-/* Does the engine act on notifications of access counters? Systems without ATS. */
-static inline bool setup_counts_accesses(const struct uvmp_policy *policy, uint32_t page_bytes)
+/* Does the engine act on notifications of access counters? */
+static inline bool setup_counts_accesses(const struct uvmp_policy *policy, uint32_t page_bytes, bool has_ats)
 {
 	int32_t parameter =
 		policy->counters == UVMP_COUNTERS_DRIVER ? -1 : policy->counters == UVMP_COUNTERS_ON;
 
 	if (policy->remote.remote == UVMP_REMOTE_AUTO)
 		return true;
-	return uvmp_counter_is_enabled(parameter, false) &&
+	return uvmp_counter_is_enabled(parameter, has_ats) &&
 	       (policy->counters == UVMP_COUNTERS_ON || uvmp_counter_is_serviced(page_bytes, policy->quirks));
 }
 

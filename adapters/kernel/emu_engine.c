@@ -152,7 +152,7 @@ void emu_engine_grow(struct emu_bottom *b)
 
 void emu_engine_take(struct emu_bottom *b, const struct uvmp_policy *policy, const struct emu_engine *engine)
 {
-	bool is_counting = setup_counts_accesses(policy, PAGE_SIZE);
+	bool is_counting = setup_counts_accesses(policy, PAGE_SIZE, false);
 	u32 threshold = is_counting ? uvmp_counter_threshold(policy->counter_threshold) : 0;
 	struct uvmp_needs needs = {.size = sizeof(needs)};
 

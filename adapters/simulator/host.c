@@ -165,6 +165,7 @@ static bool prepare(struct host *h, struct setup *setup)
 					   .policy = h->params.run.policy,
 					   .gpu = &setup->gpu,
 					   .page_bytes = h->space.page_bytes,
+					   .has_ats = h->params.has_ats,
 					   .blocks = h->space.blocks + BLOCKS_SPARE,
 					   .spaces = 1,
 					   .ranges = RANGES_MOST,

@@ -89,6 +89,7 @@ static const struct field fields[] = {
 	COST(prefetch_defer_ns),
 	FIELD(sync_frees, 0, 1),
 	ANY_FIELD(counts_units, 0, 1, true),
+	ANY_FIELD(has_ats, 0, 1, true),
 };
 
 #define FIELDS (sizeof(fields) / sizeof(fields[0]))
@@ -899,6 +900,34 @@ void model_draw(const struct model *model, uint64_t seed, uint32_t draw, struct 
 
 /* -- list -- */
 
+/* How well published figures validate the model: of the file that `make fidelity-figures` writes. */
+static void print_validation(const char *name, char *text, size_t room)
+{
+	const struct model_file *file = model_files;
+	unsigned long inside, all, chose;
+	char line[MODEL_NAME_MAX], word[64];
+	bool is_found = false;
+	FILE *in;
+
+	while (file->name && strcmp(file->name, "validation.list") != 0)
+		file++;
+	in = file->name ? fmemopen((void *)(uintptr_t)file->bytes, file->length, "r") : NULL;
+	while (in && !is_found && fgets(line, sizeof(line), in))
+		is_found = sscanf(line, "%63s %lu %lu %lu", word, &inside, &all, &chose) == 4 &&
+			   strcmp(word, name) == 0;
+	if (in)
+		fclose(in);
+	if (!is_found)
+		inside = all = chose = 0;
+	if (all == 0)
+		snprintf(text, room, "validated by no published figure");
+	else
+		snprintf(text, room, "validated by %lu published figures, %lu inside (%lu %%)", all, inside,
+			 (inside * 100 + all / 2) / all);
+	if (chose != 0)
+		snprintf(text + strlen(text), room - strlen(text), "; %lu others chose its constants", chose);
+}
+
 static void list_one(const struct model *model, FILE *out)
 {
 	const struct model_link *link = &model->link;
@@ -918,6 +947,9 @@ static void list_one(const struct model *model, FILE *out)
 	cli_print_words(4, text, out);
 	fputs("    source: ", out);
 	cli_print_words(4, model->source, out);
+	print_validation(model->name, text, sizeof(text));
+	fputs("    ", out);
+	cli_print_words(4, text, out);
 }
 
 bool model_list(FILE *out, char error[MODEL_ERROR_MAX])

@@ -460,7 +460,7 @@ bool untimed_run(struct source *source, const struct sim_run *run, struct sim_re
 		snprintf(error, SOURCE_ERROR_MAX, "out of memory");
 		return false;
 	}
-	d->has_counters = setup_counts_accesses(run->policy, PAGE_BYTES);
+	d->has_counters = setup_counts_accesses(run->policy, PAGE_BYTES, false);
 	is_done = host_init(&d->host, &params, source, result, error) && rows(d);
 	host_close(&d->host, is_done);
 	agents_close(&d->agents);

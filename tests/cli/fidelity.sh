@@ -54,6 +54,61 @@ if diff docs/accuracy.md "$work/page" >"$work/out"; then
 else
 	bad 'docs/accuracy.md differs from results.txt: run make fidelity-figures'
 fi
+# Calibration and validation.
+validation() { awk -v models=adapters/simulator/models "$@"; }
+validation -f $f/validation.awk $f/calibration.txt $f/rows.txt $f/results.txt docs/validation.md >"$work/page"
+if diff docs/validation.md "$work/page" >"$work/out"; then
+	ok 'the tables of docs/validation.md are those of results.txt and calibration.txt'
+else
+	bad 'docs/validation.md differs: run make fidelity-figures'
+fi
+validation -v list=1 -f $f/validation.awk $f/calibration.txt $f/rows.txt $f/results.txt >"$work/list"
+if diff adapters/simulator/models/validation.list "$work/list" >"$work/out"; then
+	ok 'uvmsim list gpus says what results.txt says'
+else
+	bad 'adapters/simulator/models/validation.list differs: run make fidelity-figures'
+fi
+# Every source is in the table by source, and its counts add up to the rows that count.
+awk -F ' [|] ' '/^## / { name = substr($0, 4) } /^row / { rows[name]++ } END { for (name in rows) print name }' $f/rows.txt |
+	while IFS= read -r name; do
+		grep -qF "| $name | " docs/validation.md || echo "no $name in docs/validation.md"
+		grep -qF "| $name | " docs/accuracy.md || echo "no $name in docs/accuracy.md"
+	done >"$work/out"
+if [ -s "$work/out" ]; then bad 'a source is left out'; else ok 'no source is left out'; fi
+# A constant that rows chose is set in its file and says so; each line matches rows.
+calibration() { # FILE
+	awk -F ' [|] ' -v models=adapters/simulator/models '
+		FILENAME ~ /calibration/ && /^stand-in / { n++; pattern[n] = $2; text[n] = $0; next }
+		FILENAME ~ /calibration/ && /^[a-z]/ {
+			n++; pattern[n] = $2; text[n] = $0
+			if ($3 != "fitted" && $3 != "chosen") print "neither fitted nor chosen: " $0
+			split($1, word, " ")
+			if (word[1] == "program") next
+			keys = split(word[2], key, ",")
+			for (i = 1; i <= keys; i++) {
+				found = 0
+				while ((getline line < (models "/" word[1])) > 0)
+					if (index(line, key[i] " = ") == 1 && line ~ /# calibrated/) found = 1
+				close(models "/" word[1])
+				if (!found) print word[1] ": " key[i] " is not set with a comment that says calibrated"
+			}
+		}
+		FILENAME ~ /rows/ && /^row / {
+			id = $1; sub(/^row +/, "", id)
+			for (i = 1; i <= n; i++) if (id ~ "^(" pattern[i] ")$") used[i] = 1
+		}
+		END { for (i = 1; i <= n; i++) if (!used[i]) print "matches no row: " text[i] }' "$1" $f/rows.txt
+}
+calibration $f/calibration.txt >"$work/out"
+if [ -s "$work/out" ]; then bad 'a calibrated constant is not named as such'; else ok 'calibrated constants are named as such'; fi
+sed 's/ag-fig1-pf/ag-fig1-none-such/; s/titan-v.gpu alloc_ns/titan-v.gpu walk_ns/' $f/calibration.txt >"$work/calibration.txt"
+calibration "$work/calibration.txt" >"$work/out"
+if [ "$(wc -l <"$work/out")" = 2 ]; then ok 'a line of calibration.txt that is wrong is found'; else bad 'a wrong line of calibration.txt'; fi
+# The other direction: a comment that says calibrated belongs to a line of calibration.txt, for its own file or another GPU.
+grep -ho '^[a-z0-9_]* = .*# calibrated' adapters/simulator/models/* | sed 's/ = .*//' | sort -u | while IFS= read -r key; do
+	grep -qE "^[a-z0-9.-]+ ([a-z0-9_]+,)*$key(,[a-z0-9_]+)* [|] " $f/calibration.txt || echo "$key"
+done >"$work/out"
+if [ -s "$work/out" ]; then bad 'constants say calibrated, and calibration.txt lacks them'; else ok 'calibration.txt has every calibrated constant'; fi
 total=$(awk -F '\t' '$3 == "inside" { i++ } $3 == "inside" || $3 == "misses" { n++ } END { print i " of " n }' $f/results.txt)
 : >"$work/out"
 for page in fidelity.md accuracy.md; do

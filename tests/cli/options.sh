@@ -213,6 +213,21 @@ drawn='--gpu titan-v --workload ra:n=65536 --memory 2M --policy nvidia-595'
 	says 'no constant of ' 'plain.gpu has a range'
 }
 
+# -- access counters: on where the GPU is coherent with the CPU, unless the policy says no --
+counts='--workload regular:bytes=64m,passes=3 --oversub 125 --format json'
+remote() { sed -n 's/.*"remote_accesses": \([0-9]*\),.*/\1/p' "$work/out"; }
+# shellcheck disable=SC2086
+{
+	run 0 'coherent' run --gpu gh200 $counts --policy nvidia-595
+	coherent=$(remote)
+	run 0 'coherent, counters=on' run --gpu gh200 $counts --policy nvidia-595,counters=on
+	if [ "$coherent" -gt 0 ] && [ "$(remote)" = "$coherent" ]; then ok "$name: as by default"; else fail "$name: as by default"; fi
+	run 0 'coherent, counters=off' run --gpu gh200 $counts --policy nvidia-595,counters=off
+	if [ "$(remote)" = 0 ]; then ok "$name: nothing is read remotely"; else fail "$name: nothing is read remotely"; fi
+	run 0 'not coherent' run --gpu h100-sxm $counts --policy nvidia-595
+	if [ "$(remote)" = 0 ]; then ok "$name: nothing is read remotely"; else fail "$name: nothing is read remotely"; fi
+}
+
 # -- an option is given once --
 once() {
 	run 2 "twice: $*" "$@"

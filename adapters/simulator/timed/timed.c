@@ -723,7 +723,8 @@ static bool open_timed(struct timed *m, struct source *source)
 	if (!open_program(m, source) || !host_open(&system->host))
 		return false;
 	m->counts_accesses = system->host.needs.accesses;
-	m->has_counters = setup_counts_accesses(system->host.params.run.policy, system->model->page_bytes);
+	m->has_counters = setup_counts_accesses(system->host.params.run.policy, system->model->page_bytes,
+						system->model->has_ats != 0);
 	is_watching = m->counts_accesses || m->has_counters;
 	limit_entries(m);
 	system->root_ns =
@@ -819,6 +820,7 @@ bool timed_run(struct source *source, const struct model *model, const struct si
 				     .fault_entries = model->fault_entries,
 				     .sms = model->sms,
 				     .counts_units = model->counts_units != 0,
+				     .has_ats = model->has_ats != 0,
 				     .reads_ahead = true};
 	struct timed *m = calloc(1, sizeof(*m));
 	bool is_done;
