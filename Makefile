@@ -36,6 +36,8 @@ sim   := $(common) $(wildcard $(addprefix adapters/simulator/,*.c explain/*.c im
 fast  := $(core) $(filter $(addprefix adapters/simulator/,agents% belady% bound% host% page_cache% shared_rows% space% trace% untimed% timed/% workloads/%),$(sim))
 pager := adapters/common/packer.c $(filter-out $(addprefix adapters/userspace/,run%.c preload%.c),$(wildcard adapters/userspace/*.c))
 runner := $(wildcard adapters/userspace/run*.c) $(addprefix adapters/common/,nearest.c number.c options.c plugin_files.c plugins.c quote.c say.c)
+# Of real GPUs: what needs no CUDA. cupti.c and bench.cu need it.
+cuda  := $(filter-out adapters/cuda/cupti.c adapters/cuda/calibrate.c,$(wildcard adapters/cuda/*.c))
 simlib:= $(filter-out adapters/simulator/main.c,$(sim)) $(hostkit)
 obj    = $(patsubst %.c,$(BUILD)/$(1)/%.o,$(2))
 prog   = $(patsubst %.c,$(BUILD)/$(1)/%,$(notdir $(2)))
@@ -43,7 +45,7 @@ prog   = $(patsubst %.c,$(BUILD)/$(1)/%,$(notdir $(2)))
 # The targets that most people type use all processors, unless the user says how many.
 JOBS   = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
 
-.PHONY: all run decisions test test-quick test-long test-bare check lint coverage fuzz msan soak cross fidelity fidelity-figures policies policy-tables bench profile scale kernel kernel-test kernel-test-debug install uninstall examples clean help
+.PHONY: all run decisions test test-quick test-long test-bare check lint coverage fuzz msan soak cross fidelity fidelity-figures policies policy-tables bench profile scale kernel kernel-test kernel-test-debug cuda install uninstall examples clean help
 .PHONY: test-run test-quick-run test-long-run coverage-run fuzz-run msan-run cross-programs
 .DELETE_ON_ERROR:
 .SECONDARY:

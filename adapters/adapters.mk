@@ -9,6 +9,20 @@ kernel-test kernel-test-debug: $(BUILD)/libuvmpolicy.a $(BUILD)/uvmsim
 	@$(if $(findstring debug,$@),sh tests/deps.sh $@ && sh tests/kernel/debug_kernel.sh $(BUILD)/kernel-debug)
 	@CC='$(CC)' sh tests/kernel/kernel_test.sh $(BUILD) $(if $(findstring debug,$@),debug,stock)
 
+## make cuda       the recorder of unified memory (CUPTI) and the micro-benchmarks, where CUDA is found (CUDA=: its folder); and
+##                 uvmp-calibrate, which needs no CUDA: docs/cuda.md
+CUDA ?= /usr/local/cuda
+cupti := $(firstword $(wildcard $(CUDA)/include/cupti.h $(CUDA)/extras/CUPTI/include/cupti.h))
+nvcc  := $(wildcard $(CUDA)/bin/nvcc)
+cuda: $(BUILD)/uvmp-calibrate $(if $(cupti),$(BUILD)/libuvmp-cupti.so) $(if $(cupti),$(if $(nvcc),$(BUILD)/uvmp-cuda-bench))
+	@$(if $(cupti),:,echo 'no cupti.h under $(CUDA): only uvmp-calibrate is built')
+$(BUILD)/uvmp-calibrate: $(call obj,rel,adapters/cuda/calibrate.c $(cuda) adapters/common/say.c)
+	$(link) $(CFLAGS) $^ -lm -o $@
+$(BUILD)/libuvmp-cupti.so: adapters/cuda/cupti.c adapters/cuda/record.c adapters/cuda/record.h
+	$(link) $(HOST) $(CFLAGS) -isystem $(dir $(cupti)) -isystem $(CUDA)/include -fPIC -shared -fvisibility=hidden $(filter %.c,$^) -L$(CUDA)/lib64 -L$(CUDA)/extras/CUPTI/lib64 -lcupti -o $@
+$(BUILD)/uvmp-cuda-bench: adapters/cuda/bench.cu
+	@mkdir -p $(@D); $(nvcc) -O2 -I$(dir $(cupti)) $< -L$(CUDA)/lib64 -L$(CUDA)/extras/CUPTI/lib64 -lcupti -o $@
+
 # GPUs, hosts and links are data: every file in models/ becomes an array, and a row of a table by name.
 gpus := $(sort $(foreach e,gpu host link list,$(wildcard adapters/simulator/models/*.$(e))))
 $(BUILD)/models.inc: $(gpus) adapters/simulator/models

@@ -43,7 +43,7 @@ $(BUILD)/tsan/soak_pager: $(call obj,tsan,$(soaks) $(core))
 	$(link) $(TSAN) $^ $(LIBS) -lpthread -o $@
 
 # What the tests of one kind of build have in common: models, simulator, pager and core, in one thin archive.
-$(foreach k,san cov,$(eval $(BUILD)/$(k)/tested.a: $(call obj,$(k),$(model) $(simlib) $(pager) $(core))))
+$(foreach k,san cov,$(eval $(BUILD)/$(k)/tested.a: $(call obj,$(k),$(model) $(simlib) $(pager) $(cuda) $(core))))
 $(BUILD)/%/tested.a:
 	@rm -f $@; $(AR) rcsT $@ $^
 # One program per test file: test + archive (+ cmocka).
@@ -51,8 +51,8 @@ define test_program
 $(BUILD)/$(1)/$(notdir $(basename $(2))): $(BUILD)/$(1)/$(basename $(2)).o $(3) $(BUILD)/$(1)/tested.a
 	@$$(CC) $$(LDFLAGS) $(4) $$(filter-out %.a,$$^) $$(filter %.a,$$^) $(5) $$(LIBS) -o $$@
 endef
-$(foreach t,$(tests),$(eval $(call test_program,san,$(t),,$(SAN),-lcmocka)))
-$(foreach t,$(covered),$(eval $(call test_program,cov,$(t),,$(COV),-lcmocka)))
+$(foreach t,$(tests),$(eval $(call test_program,san,$(t),,$(SAN),-lcmocka -lm)))
+$(foreach t,$(covered),$(eval $(call test_program,cov,$(t),,$(COV),-lcmocka -lm)))
 # The emulated GPU of the kernel adapter, outside of the kernel: threads stand for what it needs of it.
 hardware := $(addprefix adapters/kernel/emu_,gpu.c ring.c counter.c) tests/support/kernel/kernel.c
 $(foreach k,san tsan,$(call obj,$(k),$(hardware) tests/unit/test_emu_gpu.c)): HOST := $(filter-out -Wpedantic -Wconversion -Wsign-%,$(HOST)) -Itests/support/kernel

@@ -65,7 +65,7 @@ coverage:
 	@sh tests/deps.sh coverage
 	@$(MAKE) --no-print-directory coverage-run
 # Coverage is that of the core; tests of the pager have threads, which gcov cannot count.
-covered := $(filter-out tests/unit/test_pager%.c tests/unit/test_store.c tests/unit/test_emu%.c tests/unit/test_nvidia%.c,$(tests))
+covered := $(filter-out tests/unit/test_cuda%.c tests/unit/test_pager%.c tests/unit/test_store.c tests/unit/test_emu%.c tests/unit/test_nvidia%.c,$(tests))
 coverage-run: $(call prog,cov,$(covered)) $(BUILD)/cov/uvmsim
 	@sh tests/coverage.sh $(BUILD) $(call prog,cov,$(covered))
 

@@ -29,8 +29,8 @@ verdict() # WHAT FILE: FILE holds what is wrong
 }
 
 headers="$(ls include/uvmpolicy/*.h adapters/*/uvmpolicy/*.h adapters/*/uvmpolicy/*.hpp) adapters/userspace/pager.h adapters/userspace/store.h"
-sources=$(find libuvmpolicy adapters/common adapters/simulator adapters/userspace -name '*.c' | sort)
-include="-Iinclude -Ilibuvmpolicy -Iadapters/common -Iadapters/simulator -Iadapters/userspace -I$build"
+sources=$(find libuvmpolicy adapters/common adapters/simulator adapters/userspace adapters/cuda -name '*.c' | sort)
+include="-Iinclude -Ilibuvmpolicy -Iadapters/common -Iadapters/simulator -Iadapters/userspace -Itests/support/cuda -I$build"
 
 # shellcheck disable=SC2086 # lists
 {

@@ -37,11 +37,11 @@ bool report_drawn_rank(const struct row *row, const struct field *field, enum ra
 /* The same draw of the first policy, if the group has it. */
 static const struct report *find_base(const struct row *row, uint32_t draw)
 {
-	const struct row base = report_row(row->base, draw + 1u);
+	const size_t count = report_row(row->base, draw + 1u).count;
 
-	for (size_t i = 0; i < base.count; i++)
-		if (base.run[i].draw == draw && base.run[i].is_complete)
-			return &base.run[i];
+	for (size_t i = 0; i < count; i++)
+		if (row->base[i].draw == draw && row->base[i].is_complete)
+			return &row->base[i];
 	return NULL;
 }
 

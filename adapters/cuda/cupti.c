@@ -1,0 +1,164 @@
+/* The recorder of unified memory on a real GPU: a library that the CUDA driver loads into a program.
+ *
+ *     CUDA_INJECTION64_PATH=build/libuvmp-cupti.so UVMP_CUDA_TRACE=program.trace program ...
+ *
+ * CUPTI reports faults, allocations and kernels; record.c makes a trace of them when the program ends. What is missing of CUPTI
+ * is reported in one line on standard error, and the program runs on. */
+#include <cupti.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "record.h"
+
+#if CUPTI_API_VERSION >= 130000
+typedef CUpti_ActivityUnifiedMemoryCounter3 counter_record;
+typedef CUpti_ActivityMemory4 memory_record;
+typedef CUpti_ActivityKernel10 kernel_record;
+#elif CUPTI_API_VERSION >= 18
+typedef CUpti_ActivityUnifiedMemoryCounter2 counter_record;
+typedef CUpti_ActivityMemory3 memory_record;
+typedef CUpti_ActivityKernel9 kernel_record;
+#else
+#error "CUPTI of CUDA 12 or later is needed"
+#endif
+
+#define BUFFER_BYTES ((size_t)4 << 20)
+#define BUFFER_ALIGN 8u
+
+static struct cuda_record *record;
+
+__attribute__((visibility("default"))) int InitializeInjection(void);
+
+static const char *trace_path(void)
+{
+	const char *path = getenv("UVMP_CUDA_TRACE");
+
+	return path && *path != '\0' ? path : "uvmp-cuda.trace";
+}
+
+static char access_of(uint32_t flags)
+{
+	switch (flags) {
+	case CUPTI_ACTIVITY_UNIFIED_MEMORY_ACCESS_TYPE_WRITE:
+		return 'w';
+	case CUPTI_ACTIVITY_UNIFIED_MEMORY_ACCESS_TYPE_ATOMIC:
+		return 'a';
+	case CUPTI_ACTIVITY_UNIFIED_MEMORY_ACCESS_TYPE_PREFETCH:
+		return 'p';
+	default: /* also accesses of which CUPTI does not know the kind */
+		return 'r';
+	}
+}
+
+static void take_counter(const counter_record *counter)
+{
+	if (counter->counterKind == CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_GPU_PAGE_FAULT)
+		cuda_record_gpu_fault(record, counter->start, counter->end, counter->address,
+				      access_of(counter->flags));
+	else if (counter->counterKind == CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_CPU_PAGE_FAULT_COUNT)
+		cuda_record_cpu_fault(record, counter->start, counter->address,
+				      counter->flags == CUPTI_ACTIVITY_UNIFIED_MEMORY_ACCESS_TYPE_WRITE ? 'w' : 'r');
+}
+
+static void take_memory(const memory_record *memory)
+{
+	if (memory->memoryKind != CUPTI_ACTIVITY_MEMORY_KIND_MANAGED)
+		return;
+	if (memory->memoryOperationType == CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION)
+		cuda_record_range(record, memory->timestamp, memory->address, memory->bytes);
+	else if (memory->memoryOperationType == CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE)
+		cuda_record_free(record, memory->timestamp, memory->address);
+}
+
+static void take_record(const CUpti_Activity *activity)
+{
+	if (activity->kind == CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER) {
+		take_counter((const counter_record *)(const void *)activity);
+	} else if (activity->kind == CUPTI_ACTIVITY_KIND_MEMORY2) {
+		take_memory((const memory_record *)(const void *)activity);
+	} else if (activity->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) {
+		const kernel_record *kernel = (const kernel_record *)(const void *)activity;
+
+		cuda_record_kernel(record, kernel->start, kernel->end, kernel->name);
+	}
+}
+
+static void CUPTIAPI give_buffer(uint8_t **buffer, size_t *bytes, size_t *records)
+{
+	*buffer = aligned_alloc(BUFFER_ALIGN, BUFFER_BYTES);
+	*bytes = *buffer ? BUFFER_BYTES : 0;
+	*records = 0; /* as many as fit */
+}
+
+static void CUPTIAPI take_buffer(CUcontext context, uint32_t stream, uint8_t *buffer, size_t bytes, size_t valid)
+{
+	CUpti_Activity *activity = NULL;
+	size_t dropped = 0;
+
+	(void)bytes;
+	while (valid > 0 && cuptiActivityGetNextRecord(buffer, valid, &activity) == CUPTI_SUCCESS)
+		take_record(activity);
+	if (cuptiActivityGetNumDroppedRecords(context, stream, &dropped) == CUPTI_SUCCESS)
+		cuda_record_dropped(record, dropped);
+	free(buffer);
+}
+
+static void finish(void)
+{
+	const char *path = trace_path();
+	FILE *out;
+	bool is_good;
+
+	(void)cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+	out = fopen(path, "w");
+	is_good = out && cuda_record_write(record, out);
+	if ((out && fclose(out) != 0) || !is_good)
+		fprintf(stderr, "uvmp-cupti: %s: the trace cannot be written\n", path);
+	cuda_record_close(record);
+	record = NULL;
+}
+
+static bool enable(CUptiResult status, const char *what)
+{
+	const char *text = "unknown error";
+
+	if (status == CUPTI_SUCCESS)
+		return true;
+	(void)cuptiGetResultString(status, &text);
+	fprintf(stderr, "uvmp-cupti: %s: %s\n", what, text);
+	return false;
+}
+
+/* The faults of the GPU and of the CPU, of all processes' devices that this process uses. */
+static CUptiResult configure_counters(void)
+{
+	CUpti_ActivityUnifiedMemoryCounterConfig config[] = {
+		{.scope = CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_ALL_DEVICES,
+		 .kind = CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_GPU_PAGE_FAULT,
+		 .enable = 1},
+		{.scope = CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_ALL_DEVICES,
+		 .kind = CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_CPU_PAGE_FAULT_COUNT,
+		 .enable = 1},
+	};
+
+	return cuptiActivityConfigureUnifiedMemoryCounter(config, sizeof(config) / sizeof(config[0]));
+}
+
+/* The CUDA driver calls this before the program's first call of CUDA. Returns 1: the program goes on. */
+int InitializeInjection(void)
+{
+	record = cuda_record_open();
+	if (!record) {
+		fputs("uvmp-cupti: out of memory\n", stderr);
+		return 1;
+	}
+	if (enable(cuptiActivityRegisterCallbacks(give_buffer, take_buffer), "callbacks") &&
+	    enable(configure_counters(), "counters of unified memory") &&
+	    enable(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER), "faults")) {
+		(void)enable(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MEMORY2), "allocations");
+		(void)enable(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), "kernels");
+		atexit(finish);
+	}
+	return 1;
+}
