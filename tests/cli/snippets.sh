@@ -130,6 +130,8 @@ cat >"$tmp/exceptions" <<'END'
 -- program	stands for any program
 sqlite3 	not installed everywhere; tests/data/traces has the trace
 --trace sqlite.csv	the trace of the line before
+--trace recorded.trace	recorded on a GPU
+--gpu ./my.gpu	measured on a GPU
 --policy threshold=49	exit status 1: that threshold is not the driver's
 END
 awk '
