@@ -377,6 +377,13 @@ static void draws_as_table(void **state)
 		report[i].times.time_ns = 50000000;
 	print_comparison(report, 8, REPORT_TABLE);
 	assert_has("  slower in all 3 draws\n");
+	for (int i = 0; i < 4; i++)
+		report[i].times.time_ns = 50000000;
+	print_comparison(report, 8, REPORT_TABLE);
+	assert_has("  no difference in 3 draws\n");
+	fill_draws(report);
+	for (int i = 4; i < 8; i++)
+		report[i].times.time_ns = 50000000;
 	/* a draw that is not complete is in no pair */
 	report[5].is_complete = report[2].is_complete = false;
 	print_comparison(report, 8, REPORT_TABLE);
@@ -391,6 +398,13 @@ static void draws_as_table(void **state)
 	assert_has("3 draws of the constants          model      least     median       most\n");
 	assert_has("time, ms                         10.000     20.000     30.000     40.000\n");
 	assert_has("refaults                            100        101        102        103\n");
+	for (int i = 1; i < 4; i++)
+		report[i].is_complete = false;
+	out = begin(&size);
+	report_run_draws(report, 4, REPORT_TABLE, out);
+	assert_int_equal(fclose(out), 0);
+	assert_has("0 draws of the constants          model      least     median       most\n");
+	assert_has("time, ms                         10.000          -          -          -\n");
 }
 
 static void draws_as_json_and_csv(void **state)

@@ -305,7 +305,9 @@ static void print_sign(const struct row *row, FILE *out)
 	}
 	for (enum rank rank = RANK_LEAST; rank < RANKS; rank++)
 		print_change(sign.permille[rank], out);
-	if (sign.faster == sign.pairs || sign.slower == sign.pairs)
+	if (sign.faster == 0 && sign.slower == 0)
+		fprintf(out, "  no difference in %zu draws\n", sign.pairs);
+	else if (sign.faster == sign.pairs || sign.slower == sign.pairs)
 		fprintf(out, "  %s in all %zu draws\n", sign.faster != 0 ? "faster" : "slower", sign.pairs);
 	else
 		fprintf(out, "  open: faster in %zu, slower in %zu of %zu draws\n", sign.faster, sign.slower,

@@ -123,8 +123,8 @@ static void print_drawn(const struct row *row, const struct field *field, const 
 	fprintf(out, "%-28s", label);
 	for (int i = -1; i < RANKS; i++) {
 		if (i >= 0 && !report_drawn_rank(row, field, (enum rank)i, &value))
-			value = 0;
-		if (field->unit == AS_TIME)
+			snprintf(text, sizeof(text), "-");
+		else if (field->unit == AS_TIME)
 			report_print_thousandths(text, value / 1000u, 3);
 		else if (field->unit == AS_BYTES)
 			report_print_mib(text, value);
