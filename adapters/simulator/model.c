@@ -90,6 +90,7 @@ static const struct field fields[] = {
 	FIELD(sync_frees, 0, 1),
 	ANY_FIELD(counts_units, 0, 1, true),
 	ANY_FIELD(has_ats, 0, 1, true),
+	ANY_FIELD(range_bytes, 0, 2097152, true),
 };
 
 #define FIELDS (sizeof(fields) / sizeof(fields[0]))

@@ -681,6 +681,19 @@ static const char *add_range(void *context, const struct source_range *range)
 	return is_added ? NULL : host->error;
 }
 
+/* A range of a built-in program, as large as the system makes it. What rounding adds is managed and prefetched like the rest.
+ * Ranges of a program lie so far apart that they do not meet (workload_add_range); those of a trace have the sizes that it
+ * states. */
+static bool add_array(struct timed *m, const struct source_range *array)
+{
+	uint64_t unit = m->system.model->range_bytes;
+	struct source_range range = *array;
+
+	if (unit != 0 && !range.is_device)
+		range.bytes = (range.bytes + unit - 1u) / unit * unit;
+	return host_add_range(&m->system.host, &range);
+}
+
 static bool open_program(struct timed *m, struct source *source)
 {
 	const struct model *model = m->system.model;
@@ -695,7 +708,7 @@ static bool open_program(struct timed *m, struct source *source)
 		return m->workload != NULL;
 	}
 	for (unsigned i = 0; i < m->workload->ranges; i++) {
-		if (!host_add_range(&m->system.host, &m->workload->range[i]))
+		if (!add_array(m, &m->workload->range[i]))
 			return false;
 	}
 	return true;
