@@ -61,6 +61,7 @@ static const struct field fields[] = {
 	FIELD(fault_write_ns, 0, 1000000),
 	FIELD(fault_burst_ns, 1, 1000),
 	FIELD(mshr_entries, 0, 1048576),
+	ANY_FIELD(lock_holds, 0, 1, true),
 	COST(replay_ns),
 	COST(launch_ns),
 	COST(interrupt_ns),

@@ -50,6 +50,7 @@ static void choose(uint32_t sms)
 	model.sms_per_utlb = 1;
 	model.utlb_entries = 16;
 	model.utlb_faults = 32;
+	model.lock_holds = 0;
 	model.walk_ns = 300;
 	model.l2_tlb_ns = 100;
 	model.fault_write_ns = 50;
@@ -367,6 +368,89 @@ static void test_hits_pass_the_lock(void **unused)
 	assert_int_equal(counts().accesses, BLOCK_PAGES);
 	assert_int_equal(counts().pages_touched, BLOCK_PAGES);
 	close_run();
+}
+
+/* Pages [0, pages) of the array's first block are mapped, and a replay follows: how many faults the warps raise then. */
+static uint64_t faults_after(uint32_t pages)
+{
+	uint64_t faults = 0;
+	uvmp_mask some;
+
+	uvmp_mask_zero(&some);
+	uvmp_mask_region_set(&some, (struct uvmp_region){0, pages});
+	gpu_map(gpu, gpu_now_ns(gpu), block_at(0, 0), &some, RIGHT, false);
+	gpu_replay(gpu, gpu_now_ns(gpu));
+	gpu_advance(gpu, gpu_now_ns(gpu) + 100000);
+	for (; gpu_first_fault(gpu, UINT64_MAX) != NULL; faults++)
+		gpu_take_fault(gpu);
+	return faults;
+}
+
+/* Five warps fault. While one of them lacks its pages, only these five try again, and the others stay behind the lock; else
+ * they all try again, and five fault. */
+static void test_a_lock_holds(void **unused)
+{
+	(void)unused;
+	for (uint32_t holds = 0; holds <= 1; holds++) {
+		choose(1);
+		model.utlb_faults = 1000;
+		model.lock_holds = holds;
+		open_run("regular:bytes=2m,passes=1");
+		launch();
+		assert_int_equal(faults_after(0), 5 * 32);
+		assert_int_equal(faults_after(32), holds ? 4 * 32 : 5 * 32);
+		assert_int_equal(counts().accesses, 32);
+		assert_int_equal(faults_after(4 * 32), holds ? 32 : 5 * 32);
+		assert_int_equal(counts().accesses, 4 * 32);
+		assert_int_equal(faults_after(5 * 32), 5 * 32);
+		assert_int_equal(counts().accesses, 5 * 32);
+		assert_int_equal(faults_after(BLOCK_PAGES), 0);
+		assert_true(gpu_is_done(gpu));
+		close_run();
+	}
+}
+
+/* Two SMs with one uTLB wait for each other's faults. */
+static void test_a_shared_lock_holds(void **unused)
+{
+	(void)unused;
+	choose(2);
+	model.sms_per_utlb = 2;
+	model.utlb_faults = 1000;
+	model.lock_holds = 1;
+	model.walk_ns = 0;
+	open_run("regular:bytes=2m,passes=1,threads=32");
+	launch();
+	assert_int_equal(faults_after(0), 2 * 32);
+	assert_int_equal(faults_after(32), 32);
+	assert_true(faults_after(64) > 0);
+	close_run();
+}
+
+/* The first kernel leaves both blocks in the uTLB. In the second, warps behind a fault on block 0 use block 1, unless the
+ * lock stalls what the uTLB holds, too. */
+static void test_a_lock_stalls_hits(void **unused)
+{
+	(void)unused;
+	for (uint32_t holds = 0; holds <= 1; holds++) {
+		choose(1);
+		model.lock_holds = holds;
+		open_run("regular:bytes=4m,passes=2");
+		map_all(RIGHT, false);
+		gpu_advance(gpu, gpu_now_ns(gpu) + 1);
+		run_kernel();
+		assert_int_equal(counts().accesses, 2 * BLOCK_PAGES);
+		map(block_at(0, 0), gpu_now_ns(gpu), UVMP_RIGHT_NONE, false);
+		gpu_advance(gpu, gpu_now_ns(gpu) + 1);
+		launch();
+		gpu_advance(gpu, gpu_now_ns(gpu) + 100000);
+		assert_int_equal(counts().accesses, holds ? 2 * BLOCK_PAGES : 3 * BLOCK_PAGES);
+		assert_int_equal(count_faults(0), 32);
+		assert_int_equal(faults_after(BLOCK_PAGES), 0);
+		assert_true(gpu_is_done(gpu));
+		assert_int_equal(counts().accesses, 4 * BLOCK_PAGES);
+		close_run();
+	}
 }
 
 static void test_full_buffer(void **unused)
@@ -846,6 +930,9 @@ int main(void)
 		cmocka_unit_test(test_kernel_is_kept),
 		cmocka_unit_test(test_a_fault_locks_the_utlb),
 		cmocka_unit_test(test_hits_pass_the_lock),
+		cmocka_unit_test(test_a_lock_holds),
+		cmocka_unit_test(test_a_shared_lock_holds),
+		cmocka_unit_test(test_a_lock_stalls_hits),
 		cmocka_unit_test(test_full_buffer),
 		cmocka_unit_test(test_types),
 		cmocka_unit_test(test_device_memory),

@@ -11,6 +11,7 @@
 #include "gpu_fault.h"
 #include "gpu_group.h"
 #include "gpu_internal.h"
+#include "gpu_lock.h"
 #include "gpu_ready.h"
 #include "gpu_table.h"
 #include "gpu_warp.h"
@@ -80,8 +81,10 @@ void gpu_close(struct gpu *gpu)
 		free(gpu->sm[i].warp);
 		free(gpu->sm[i].group);
 	}
-	for (uint32_t i = 0; gpu->utlb && i < gpu->utlbs; i++)
+	for (uint32_t i = 0; gpu->utlb && i < gpu->utlbs; i++) {
 		tlb_close(&gpu->utlb[i].tlb);
+		free(gpu->utlb[i].out);
+	}
 	tlb_close(&gpu->l2.tlb);
 	mshr_close(&gpu->mshr);
 	lanes_close(&gpu->lanes);
@@ -155,6 +158,7 @@ static void run_quantum(struct gpu *gpu, uint64_t until_ns)
 	gpu->now_ns = until_ns;
 	gpu->owes_turn = false;
 	gpu_fault_write(gpu);
+	gpu_lock_settle(gpu);
 	gpu_group_deal(gpu);
 }
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "array.h"
+#include "gpu_lock.h"
 #include "gpu_mshr.h"
 
 #define SORT_KEYS 4096u /* times in a quantum, and uTLBs, that are told apart */
@@ -49,6 +50,8 @@ void gpu_fault_raise(struct gpu *gpu, uint64_t now_ns, const struct asker *who, 
 		(struct gpu_fault){.time_ns = now_ns + gpu->model->walk_ns,
 				   .address = page << gpu->page_shift,
 				   .utlb = (uint32_t)(sm->utlb - gpu->utlb),
+				   .sm = who->sm,
+				   .warp = who->warp,
 				   .type = right == UVMP_RIGHT_NONE   ? UVMP_FAULT_INVALID_PTE
 					   : right == UVMP_RIGHT_READ ? UVMP_FAULT_WRITE
 								      : UVMP_FAULT_ATOMIC,
@@ -95,6 +98,7 @@ static void admit_raised(struct gpu *gpu)
 		if (utlb->faults == gpu->model->utlb_faults)
 			continue;
 		utlb->faults++;
+		gpu_lock_note(gpu, &gpu->raised[i]);
 		gpu->raised[kept++] = gpu->raised[i];
 	}
 	gpu->raised_count = kept;
@@ -177,7 +181,8 @@ void gpu_fault_forget(struct gpu *gpu)
 	if (gpu->write_ns > gpu->now_ns)
 		gpu->write_ns = gpu->now_ns;
 	for (uint32_t i = 0; i < gpu->utlbs; i++) {
-		gpu->utlb[i].lock_ns = GPU_NEVER;
+		if (gpu->model->lock_holds == 0)
+			gpu->utlb[i].lock_ns = GPU_NEVER;
 		gpu->utlb[i].faults = 0;
 	}
 }

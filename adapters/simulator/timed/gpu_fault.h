@@ -15,7 +15,7 @@ void gpu_fault_raise(struct gpu *gpu, uint64_t now_ns, const struct asker *who, 
 		     uint32_t right);
 /* The end of a quantum: the GMMU writes the faults raised in it. */
 void gpu_fault_write(struct gpu *gpu);
-/* A replay: faults that are not in the buffer by now are forgotten, and uTLBs translate again. */
+/* A replay: faults that are not in the buffer by now are forgotten, and uTLBs translate again, unless locks hold (gpu_lock.h). */
 void gpu_fault_forget(struct gpu *gpu);
 
 #endif

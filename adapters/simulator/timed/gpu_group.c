@@ -334,11 +334,17 @@ void gpu_group_wake(struct gpu *gpu, uint32_t sm_index, uint32_t warp, uint64_t 
 		settle(gpu, &gpu->sm[sm_index], gpu->now_ns);
 }
 
+void gpu_group_wake_sm(struct gpu *gpu, uint32_t sm_index, uint64_t ready_ns)
+{
+	struct sm *sm = &gpu->sm[sm_index];
+
+	for (uint32_t k = 0; k < gpu->warps_room; k++)
+		wake(gpu, sm, k, ready_ns);
+	settle(gpu, sm, gpu->now_ns);
+}
+
 void gpu_group_wake_all(struct gpu *gpu, uint64_t ready_ns)
 {
-	for (uint32_t i = 0; i < gpu->model->sms; i++) {
-		for (uint32_t k = 0; k < gpu->warps_room; k++)
-			wake(gpu, &gpu->sm[i], k, ready_ns);
-		settle(gpu, &gpu->sm[i], gpu->now_ns);
-	}
+	for (uint32_t i = 0; i < gpu->model->sms; i++)
+		gpu_group_wake_sm(gpu, i, ready_ns);
 }

@@ -18,7 +18,8 @@ void gpu_group_wait(struct gpu *gpu, uint32_t sm_index, uint32_t warp);
 void gpu_group_end(struct gpu *gpu, uint32_t sm_index, uint32_t warp);
 /* The warp can continue at ready_ns, if its thread block is switched in. No effect if it does not wait. */
 void gpu_group_wake(struct gpu *gpu, uint32_t sm_index, uint32_t warp, uint64_t ready_ns);
-/* All that wait. */
+/* All that wait on the SM; on all SMs. */
+void gpu_group_wake_sm(struct gpu *gpu, uint32_t sm_index, uint64_t ready_ns);
 void gpu_group_wake_all(struct gpu *gpu, uint64_t ready_ns);
 
 #endif

@@ -1,8 +1,8 @@
 /* gpu_internal.h: the state of the GPU. Only gpu*.c use it; gpu.h is for others.
  *
  * gpu.c advances time; gpu_warp.c has SMs, warps and their steps; gpu_ready.c chooses among the ready warps; gpu_group.c has
- * the thread blocks; gpu_translate.c translates addresses; gpu_fault.c has the faults of the GMMU, gpu_mshr.c the warps
- * that wait for each of them; gpu_table.c has the page tables and the queued changes of them. */
+ * the thread blocks; gpu_translate.c translates addresses; gpu_fault.c has the faults of the GMMU, gpu_lock.c the
+ * locks of uTLBs, gpu_mshr.c the warps that wait for each fault; gpu_table.c has the page tables and the queued changes of them. */
 #ifndef UVMSIM_GPU_INTERNAL_H
 #define UVMSIM_GPU_INTERNAL_H
 
@@ -30,6 +30,7 @@ struct warp {
 	uint8_t needs;	   /* enum uvmp_right that the step needs */
 	bool is_alive, is_waiting; /* waiting: for a page, or a replay */
 	bool wants_entry;	   /* in the MSHRs */
+	bool is_retried;	   /* its next step passes the lock of the uTLB (gpu_lock.h) */
 	bool has_step;
 	struct workload_slot slot; /* last: what is used most lies together */
 };
@@ -75,6 +76,9 @@ struct utlb {
 	uint64_t emptied; /* gpu->emptied, when this one was */
 	uint64_t lock_ns; /* from here on no new translation; GPU_NEVER: no fault is out */
 	uint32_t faults;  /* since the last replay */
+	bool is_held;	  /* it is locked since before the last replay; then: */
+	struct gpu_fault *out; /* the faults since the last replay */
+	size_t outs, out_room;
 };
 
 enum event_kind { EVENT_MAP, EVENT_REPLAY, EVENT_LIMIT };

@@ -10,6 +10,7 @@
 #include "array.h"
 #include "gpu_fault.h"
 #include "gpu_group.h"
+#include "gpu_lock.h"
 #include "gpu_mshr.h"
 
 #define AHEAD 8u /* pages between reading a chain ahead, reading its first entry ahead, and taking the lanes */
@@ -162,7 +163,10 @@ static void try_again(struct gpu *gpu, const struct event *event)
 		return;
 	}
 	gpu_fault_forget(gpu);
-	gpu_group_wake_all(gpu, gpu->now_ns + gpu->model->replay_ns);
+	if (gpu->model->lock_holds != 0)
+		gpu_lock_replay(gpu);
+	else
+		gpu_group_wake_all(gpu, gpu->now_ns + gpu->model->replay_ns);
 	gpu->owes_turn = true;
 }
 

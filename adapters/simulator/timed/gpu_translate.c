@@ -6,7 +6,8 @@
  *
  * From a fault on, a uTLB takes no new translation until the next replay (Pascal and Volta, NVIDIA blog 2017).
  * Translations that were in progress by then, and all those of one step, still fault, up to a limit. Duplicates
- * arise where several warps, or several SMs, need one page within that time. A GPU with far-fault MSHRs locks no uTLB
+ * arise where several warps, or several SMs, need one page within that time. With lock_holds the lock may outlast a replay
+ * (gpu_lock.h), and stalls translations that the uTLB holds, too. A GPU with far-fault MSHRs locks no uTLB
  * (gpu_mshr.h).
  *
  * After a replay each waiting lane asks again. If its page has got no right since the lane asked last, the answer is the
@@ -290,6 +291,8 @@ static inline __attribute__((always_inline)) bool use_entry(struct step *s, uint
 
 	issue(s, 1);
 	*at_ns = s->now_ns;
+	if (s->is_locked && gpu->model->lock_holds != 0)
+		return false;
 	if (look_up(gpu, utlb, key)) {
 		gpu->counts.tlb_hits++;
 		return true;
@@ -354,12 +357,14 @@ static uint64_t in_since(const struct step *s)
 }
 
 /* The lock holds for thread blocks that were switched in by then. One that is switched in later passes until its own
- * fault. A fault of the step itself locks the uTLB for later steps only. */
+ * fault. A fault of the step itself locks the uTLB for later steps only. A warp that tries again passes once. */
 static bool is_locked(const struct step *s, uint64_t issued_ns)
 {
 	uint64_t lock_ns = s->sm->utlb->lock_ns;
+	bool passes = s->w->is_retried;
 
-	return issued_ns >= lock_ns && lock_ns >= in_since(s);
+	s->w->is_retried = false;
+	return !passes && issued_ns >= lock_ns && lock_ns >= in_since(s);
 }
 
 /* The uTLB gets no new translation once the walk for a fault that is asked for from now on has failed. */
