@@ -671,12 +671,14 @@ static bool step(struct timed *m, bool *is_over)
 static const char *add_range(void *context, const struct source_range *range)
 {
 	struct timed *m = context;
-
+	struct source_range placed = *range;
 	struct host *host = &m->system.host;
 	bool is_added;
 
+	if (m->system.model->data_on_cpu != 0)
+		placed.is_fresh = false;
 	host->params.reads_ahead = false; /* this error is one of the row that is being read */
-	is_added = host_add_range(host, range);
+	is_added = host_add_range(host, &placed);
 	host->params.reads_ahead = true;
 	return is_added ? NULL : host->error;
 }
@@ -691,6 +693,19 @@ static bool add_array(struct timed *m, const struct source_range *array)
 
 	if (unit != 0 && !range.is_device)
 		range.bytes = (range.bytes + unit - 1u) / unit * unit;
+/* A range of a built-in program. What rounding adds is managed, prefetched and counted like the rest. The ranges of a program
+ * lie so far apart that rounding leaves them apart (workload_add_range); those of a trace have the sizes that it states. */
+static bool add_array(struct timed *m, const struct source_range *array)
+{
+	const struct model *model = m->system.model;
+	struct source_range range = *array;
+	struct uvmp_allocation allocation;
+
+	if (model->data_on_cpu != 0)
+		range.is_fresh = false;
+	if (model->rounds_ranges != 0 && !range.is_device &&
+	    uvmp_allocation_round(range.bytes, &allocation) == UVMP_OK)
+		range.bytes = allocation.rounded_bytes;
 	return host_add_range(&m->system.host, &range);
 }
 

@@ -1,0 +1,83 @@
+/* What the models of UVM Smart's GPUs do otherwise than a driver's GPU (docs/machine.md, "UVM Smart's simulator"). */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "timed/timed.h"
+
+static char error[MODEL_ERROR_MAX];
+static struct model model;
+static struct sim_result result;
+static struct sim_times times;
+static uint64_t memory_bytes;
+
+static int load(void **unused)
+{
+	(void)unused;
+	if (!model_open("uvmsmart", NULL, &model, error))
+		fail_msg("%s", error);
+	model.block_ns = 0;
+	memory_bytes = 64u << 20;
+	return 0;
+}
+
+static void run(const char *workload, const char *policy_text)
+{
+	struct source *source = workload_open(workload, 1, error);
+	struct uvmp_policy policy;
+	struct sim_run settings = {.policy = &policy, .memory = {.bytes = memory_bytes}, .seed = 1};
+
+	if (!source)
+		fail_msg("%s", error);
+	assert_int_equal(uvmp_policy_parse(policy_text, strlen(policy_text), &policy, NULL), UVMP_OK);
+	if (!timed_run(source, &model, &settings, &result, &times, error))
+		fail_msg("%s", error);
+	source->close(source);
+}
+
+/* hotspot writes its third array, of n * n floats, and no code of the CPU does. */
+static void test_data_begins_on_the_cpu(void **unused)
+{
+	uint64_t filled;
+
+	(void)unused;
+	model.data_on_cpu = 0;
+	run("hotspot:n=512", "preset=uvmsmart");
+	filled = result.pages_migrated;
+	model.data_on_cpu = 1;
+	run("hotspot:n=512", "preset=uvmsmart");
+	assert_int_equal(result.pages_migrated, filled + 256u);
+	assert_int_equal(result.pages_migrated, 3u * 256u);
+}
+
+/* The published run has 20 + 5,764,800 + 5,764,800 + 5,760,000 bytes: 18.06 MiB when they are rounded. All of the largest
+ * array is prefetched in the end, its last 128 KiB included. */
+static void test_ranges_are_rounded(void **unused)
+{
+	uint64_t stated;
+
+	(void)unused;
+	model.rounds_ranges = 0;
+	run("fdtd2d:nx=1200,ny=1200,tmax=1", "preset=uvmsmart");
+	assert_true(result.footprint_bytes < 17u << 20);
+	stated = result.pages_migrated;
+	model.rounds_ranges = 1;
+	run("fdtd2d:nx=1200,ny=1200,tmax=1", "preset=uvmsmart");
+	assert_int_equal(result.footprint_bytes, (18u << 20) + 65536u);
+	assert_true(result.pages_migrated > stated);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_data_begins_on_the_cpu, load),
+		cmocka_unit_test_setup(test_ranges_are_rounded, load),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
