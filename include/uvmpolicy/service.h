@@ -364,9 +364,11 @@ UVMP_API enum uvmp_status uvmp_service_touch(struct uvmp_service *service, uint3
  *             touch counts of evict=lfu2m on this GPU; the age of units stays
  *             the flag that memory has been full, until memory is full again
  *   kept      prefetch_full and the switches of runtime=on, once made
- *             residency, hot pages, all other orders, all controllers
- *             pages that were only read still count as used; UVM Smart no longer counts them
- *             [uvmsmart: clean-pages-uncounted]
+ *             residency, hot pages, all controllers; orders but for the next row
+ *   uncounted with a page-wise order, without counts_units: pages that are still resident no longer count
+ *             against the memory, and their units are not evicted until they are used again, so that more
+ *             pages can be resident than the memory has [uvmsmart: clean-pages-uncounted]. quirks=0: they
+ *             count
  *
  * UVMP_ERR_ARGUMENT: service. UVMP_ERR_RANGE: gpu. O(blocks); evict=lfu2m: O(blocks * log blocks). */
 UVMP_API enum uvmp_status uvmp_service_synchronise(struct uvmp_service *service, uint32_t gpu);

@@ -368,7 +368,7 @@ static bool check_gpus(const struct uvmp_service *s)
 	for (uint32_t gpu = 1; gpu < s->processors.count; gpu++) {
 		const struct gpu *g = &s->gpu[gpu];
 
-		if (g->used_pages > g->capacity_pages || !uvmpi_memory_check_gpu(s, gpu))
+		if (g->used_pages > g->capacity_pages + g->uncounted_pages || !uvmpi_memory_check_gpu(s, gpu))
 			return false;
 	}
 	return true;

@@ -68,8 +68,10 @@ enum uvmp_status uvmp_service_synchronise(struct uvmp_service *s, uint32_t gpu)
 			if (c != NULL)
 				(void)uvmp_counter_tree_init(&c->tree, c->tree.blocks);
 			uvmpi_memory_level(s, gpu, h);
+			uvmpi_memory_unlist(s, gpu, h);
 		}
 	}
+	uvmpi_memory_uncount(s, gpu);
 	uvmpi_prefetch_switch(
 		s); /* which stays [uvmsmart: prefetcher-not-restored], even if no batch has seen yet that memory is full */
 	s->is_full = false;

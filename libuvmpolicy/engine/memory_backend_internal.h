@@ -66,7 +66,17 @@ static inline bool uvmpi_units_are_spared(const struct uvmp_service *s)
 }
 static inline bool uvmpi_units_have_room(const struct gpu *g, uint32_t pages)
 {
-	return g->used_pages + g->coming_pages + pages <= g->capacity_pages;
+	return g->used_pages + g->coming_pages + pages <= g->capacity_pages + g->uncounted_pages;
+}
+/* May pages stay that do not count [uvmsmart: clean-pages-uncounted]? Not if frames are memory (counts_units). */
+static inline bool uvmpi_units_may_exceed(const struct uvmp_service *s, const struct gpu *g)
+{
+	return g->unit_used != NULL && !g->counts_units && s->policy.quirks;
+}
+/* Can exceed the capacity, as in the original, when pages that do not count have left [uvmsmart: clean-pages-uncounted]. */
+static inline uint64_t uvmpi_units_free_pages(const struct gpu *g)
+{
+	return g->capacity_pages + g->uncounted_pages - g->used_pages;
 }
 uint64_t uvmpi_units_count(const struct uvmp_service_params *params);
 size_t uvmpi_units_size(const struct uvmp_service_params *params);

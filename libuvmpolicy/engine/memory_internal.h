@@ -70,6 +70,10 @@ void uvmpi_memory_touch(struct uvmp_service *s, uint32_t gpu, handle block, uint
 void uvmpi_memory_weigh(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page);
 /* evict=lfu2m: all units of the block on the GPU rank as if they had never been used. */
 void uvmpi_memory_level(struct uvmp_service *s, uint32_t gpu, handle block);
+/* A device synchronisation: the block's units leave the order until they are used again; and, once all have, the pages that
+ * are resident no longer count [uvmsmart: clean-pages-uncounted]. Page-wise orders with quirks, without counts_units. */
+void uvmpi_memory_unlist(struct uvmp_service *s, uint32_t gpu, handle block);
+void uvmpi_memory_uncount(struct uvmp_service *s, uint32_t gpu);
 /* After an eviction, does the operation decide again (root chunks)? With page-wise orders the job continues. */
 bool uvmpi_memory_repeats(const struct uvmp_service *s, uint32_t gpu);
 /* Does the block have chunks on the processor? A block of 2 MiB has one chunk, which is contiguous. */

@@ -150,7 +150,7 @@ void uvmpi_units_fit(const struct gpu *g, uvmp_mask *pages, const uvmp_mask *fau
 static void note_pressure(struct uvmp_service *s, const struct gpu *g, uint32_t need)
 {
 	struct uvmp_pressure pressure = {.total_pages = g->capacity_pages,
-					 .free_pages = g->capacity_pages - g->used_pages,
+					 .free_pages = uvmpi_units_free_pages(g),
 					 .incoming_pages = need,
 					 .buffer_percent = s->policy.free_buffer,
 					 .quirks = s->policy.quirks};
@@ -177,7 +177,7 @@ enum backing uvmpi_units_back(struct uvmp_service *s, uint32_t gpu, handle block
 	uvmp_mask_or(&all, arriving->pages, &p->resident);
 	need = counted(g, b, &all) - counted(g, b, &p->resident);
 	note_pressure(s, g, need);
-	if (g->used_pages + need > g->capacity_pages)
+	if (need > uvmpi_units_free_pages(g))
 		return BACKING_NEED_ROOM;
 	g->coming_pages = need;
 	uvmpi_frames_take(s, gpu, block, p->memory * g->block_units, arriving);
@@ -315,7 +315,29 @@ void uvmpi_units_used(struct uvmp_service *s, uint32_t gpu, const struct block *
 void uvmpi_units_touch(struct uvmp_service *s, uint32_t gpu, const struct block *b, const struct residency *p,
 		       uint32_t page)
 {
-	touch_unit(s, &s->gpu[gpu], b, p, page);
+	struct gpu *g = &s->gpu[gpu];
+
+	touch_unit(s, g, b, p, page);
+	if (g->uncounted_pages != 0) /* the unit may have come back into the order */
+		spare_unit(s, g, b, p, &p->resident, page);
+}
+
+/* [uvmsmart: clean-pages-uncounted]: the list is empty after a synchronisation. Only the pages count against the memory that
+ * need no frame of a whole unit. */
+void uvmpi_memory_unlist(struct uvmp_service *s, uint32_t gpu, handle block)
+{
+	const struct residency *p = uvmpi_residency_find(s, block_at(s, block), gpu);
+
+	if (p != NULL && p->has_memory && uvmpi_units_may_exceed(s, &s->gpu[gpu]))
+		list_units(s, gpu, p->memory, false);
+}
+
+void uvmpi_memory_uncount(struct uvmp_service *s, uint32_t gpu)
+{
+	struct gpu *g = &s->gpu[gpu];
+
+	if (uvmpi_units_may_exceed(s, g))
+		g->uncounted_pages = g->used_pages;
 }
 
 /* -- pages leave -- */
@@ -419,7 +441,7 @@ void uvmpi_units_free(struct uvmp_service *s, uint32_t gpu, handle block, struct
 bool uvmpi_units_are_short(const struct uvmp_service *s, const struct gpu *g)
 {
 	struct uvmp_pressure pressure = {.total_pages = g->capacity_pages,
-					 .free_pages = g->capacity_pages - g->used_pages,
+					 .free_pages = uvmpi_units_free_pages(g),
 					 .buffer_percent = s->policy.free_buffer,
 					 .quirks = s->policy.quirks};
 
@@ -429,7 +451,7 @@ bool uvmpi_units_are_short(const struct uvmp_service *s, const struct gpu *g)
 /* -- consistency -- */
 
 /* Between block services and evictions a unit is in the order if something of it is resident, unless the block is
- * pinned. */
+ * pinned, or was not used since a synchronisation. */
 static bool check_listed(const struct gpu *g, const struct residency *p)
 {
 	bool is_pinned = uvmpi_cyclic_is_pinned(g, p->memory);
@@ -437,8 +459,9 @@ static bool check_listed(const struct gpu *g, const struct residency *p)
 	for (uint32_t i = 0; i < g->block_units; i++) {
 		struct uvmp_region region = {i * g->unit_pages, (i + 1u) * g->unit_pages};
 		bool is_due = !is_pinned && uvmp_mask_region_any(&p->resident, region);
+		bool is_listed = uvmpi_evict_contains(&g->order, p->memory * g->block_units + i);
 
-		if (uvmpi_evict_contains(&g->order, p->memory * g->block_units + i) != is_due)
+		if (is_listed != is_due && (is_listed || g->uncounted_pages == 0))
 			return false;
 	}
 	return true;

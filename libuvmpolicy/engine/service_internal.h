@@ -252,6 +252,7 @@ struct gpu {
 	struct uvmp_evict order;
 	uint32_t unit_pages, block_units; /* pages of an eviction unit; units in a block */
 	uint64_t capacity_pages, used_pages;
+	uint64_t uncounted_pages; /* of those used: stayed through a device synchronisation, after which all memory counts as free */
 	uint64_t evicted_pages; /* so far; with prefetch_states.has_memory */
 	uint32_t coming_pages; /* backed, and not used yet */
 	bool counts_units;   /* a unit counts with all its pages, see struct uvmp_service_gpu */

@@ -729,11 +729,50 @@ static void test_a_synchronisation_begins_anew(void **unused)
 	assert_int_equal(engine_run(&host), UVMP_OK); /* the hot page comes */
 	assert_true(is_here(BASE + KIB64));
 	engine_forget(&host);
-	assert_true(host.service->is_full); /* again, as there was no room for it */
+	assert_false(host.service->is_full); /* there was room for it */
 	synchronise();
 	assert_false(engine_step(&host));         /* no action */
 	fault(BASE + 2 * MIB2, UVMP_ACCESS_READ); /* not full yet: migrates */
 	assert_true(is_here(BASE + 2 * MIB2));
+}
+
+/* [uvmsmart: clean-pages-uncounted]: what has stayed counts no longer, and is not evicted until it is used again. */
+static void test_a_synchronisation_frees_all_memory(void **unused)
+{
+	const struct gpu *g;
+
+	(void)unused;
+	for (uint32_t quirks = 0; quirks <= 1; quirks++) {
+		begin(quirks != 0 ? "evict=lru2m prefetch=block" COMMON : "evict=lru2m prefetch=block quirks=0" COMMON, 1,
+		      4 * MIB2);
+		g = &host.service->gpu[1];
+		fault(BASE, UVMP_ACCESS_READ);
+		assert_int_equal(g->used_pages, g->capacity_pages);
+		synchronise();
+		assert_int_equal(g->uncounted_pages, quirks != 0 ? g->capacity_pages : 0);
+		fault(BASE + MIB2, UVMP_ACCESS_READ);
+		assert_int_equal(is_here(BASE), quirks != 0);
+		assert_true(is_here(BASE + MIB2));
+		use(BASE, 1); /* it may leave now, but is newer */
+		fault(BASE + 2 * MIB2, UVMP_ACCESS_READ);
+		assert_int_equal(is_here(BASE), quirks != 0);
+		assert_true(is_home(BASE + MIB2));
+		fault(BASE + 3 * MIB2, UVMP_ACCESS_READ);
+		assert_true(is_home(BASE) && is_here(BASE + 3 * MIB2));
+		synchronise(); /* what is resident then */
+		assert_int_equal(g->uncounted_pages, quirks != 0 ? g->used_pages : 0);
+		engine_stop(&host);
+	}
+	/* frames that are memory cannot be more than there are */
+	prepare("evict=lru2m prefetch=block" COMMON, 1, 2);
+	host.gpu[0].counts_units = true;
+	start(1 << 20);
+	engine_range(&host, SPACE, BASE, 2 * MIB2, UVMP_CPU);
+	fault(BASE, UVMP_ACCESS_READ);
+	synchronise();
+	assert_int_equal(host.service->gpu[1].uncounted_pages, 0);
+	fault(BASE + MIB2, UVMP_ACCESS_READ);
+	assert_true(is_here(BASE + MIB2));
 }
 
 /* What full memory has switched stays switched, even if no batch has come since. */
@@ -1008,6 +1047,7 @@ int main(void)
 	        TEST(test_smaller_units_are_ranked_by_their_node),
 	        TEST(test_all_are_halved),
 	        TEST(test_a_synchronisation_begins_anew),
+	        TEST(test_a_synchronisation_frees_all_memory),
 	        TEST(test_a_synchronisation_keeps_the_prefetcher),
 	        TEST(test_a_synchronisation_levels_lfu),
 	        TEST(test_marks_go_with_the_pages),

@@ -104,10 +104,10 @@ static void test_frees(void **unused)
 	uint64_t kept_ns;
 
 	(void)unused;
-	run("backprop:n=16000", 0, 3u << 20);
+	run("backprop:n=16000", 0, 5u << 20);
 	kept = result;
 	kept_ns = times.kernel_ns;
-	run("backprop:n=16000", 1, 3u << 20);
+	run("backprop:n=16000", 1, 5u << 20);
 	assert_true(kept.pages_evicted > 0);
 	assert_int_equal(result.pages_evicted, 0);
 	assert_int_equal(result.pages_migrated, kept.pages_migrated);
