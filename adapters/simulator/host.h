@@ -17,6 +17,7 @@ struct host_params {
 	uint32_t sms;		       /* 0: not known */
 	bool has_ats;		       /* as in struct uvmp_service_params */
 	bool counts_units;	       /* as in struct uvmp_service_gpu; memory is whole roots then */
+	bool asks_at_misses;	       /* as in struct uvmp_service_gpu */
 	bool reads_ahead;	       /* the source: its line is not that of an error */
 };
 

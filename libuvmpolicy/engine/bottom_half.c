@@ -297,7 +297,7 @@ static void walk_fault(struct uvmp_service *s, const struct block *b, uint32_t i
 					 .is_retry = s->fault.retries != 0};
 	struct job *job = &s->fault.servicing->job;
 
-	if (residency)
+	if (residency && !uvmpi_remote_is_asked(s, b, s->fault.gpu, page))
 		facts.mapped = (enum uvmp_right)residency_right(residency, page);
 	(void)uvmp_fault_classify(fault, &facts, previous, before, verdict);
 	s->fault.event.invalid_prefetches += verdict->invalid_prefetches;

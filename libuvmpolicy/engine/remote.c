@@ -25,7 +25,8 @@
  * over-subscribed once an allocation did not fit [uvmsmart: oversubscription-switch], until the host reports a
  * device synchronisation, which also clears the counters [uvmsmart: device-synchronisation]. In UVM Smart a
  * remote access fills an SM's TLB, and hits there need no decision [uvmsmart: remote-page-in-list]; here each
- * access is decided.
+ * access is decided, unless the host asks at its TLB misses (uvmp_service_miss). Then no page becomes hot: the
+ * access faults, and the fault is decided although the GPU maps the page.
  *
  * A block holds hot pages of one GPU at a time; the next access of another GPU repeats the decision. Hot pages
  * that cannot migrate, because memory is full or a copy failed, stay mapped without a report. Their next access
@@ -176,9 +177,23 @@ void uvmpi_remote_use(struct uvmp_service *s, uint32_t gpu, handle h, uint32_t p
 		return;
 	record(s, c, page, is_write);
 	uvmpi_memory_weigh(s, gpu, h, page);
-	if (is_free(s, b, gpu) && block_is_on_cpu(s, b, page) &&
+	if (!s->gpu[gpu].asks_at_misses && is_free(s, b, gpu) && block_is_on_cpu(s, b, page) &&
 	    migrates(s, gpu, c, page / counter_pages(s), 0, is_write))
 		uvmpi_hot_add(s, h, c, gpu, page);
+}
+
+bool uvmpi_remote_miss(const struct uvmp_service *s, uint32_t gpu, handle h, uint32_t page, bool is_write)
+{
+	const struct block *b = block_at(s, h);
+	const struct counters *c = counters_of(s, b);
+
+	return remote_is_counting(s) && c != NULL && is_free(s, b, gpu) && block_is_on_cpu(s, b, page) &&
+	       migrates(s, gpu, c, page / counter_pages(s), 0, is_write);
+}
+
+bool uvmpi_remote_is_asked(const struct uvmp_service *s, const struct block *b, uint32_t gpu, uint32_t page)
+{
+	return s->gpu[gpu].asks_at_misses && remote_is_counting(s) && is_free(s, b, gpu) && block_is_on_cpu(s, b, page);
 }
 
 /* -- evictions [uvmsmart: round-trips] -- */

@@ -25,6 +25,10 @@ bool uvmpi_remote_auto_migrates(const struct uvmp_service *s, const struct block
 				uint64_t accesses, uvmp_mask *pages);
 /* Counts an access of the GPU to a page that it holds or maps. A page on the CPU may become hot. */
 void uvmpi_remote_use(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page, bool is_write);
+/* An access to a page on the CPU has missed the TLB, and is counted. True: the page is to migrate. */
+bool uvmpi_remote_miss(const struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page, bool is_write);
+/* Does a fault on the page decide again, although the GPU maps the page on the CPU? */
+bool uvmpi_remote_is_asked(const struct uvmp_service *s, const struct block *b, uint32_t gpu, uint32_t page);
 /* Counts a serviced fault of the GPU. True: the page stays on the CPU. Accesses are counted. */
 bool uvmpi_remote_keeps_counted(struct uvmp_service *s, handle block, uint32_t gpu, uint32_t page,
 				enum uvmp_access access);

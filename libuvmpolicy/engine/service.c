@@ -62,6 +62,23 @@ enum uvmp_status uvmp_service_access(struct uvmp_service *s, uint32_t processor,
 	return UVMP_OK;
 }
 
+enum uvmp_status uvmp_service_miss(const struct uvmp_service *s, uint32_t processor, uint64_t space,
+				   uvmp_addr address, enum uvmp_access access, bool *migrates)
+{
+	uint32_t slot;
+	handle h;
+
+	if (!service_is_valid(s) || !migrates)
+		return UVMP_ERR_ARGUMENT;
+	if (processor == UVMP_CPU || processor >= s->processors.count || (uint32_t)access >= UVMP_ACCESS_NONE)
+		return UVMP_ERR_RANGE;
+	slot = uvmpi_space_find(s, space);
+	h = slot == NO_INDEX ? 0 : uvmpi_block_find(s, slot, address);
+	*migrates = h != 0 && uvmpi_remote_miss(s, processor, h, block_page(s, block_at(s, h), address),
+						access >= UVMP_ACCESS_WRITE);
+	return UVMP_OK;
+}
+
 enum uvmp_status uvmp_service_touch(struct uvmp_service *s, uint32_t processor, uint64_t space,
 				    uvmp_addr address)
 {

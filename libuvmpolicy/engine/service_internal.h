@@ -255,6 +255,7 @@ struct gpu {
 	uint64_t uncounted_pages; /* of those used: stayed through a device synchronisation, after which all memory counts as free */
 	uint64_t evicted_pages; /* so far; with prefetch_states.has_memory */
 	uint32_t coming_pages; /* backed, and not used yet */
+	bool asks_at_misses; /* see struct uvmp_service_gpu */
 	bool counts_units;   /* a unit counts with all its pages, see struct uvmp_service_gpu */
 	uint16_t *unit_used; /* [blocks]: pages that count for the block with this number */
 	handle *unit_block; /* [blocks]: which block a block number of the order is; free ones: next free */

@@ -198,6 +198,7 @@ static void init_gpu(struct uvmp_service *s, const struct uvmp_service_params *p
 	g->fatal = parts.fatal;
 	g->note = parts.note;
 	g->note_capacity = from.notes;
+	g->asks_at_misses = from.asks_at_misses;
 	most = uvmp_fault_max_batch(params->policy->replay.max_batch, from.fault_entries);
 	g->params = params->policy->replay;
 	g->params.max_batch = most;

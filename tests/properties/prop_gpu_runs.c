@@ -53,7 +53,7 @@ static void open_rig(struct rig *r, const char *spec, bool asks_singly)
 	for (unsigned i = 0; i < r->workload->ranges; i++)
 		assert_true(space_add_range(&r->space, &r->workload->range[i], error));
 	r->link = (struct link){.model = &model};
-	r->gpu = gpu_open(&model, &r->space, &r->link, (struct gpu_listener){on_touch, NULL, r});
+	r->gpu = gpu_open(&model, &r->space, &r->link, (struct gpu_listener){on_touch, NULL, NULL, r});
 	assert_non_null(r->gpu);
 	r->gpu->asks_singly = asks_singly;
 	assert_true(workload_launch(r->workload));

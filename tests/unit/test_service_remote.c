@@ -697,6 +697,46 @@ static void test_all_are_halved(void **unused)
 	assert_int_equal(count(BASE + MIB2), 5);
 }
 
+/* -- decisions at misses of a TLB [uvmsmart: remote-page-in-list] -- */
+
+static bool asks(uvmp_addr address, enum uvmp_access access)
+{
+	bool migrates = false;
+
+	assert_int_equal(uvmp_service_miss(host.service, 1, SPACE, address, access, &migrates), UVMP_OK);
+	return migrates;
+}
+
+/* Accesses count and make nothing hot; a miss decides; a fault of a page that is mapped on the CPU is decided again. */
+static void test_a_miss_decides(void **unused)
+{
+	bool migrates;
+
+	(void)unused;
+	prepare("evict=lru2m remote=always remote_threshold=3 prefetch=none" COMMON, 1, 2);
+	host.gpu[0].asks_at_misses = true;
+	start(1 << 20);
+	engine_range(&host, SPACE, BASE, MIB2, UVMP_CPU);
+	assert_false(asks(BASE, UVMP_ACCESS_READ)); /* nothing is counted, nor mapped */
+	fault(BASE, UVMP_ACCESS_READ);
+	assert_true(is_remote(BASE) && count(BASE) == 1 && !asks(BASE, UVMP_ACCESS_READ));
+	assert_int_equal(count(BASE), 1); /* asking does not count */
+	fault(BASE, UVMP_ACCESS_READ);
+	assert_true(is_remote(BASE) && count(BASE) == 2); /* the fault is below the threshold: the page stays */
+	use(BASE, 4);
+	assert_true(!has_notes() && is_remote(BASE));
+	assert_true(asks(BASE, UVMP_ACCESS_READ) && is_remote(BASE));
+	assert_false(asks(BASE + KIB64, UVMP_ACCESS_READ));
+	assert_true(asks(BASE + KIB64, UVMP_ACCESS_WRITE));
+	fault(BASE, UVMP_ACCESS_READ);
+	assert_true(is_here(BASE) && !asks(BASE, UVMP_ACCESS_READ));
+	assert_int_equal(uvmp_service_miss(NULL, 1, SPACE, BASE, UVMP_ACCESS_READ, &migrates), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_service_miss(host.service, 1, SPACE, BASE, UVMP_ACCESS_READ, NULL), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_service_miss(host.service, UVMP_CPU, SPACE, BASE, UVMP_ACCESS_READ, &migrates),
+			 UVMP_ERR_RANGE);
+	assert_int_equal(uvmp_service_miss(host.service, 1, SPACE, BASE, UVMP_ACCESS_NONE, &migrates), UVMP_ERR_RANGE);
+}
+
 /* -- device synchronisation [uvmsmart: device-synchronisation] -- */
 
 static void synchronise(void)
@@ -1046,6 +1086,7 @@ int main(void)
 	        TEST(test_lfu_ranks_by_counted_accesses),
 	        TEST(test_smaller_units_are_ranked_by_their_node),
 	        TEST(test_all_are_halved),
+	        TEST(test_a_miss_decides),
 	        TEST(test_a_synchronisation_begins_anew),
 	        TEST(test_a_synchronisation_frees_all_memory),
 	        TEST(test_a_synchronisation_keeps_the_prefetcher),

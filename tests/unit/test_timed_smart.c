@@ -72,11 +72,38 @@ static void test_ranges_are_rounded(void **unused)
 	assert_true(result.pages_migrated > stated);
 }
 
+/* Each SM crosses the link for a page until its TLB has the page; later accesses are free. A page at its threshold is a far
+ * fault, as without remote access. */
+static void test_remote_accesses_fill_the_tlbs(void **unused)
+{
+	uint64_t faults, pages, remote_ns;
+
+	(void)unused;
+	run("backprop:n=16000", "preset=uvmsmart");
+	faults = result.far_faults;
+	pages = result.pages_migrated;
+	run("backprop:n=16000", "preset=uvmsmart-always");
+	assert_int_equal(result.pages_migrated, pages);
+	assert_in_range(result.far_faults, faults * 8u / 10u, faults * 12u / 10u);
+	assert_true(result.remote_accesses < 8u * pages);
+	run("rodinia_bfs:nodes=16384,edges=65536", "preset=uvmsmart-always,remote_threshold=1000000");
+	assert_true(result.remote_accesses > 0 && result.accesses > 4u * result.remote_accesses);
+	remote_ns = times.kernel_ns;
+	faults = result.remote_accesses;
+	model.remote_miss_ns = 0; /* every access crosses the link, and none takes 135 ns of it alone */
+	run("rodinia_bfs:nodes=16384,edges=65536", "preset=uvmsmart-always,remote_threshold=1000000");
+	assert_true(result.remote_accesses > 4u * faults);
+	model.remote_miss_ns = 270;
+	run("rodinia_bfs:nodes=16384,edges=65536", "preset=uvmsmart-always,remote_threshold=1000000");
+	assert_true(times.kernel_ns > remote_ns);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_data_begins_on_the_cpu, load),
 		cmocka_unit_test_setup(test_ranges_are_rounded, load),
+		cmocka_unit_test_setup(test_remote_accesses_fill_the_tlbs, load),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,6 +13,7 @@
 #include "gpu_internal.h"
 #include "gpu_lock.h"
 #include "gpu_ready.h"
+#include "gpu_remote.h"
 #include "gpu_table.h"
 #include "gpu_warp.h"
 
@@ -89,6 +90,8 @@ void gpu_close(struct gpu *gpu)
 	mshr_close(&gpu->mshr);
 	lanes_close(&gpu->lanes);
 	free(gpu->gained);
+	free(gpu->fill);
+	free(gpu->asking);
 	free(gpu->sm);
 	free(gpu->utlb);
 	free(gpu->raised);
@@ -153,6 +156,7 @@ static void run_quantum(struct gpu *gpu, uint64_t until_ns)
 	gpu_table_wake_lanes(gpu);
 	for (uint32_t i = 0; i < gpu->runs; i++)
 		gpu_warp_run(gpu, i, until_ns);
+	gpu_remote_answer(gpu);
 	gpu_ready_find_soonest(gpu);
 	gpu->counts.busy_ns += until_ns - gpu->now_ns;
 	gpu->now_ns = until_ns;

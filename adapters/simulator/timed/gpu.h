@@ -40,6 +40,9 @@ struct gpu_listener {
 	void (*touch)(void *context, struct sim_block *block, uint32_t page, bool is_write);
 	/* A page is used across the link. */
 	void (*remote)(void *context, struct sim_block *block, uint32_t page, bool is_write, uint32_t requests, uint64_t now_ns);
+	/* With remote_miss_ns: an access to a page on the CPU has missed the uTLB, and was touched before. True: it is a far
+	 * fault. NULL: none is. */
+	bool (*miss)(void *context, struct sim_block *block, uint32_t page, bool is_write);
 	void *context;
 };
 

@@ -81,6 +81,21 @@ struct utlb {
 	size_t outs, out_room;
 };
 
+/* An entry that a uTLB gets when a remote access has ended. */
+struct fill {
+	uint64_t ready_ns, key;
+	struct utlb *utlb;
+};
+
+/* An access to a page on the CPU that has missed the uTLB: the walk ends at time_ns, and then is asked about the page. */
+struct asking {
+	uint64_t time_ns, key;
+	struct asker who;
+	struct sim_block *block;
+	uint32_t page; /* of the block */
+	bool is_write;
+};
+
 enum event_kind { EVENT_MAP, EVENT_REPLAY, EVENT_LIMIT };
 
 struct event {
@@ -140,6 +155,10 @@ struct gpu {
 	bool asks_singly; /* the definition of a step that asks for many pages, for tests: page by page, and each page
 	                   * again after each replay */
 
+	struct asking *asking; /* in this quantum */
+	size_t asking_count, asking_room;
+	struct fill *fill; /* [fill_first .. fill_count), in the order of their times */
+	size_t fill_first, fill_count, fill_room;
 	struct found found[GPU_FOUND]; /* by the last bits of the number */
 	struct gpu_counts counts;
 };

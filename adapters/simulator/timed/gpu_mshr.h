@@ -9,6 +9,12 @@ static inline bool gpu_mshr_is_there(const struct gpu *gpu)
 	return gpu->model->mshr_entries != 0;
 }
 
+/* Does the page have an entry? */
+static inline bool gpu_mshr_holds(const struct gpu *gpu, uint64_t page)
+{
+	return mshr_find(&gpu->mshr, page) != MSHR_NONE;
+}
+
 /* The warp lacks the page, and waits with its entry. *is_new: the entry is new, and the caller raises the
  * fault. GPU_STALLED: the table is full. */
 enum gpu_outcome gpu_mshr_miss(struct gpu *gpu, const struct asker *who, uint64_t page, bool *is_new);

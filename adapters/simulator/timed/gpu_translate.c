@@ -19,6 +19,7 @@
 
 #include "gpu_fault.h"
 #include "gpu_mshr.h"
+#include "gpu_remote.h"
 
 #define VERSION_SHIFT	 48u
 #define REQUEST		 128u /* bytes of a request at most; it begins at a multiple of them */
@@ -305,6 +306,14 @@ static inline __attribute__((always_inline)) bool use_entry(struct step *s, uint
 	return true;
 }
 
+static enum gpu_outcome use_remote(struct step *s, struct run run, uint64_t key);
+
+/* Do the TLBs hold pages on the CPU as they hold others, and misses decide about these pages? */
+static inline bool is_asked(const struct step *s, const struct sim_block *block, uint32_t index)
+{
+	return s->gpu->model->remote_miss_ns != 0 && uvmp_mask_test(&block->remote, index);
+}
+
 /* The page tables allow the access to all pages of the run: uses those that are behind the TLB's entry of the first
  * page, and makes the run as short. Of these pages only the first can miss the TLB, and a page across the link has an
  * entry of its own. */
@@ -313,6 +322,10 @@ static inline __attribute__((always_inline)) enum gpu_outcome use_run(struct ste
 	uint32_t alike;
 	uint64_t key = key_of(s->gpu, run->block, run->page, run->index, &alike), now_ns;
 
+	if (is_asked(s, run->block, run->index)) {
+		run->count = 1;
+		return use_remote(s, *run, key);
+	}
 	if (!use_entry(s, key, &now_ns))
 		return GPU_STALLED;
 	if (run->count > alike)
@@ -336,6 +349,8 @@ static inline __attribute__((always_inline)) enum gpu_outcome use_page(struct st
 	uint32_t alike;
 	uint64_t key = key_of(gpu, block, page, index, &alike), now_ns;
 
+	if (is_asked(s, block, index))
+		return use_remote(s, (struct run){block, page, index, 1}, key);
 	if (!use_entry(s, key, &now_ns))
 		return GPU_STALLED;
 	gpu->counts.accesses++;
@@ -402,11 +417,57 @@ static enum gpu_outcome wait_in_mshr(struct step *s, struct run run)
 	return outcome;
 }
 
+/* A page on the CPU [uvmsmart: remote-page-in-list]: a hit in the uTLB is free; after a miss the page is asked about when the
+ * walk ends (gpu_remote.h). */
+static enum gpu_outcome use_remote(struct step *s, struct run run, uint64_t key)
+{
+	struct gpu *gpu = s->gpu;
+	bool is_write = s->w->needs > UVMP_RIGHT_READ;
+
+	gpu_remote_fill(gpu, s->now_ns);
+	issue(s, 1);
+	if (!look_up(gpu, s->sm->utlb, key)) {
+		if (s->is_locked)
+			return GPU_STALLED;
+		gpu->counts.tlb_misses++;
+		gpu->counts.l2_tlb_misses++;
+		if (gpu->listener.touch)
+			gpu->listener.touch(gpu->listener.context, run.block, run.index, is_write);
+		gpu_remote_ask(gpu, &(struct asking){.time_ns = s->now_ns + gpu->model->walk_ns,
+						     .key = key,
+						     .who = s->who,
+						     .block = run.block,
+						     .page = run.index,
+						     .is_write = is_write});
+		return GPU_FAULTED;
+	}
+	gpu->counts.tlb_hits++;
+	note_use(s, &run);
+	raise_ready(s, s->now_ns);
+	return GPU_USED;
+}
+
+/* Is the first page of the run one on the CPU that the uTLB holds? Rights are not looked at then: a store uses the page, too. */
+static bool holds_remote(const struct step *s, const struct run *run, uint64_t *key)
+{
+	uint32_t unused;
+
+	if (!is_asked(s, run->block, run->index))
+		return false;
+	*key = key_of(s->gpu, run->block, run->page, run->index, &unused);
+	return look_up(s->gpu, s->sm->utlb, *key);
+}
+
 /* The page tables do not allow the access to any page of the run. With MSHRs the run becomes one page. */
 static inline __attribute__((always_inline)) enum gpu_outcome miss_run(struct step *s, struct run *run)
 {
 	bool has_mshr = gpu_mshr_is_there(s->gpu);
+	uint64_t key;
 
+	if (holds_remote(s, run, &key)) {
+		run->count = 1;
+		return use_remote(s, *run, key);
+	}
 	if (s->is_locked) {
 		issue(s, 1);
 		return GPU_STALLED;

@@ -72,3 +72,14 @@ uint64_t link_remote(struct link *link, enum model_direction direction, uint64_t
 	use(&engine->remote, &engine->copies, from_ns, work_ns);
 	return later(engine->remote.until_ns, alone_ns);
 }
+
+uint64_t link_remote_fixed(struct link *link, enum model_direction direction, uint64_t at_ns, uint64_t work_ns)
+{
+	struct link_engine *engine = &link->engine[direction];
+	uint64_t start_ns = later(at_ns, engine->remote.until_ns);
+
+	engine->remote.until_ns = start_ns + work_ns;
+	if (engine->copies.until_ns > start_ns)
+		engine->copies.until_ns += work_ns;
+	return engine->remote.until_ns;
+}

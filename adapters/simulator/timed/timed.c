@@ -84,8 +84,20 @@ static void touch(void *context, struct sim_block *block, uint32_t page, bool is
 {
 	struct timed *m = context;
 
-	if (!m->counts_accesses || !uvmp_mask_test(&block->remote, page))
+	if (!m->counts_accesses || m->model.remote_miss_ns != 0 || !uvmp_mask_test(&block->remote, page))
 		tell_access(m, block, page, is_write);
+}
+
+/* Is the page, whose access has been counted, to migrate? */
+static bool miss(void *context, struct sim_block *block, uint32_t page, bool is_write)
+{
+	struct timed *m = context;
+	bool migrates = false;
+
+	(void)uvmp_service_miss(m->system.host.service, HOST_GPU, HOST_SPACE,
+				block->shape.start + (uint64_t)page * m->system.model->page_bytes,
+				is_write ? UVMP_ACCESS_WRITE : UVMP_ACCESS_READ, &migrates);
+	return migrates;
 }
 
 /* A notification interrupts like a fault, and so does a page that has become hot. */
@@ -761,6 +773,7 @@ static bool open_timed(struct timed *m, struct source *source)
 	system->gpu = gpu_open(system->model, &system->host.space, &system->link,
 			       (struct gpu_listener){.touch = system->host.needs.touches ? touch : NULL,
 						     .remote = is_watching ? use_remote : NULL,
+						     .miss = m->counts_accesses ? miss : NULL,
 						     .context = m});
 	return (fault_buffer_open(&system->buffer, system->model->fault_entries) && system->root_ns &&
 		system->gpu) ||
@@ -849,6 +862,7 @@ bool timed_run(struct source *source, const struct model *model, const struct si
 				     .sms = model->sms,
 				     .counts_units = model->counts_units != 0,
 				     .has_ats = model->has_ats != 0,
+				     .asks_at_misses = model->remote_miss_ns != 0,
 				     .reads_ahead = true};
 	struct timed *m = calloc(1, sizeof(*m));
 	bool is_done;

@@ -1,0 +1,98 @@
+/* Remote accesses whose pages TLBs hold; gpu_remote.h.
+ *
+ * UVM Smart decides when the page walk of a missed access ends, and counts each access when it is issued. So the accesses
+ * that other warps issue meanwhile count for the decision [uvmsmart: migrate-or-remote]. All that ask in a quantum are
+ * answered at its end, in the order in which their walks end. Remote accesses take remote_miss_ns each, one after another. */
+#include "gpu_remote.h"
+
+#include <stdlib.h>
+
+#include "array.h"
+#include "gpu_fault.h"
+#include "gpu_group.h"
+#include "gpu_mshr.h"
+
+void gpu_remote_ask(struct gpu *gpu, const struct asking *asking)
+{
+	if (!ARRAY_RESERVE(gpu->asking, gpu->asking_room, gpu->asking_count + 1u)) {
+		gpu_lose(gpu, GPU_OUT_OF_MEMORY);
+		return;
+	}
+	gpu->asking[gpu->asking_count++] = *asking;
+	gpu->sm[asking->who.sm].warp[asking->who.warp].pending |= (uint64_t)1 << asking->who.number;
+}
+
+void gpu_remote_fill(struct gpu *gpu, uint64_t now_ns)
+{
+	while (gpu->fill_first < gpu->fill_count && gpu->fill[gpu->fill_first].ready_ns <= now_ns) {
+		const struct fill *fill = &gpu->fill[gpu->fill_first++];
+
+		if (!tlb_holds(&fill->utlb->tlb, fill->key))
+			tlb_add(&fill->utlb->tlb, fill->key);
+	}
+	if (gpu->fill_first == gpu->fill_count)
+		gpu->fill_first = gpu->fill_count = 0;
+}
+
+static void cross(struct gpu *gpu, const struct asking *asking)
+{
+	struct sm *sm = &gpu->sm[asking->who.sm];
+	enum model_direction direction = asking->is_write ? MODEL_TO_CPU : MODEL_TO_GPU;
+	uint64_t end_ns =
+		link_remote_fixed(gpu->link, direction, asking->time_ns, gpu->model->remote_miss_ns);
+
+	gpu->counts.remote_accesses++;
+	sm->warp[asking->who.warp].pending &= ~((uint64_t)1 << asking->who.number);
+	gpu_group_wake(gpu, asking->who.sm, asking->who.warp, end_ns);
+	if (!ARRAY_RESERVE(gpu->fill, gpu->fill_room, gpu->fill_count + 1u)) {
+		gpu_lose(gpu, GPU_OUT_OF_MEMORY);
+		return;
+	}
+	gpu->fill[gpu->fill_count++] = (struct fill){end_ns, asking->key, sm->utlb};
+}
+
+/* The page has a fault out, or gets one. */
+static void fault(struct gpu *gpu, const struct asking *asking, uint64_t page)
+{
+	bool is_new = true;
+
+	if (gpu_mshr_is_there(gpu) &&
+	    gpu_mshr_miss(gpu, &asking->who, page, &is_new) == GPU_STALLED) /* woken when an entry is free */
+		gpu->sm[asking->who.sm].warp[asking->who.warp].pending &= ~((uint64_t)1 << asking->who.number);
+	if (is_new)
+		gpu_fault_raise(gpu, asking->time_ns - gpu->model->walk_ns, &asking->who, page, UVMP_RIGHT_NONE);
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct asking *left = a, *right = b;
+
+	if (left->time_ns != right->time_ns)
+		return left->time_ns < right->time_ns ? -1 : 1;
+	if (left->who.sm != right->who.sm)
+		return left->who.sm < right->who.sm ? -1 : 1;
+	if (left->who.warp != right->who.warp)
+		return left->who.warp < right->who.warp ? -1 : 1;
+	return (left->who.number > right->who.number) - (left->who.number < right->who.number);
+}
+
+void gpu_remote_answer(struct gpu *gpu)
+{
+	const struct gpu_listener *listener = &gpu->listener;
+
+	if (gpu->asking_count == 0)
+		return;
+	qsort(gpu->asking, gpu->asking_count, sizeof(*gpu->asking), by_time);
+	for (size_t i = 0; i < gpu->asking_count; i++) {
+		const struct asking *asking = &gpu->asking[i];
+		uint64_t page = (asking->block->shape.start >> gpu->page_shift) + asking->page;
+
+		if ((gpu_mshr_is_there(gpu) && gpu_mshr_holds(gpu, page)) ||
+		    (listener->miss &&
+		     listener->miss(listener->context, asking->block, asking->page, asking->is_write)))
+			fault(gpu, asking, page);
+		else
+			cross(gpu, asking);
+	}
+	gpu->asking_count = 0;
+}
