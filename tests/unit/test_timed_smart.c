@@ -84,7 +84,7 @@ static void test_remote_accesses_fill_the_tlbs(void **unused)
 	pages = result.pages_migrated;
 	run("backprop:n=16000", "preset=uvmsmart-always");
 	assert_int_equal(result.pages_migrated, pages);
-	assert_in_range(result.far_faults, faults * 8u / 10u, faults * 12u / 10u);
+	assert_true(result.far_faults >= faults * 8u / 10u); /* hot pages were no far faults: a few were left */
 	assert_true(result.remote_accesses < 8u * pages);
 	run("rodinia_bfs:nodes=16384,edges=65536", "preset=uvmsmart-always,remote_threshold=1000000");
 	assert_true(result.remote_accesses > 0 && result.accesses > 4u * result.remote_accesses);
@@ -98,12 +98,49 @@ static void test_remote_accesses_fill_the_tlbs(void **unused)
 	assert_true(times.kernel_ns > remote_ns);
 }
 
+/* Faults of different cycles are never one batch, whatever the policy says; those of one cycle are. */
+static void test_a_batch_is_a_cycle(void **unused)
+{
+	uint64_t single;
+
+	(void)unused;
+	model.cycle_batches = 1;
+	run("backprop:n=16000", "preset=uvmsmart,prefetch=none");
+	single = result.batches;
+	assert_true(single < result.faults_raw && single > result.faults_raw / 2u);
+	run("backprop:n=16000", "preset=uvmsmart,prefetch=none,batch=256");
+	assert_int_equal(result.batches, single);
+	model.cycle_batches = 0;
+	run("backprop:n=16000", "preset=uvmsmart,prefetch=none");
+	assert_int_equal(result.batches, result.faults_raw);
+	run("backprop:n=16000", "preset=uvmsmart,prefetch=none,batch=256");
+	assert_true(result.batches < single / 2u);
+}
+
+/* While memory is full, a page comes in while another one leaves: the kernel takes little more than the copies in. */
+static void test_memory_is_free_when_its_copy_begins(void **unused)
+{
+	uint64_t early_ns, decisions;
+
+	(void)unused;
+	memory_bytes = 2u << 20;
+	run("regular:bytes=8M,passes=2", "preset=uvmsmart,evict=lru4k,prefetch=none");
+	early_ns = times.kernel_ns;
+	decisions = result.pages_evicted;
+	model.frees_at_start = 0;
+	run("regular:bytes=8M,passes=2", "preset=uvmsmart,evict=lru4k,prefetch=none");
+	assert_true(decisions > 0 && result.pages_evicted > 0);
+	assert_true(times.kernel_ns > early_ns * 14u / 10u);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_data_begins_on_the_cpu, load),
 		cmocka_unit_test_setup(test_ranges_are_rounded, load),
 		cmocka_unit_test_setup(test_remote_accesses_fill_the_tlbs, load),
+		cmocka_unit_test_setup(test_a_batch_is_a_cycle, load),
+		cmocka_unit_test_setup(test_memory_is_free_when_its_copy_begins, load),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,13 +15,23 @@ static void note_fault(struct system *system, const struct gpu_fault *at)
 	fault_buffer_add(&system->buffer, fault);
 }
 
+/* Is the fault of the cycle whose faults wait in the buffer? Each cycle's faults are a batch of their own (UVM Smart). */
+static bool joins_batch(struct system *system, const struct gpu_fault *fault)
+{
+	if (system->model->cycle_batches == 0)
+		return true;
+	if (system->buffer.count == 0)
+		system->cycle_ns = fault->time_ns;
+	return system->cycle_ns == fault->time_ns;
+}
+
 void thread_report_faults(struct thread *t)
 {
 	struct system *system = t->system;
 	const struct gpu_fault *at;
 
 	gpu_run(system->gpu, t->now_ns); /* the next kernel may begin before the thread is ready */
-	while ((at = gpu_first_fault(system->gpu, t->now_ns)) != NULL) {
+	while ((at = gpu_first_fault(system->gpu, t->now_ns)) != NULL && joins_batch(system, at)) {
 		struct uvmp_fault fault = {.address = at->address,
 					   .aperture = UVMP_APERTURE_VID,
 					   .utlb = at->utlb,
@@ -254,7 +264,7 @@ static void note_end(struct thread *t, uint64_t end_ns)
 static void copy(struct thread *t, const struct uvmp_action *a, struct sim_block *block, uint32_t pages)
 {
 	struct system *system = t->system;
-	uint64_t bytes = (uint64_t)pages * system->model->page_bytes, start_ns, end_ns;
+	uint64_t bytes = (uint64_t)pages * system->model->page_bytes, start_ns, end_ns, free_ns;
 	bool is_out = a->cause == UVMP_CAUSE_EVICTION;
 	enum model_direction direction = a->to == HOST_GPU ? MODEL_TO_GPU : MODEL_TO_CPU;
 	uint64_t *sum = is_out ? &system->times->evict_ns : &system->times->migrate_ns;
@@ -273,18 +283,21 @@ static void copy(struct thread *t, const struct uvmp_action *a, struct sim_block
 					  bytes < BASIC_BLOCK_BYTES ? bytes : BASIC_BLOCK_BYTES);
 	note_push(t, end_ns);
 	block->copied_ns = end_ns;
-	if (!is_out || waits_for_evictions(t))
+	free_ns = system->model->frees_at_start != 0 ? start_ns : end_ns;
+	if (!is_out)
 		note_end(t, end_ns);
+	else if (waits_for_evictions(t))
+		note_end(t, free_ns);
 	if (direction == MODEL_TO_GPU)
 		note_copy(t, start_ns, end_ns, pages);
 	if (!is_out)
 		return;
-	reclaim_delay(&system->reclaim, end_ns);
-	t->evicted_ns = later(t->evicted_ns, end_ns);
+	reclaim_delay(&system->reclaim, free_ns);
+	t->evicted_ns = later(t->evicted_ns, free_ns);
 	if (host_has_roots(&system->host))
-		system->root_ns[t->evict_root] = later(system->root_ns[t->evict_root], end_ns);
+		system->root_ns[t->evict_root] = later(system->root_ns[t->evict_root], free_ns);
 	else
-		t->memory_ns = later(t->memory_ns, end_ns);
+		t->memory_ns = later(t->memory_ns, free_ns);
 }
 
 /* The GPU writes zeros, beside the copies of the link. No page of the CPU has to be mapped for that. */

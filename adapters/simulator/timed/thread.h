@@ -26,6 +26,7 @@ struct system {
 	struct gpu *gpu;
 	struct link link;
 	uint64_t *root_ns; /* per root: what was to leave it has left; 0: the GPU's allocator still has it */
+	uint64_t cycle_ns;	/* cycle_batches: of the faults that wait in the buffer */
 	uint32_t cached_roots;	/* got from the physical allocator and not used yet */
 	struct reclaim reclaim; /* page-wise orders: pages do not wait for whole evictions */
 	uint64_t backed_bytes;	/* page-wise orders: of the memory that was ever used, in whole roots */

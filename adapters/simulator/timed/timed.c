@@ -28,6 +28,7 @@
 #define SLICE_USES   100000u /* the time of about so many accesses */
 #define SLICE_GROWTH 128u
 #define LOOK_EVERY   16u /* steps */
+#define CYCLE_FAULTS 256u   /* as many faults of one cycle are one batch: more than the SMs of UVM Smart's GPUs */
 #define NEVER	     UINT64_MAX
 #define NO_STREAM    UINT32_MAX
 
@@ -41,6 +42,7 @@ struct job {
 struct timed {
 	struct system system;
 	struct model model; /* of this run */
+	struct uvmp_policy policy; /* the same, with cycle_batches */
 	struct workload *workload;
 	struct workload *recorded; /* the same, if the source is a trace: ours */
 	struct streams streams;
@@ -873,6 +875,11 @@ bool timed_run(struct source *source, const struct model *model, const struct si
 		return false;
 	}
 	m->model = *model;
+	m->policy = *settings->policy;
+	if (model->cycle_batches != 0) {
+		m->policy.replay.max_batch = CYCLE_FAULTS;
+		params.run.policy = &m->policy;
+	}
 	m->system.model = m->system.link.model = &m->model;
 	m->system.link.ratio_percent = settings->policy->link_ratio;
 	m->system.times = times;
