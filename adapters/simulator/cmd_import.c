@@ -23,6 +23,8 @@ const char help_import[] =
 	"\n"
 	"  --ranges FILE     managed ranges: lines BASE,BYTES[,NAME], or allocations of\n"
 	"                    UVM Smart\n"
+	"  --apart           each range of --ranges begins at a multiple of 2 MiB, where\n"
+	"                    the trees of UVM Smart begin; its accesses move with it\n"
 	"  --agents N        deals accesses that name no agent to N agents in turn\n"
 	"                    (default 1)\n"
 	"  --kernels FILE    uvmsmart-access: kernel, start_cycle and end_cycle, as named\n"
@@ -34,8 +36,8 @@ const char help_import[] =
 	"  --hex             addresses: numbers without 0x are hexadecimal, too\n";
 
 static const char *const options[] = {
-	"ranges=", "agents=", "kernels=", "clock-mhz=", "benchmark=", "prefetcher=", "hex", "help", NULL};
-enum option { RANGES, AGENTS, KERNELS, CLOCK_MHZ, BENCHMARK, PREFETCHER, HEX, HELP };
+	"ranges=", "agents=", "kernels=", "clock-mhz=", "benchmark=", "prefetcher=", "hex", "apart", "help", NULL};
+enum option { RANGES, AGENTS, KERNELS, CLOCK_MHZ, BENCHMARK, PREFETCHER, HEX, APART, HELP };
 
 struct request {
 	const char *format, *file;
@@ -70,7 +72,7 @@ static int check_options(const struct request *request, const struct import_form
 {
 	static const unsigned bits[HELP] = {IMPORT_RANGES,    IMPORT_AGENTS,	IMPORT_KERNELS,
 					    IMPORT_CLOCK_MHZ, IMPORT_BENCHMARK, IMPORT_PREFETCHER,
-					    IMPORT_HEX};
+					    IMPORT_HEX,	      IMPORT_RANGES};
 
 	for (size_t i = 0; i < HELP; i++)
 		if (request->value[i] && (import_format_options(format) & bits[i]) == 0)
@@ -80,6 +82,8 @@ static int check_options(const struct request *request, const struct import_form
 	if (request->value[BENCHMARK] && !request->value[RANGES] &&
 	    (import_format_options(format) & IMPORT_PREFETCHER) == 0)
 		return say_error("import: --benchmark chooses among --ranges, which are not given");
+	if (request->value[APART] && !request->value[RANGES])
+		return say_error("import: --apart moves the ranges of --ranges, which are not given");
 	return CLI_DONE;
 }
 
@@ -163,6 +167,7 @@ int cmd_import(int argc, char **argv)
 		return CLI_BAD_INPUT;
 	import.benchmark = request.value[BENCHMARK];
 	import.prefetcher = request.value[PREFETCHER];
+	import.is_apart = request.value[APART] != NULL;
 	import.is_hex = request.value[HEX] != NULL;
 	status = CLI_BAD_INPUT;
 	if (open_second(&import.ranges, request.value[RANGES]) &&

@@ -29,6 +29,7 @@ struct import_options {
 	const char *prefetcher;	    /* the same */
 	uint32_t agents;	    /* accesses that name no agent go to so many agents, in turn */
 	uint32_t clock_mhz;
+	bool is_apart; /* ranges begin at multiples of 2 MiB, in their order */
 	bool is_hex; /* bare numbers are hexadecimal */
 };
 

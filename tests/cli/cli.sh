@@ -912,6 +912,8 @@ expect 2 'import, an option of another format' "$uvmsim" import addresses --kern
 says 'addresses has no use for --kernels'
 expect 2 'import, a benchmark of nothing' "$uvmsim" import addresses --benchmark a b
 says '--benchmark chooses among --ranges'
+expect 2 'import, no ranges to move' "$uvmsim" import addresses --apart a
+says '--apart moves the ranges of --ranges'
 expect 2 'import, an option twice' "$uvmsim" import addresses --hex --hex a
 says '--hex is given twice'
 expect 2 'import, two standard inputs' "$uvmsim" import addresses --ranges - -

@@ -300,6 +300,23 @@ static void ranges(void **state)
 	end_options(&options);
 }
 
+/* Ranges move to multiples of 2 MiB in their order, and accesses with them. */
+static void ranges_apart(void **state)
+{
+	struct import_options options = with("210000,65536,a\n220000,2097153,b\n800000,4096,c\n", NULL);
+
+	(void)state;
+	options.is_apart = true;
+	assert_import("addresses", "0x220000\n0x210004\n0x800fff\n0x420000\n", &options,
+	              "range,0x400000,65536,a\nrange,0x600000,2097153,b\nrange,0xa00000,4096,c\n"
+	              ",0,r,0x600000\n,0,r,0x400004\n,0,r,0xa00fff\n,0,r,0x800000\n");
+	end_options(&options);
+	options = with("fffffffffffff000,4096\n", NULL);
+	options.is_apart = true;
+	assert_bad("addresses", "0xfffffffffffff000\n", &options, "--apart: the ranges need more addresses");
+	end_options(&options);
+}
+
 static void bad_ranges(void **state)
 {
 	(void)state;
@@ -664,6 +681,7 @@ int main(void)
 	        cmocka_unit_test(access_stream),
 	        cmocka_unit_test(kernels),
 	        cmocka_unit_test(ranges),
+	        cmocka_unit_test(ranges_apart),
 	        cmocka_unit_test(bad_ranges),
 	        cmocka_unit_test(batches),
 	        cmocka_unit_test(oracle_general),

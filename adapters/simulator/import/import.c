@@ -75,12 +75,41 @@ static bool read_once(struct import *import, FILE *in)
 	return is_good;
 }
 
+static uint64_t round_up(uint64_t address)
+{
+	return (address + IMPORT_BLOCK - 1u) / IMPORT_BLOCK * IMPORT_BLOCK;
+}
+
+/* Chooses where the ranges are written: in their order, the first one near its base. */
+static bool place_apart(struct import *import)
+{
+	const struct import_ranges *ranges = &import->ranges;
+	uint64_t next = ranges->ranges == 0 ? 0 : round_up(ranges->range[0].base);
+
+	import->base = calloc(ranges->ranges + 1u, sizeof(*import->base));
+	if (!import->base)
+		return import_no_memory(import);
+	for (size_t i = 0; i < ranges->ranges; i++) {
+		import->base[i] = next;
+		next = round_up(next + ranges->range[i].bytes);
+		if (next <= import->base[i]) {
+			snprintf(import->error, SOURCE_ERROR_MAX, "--apart: the ranges need more addresses than there are");
+			return false;
+		}
+	}
+	return true;
+}
+
 static bool write_ranges(struct import *import)
 {
 	struct source_row row = {.kind = SOURCE_RANGE};
 
+	if (import->options->is_apart && !place_apart(import))
+		return false;
 	for (size_t i = 0; i < import->ranges.ranges; i++) {
 		row.range = import->ranges.range[i];
+		if (import->base)
+			row.range.base = import->base[i];
 		if (!trace_write_row(import->writer, &row, import->error))
 			return false;
 	}
@@ -188,6 +217,7 @@ bool import_run(const struct import_format *format, FILE *in, const char *name,
 	if (format->end)
 		format->end(import);
 	import_ranges_free(&import->ranges);
+	free(import->base);
 	free(import);
 	return is_good;
 }

@@ -86,6 +86,7 @@ struct import {
 	uint64_t record;	  /* not is_text: number of the record in hand, from 1 */
 	struct trace_writer *writer;
 	struct import_ranges ranges;
+	uint64_t *base; /* [ranges.ranges], where each is written; NULL: where it is */
 	uint64_t accesses;
 	uint64_t time_ns; /* of the last access that had one */
 	uint32_t next_agent;

@@ -56,6 +56,8 @@ bool import_access(struct import *import, const struct source_row *access)
 		return import_bad(import, "address 0x%llx is in no range of %.100s",
 				  (unsigned long long)row.address,
 				  ranges ? ranges : "the first reading: the file has changed");
+	if (import->base)
+		row.address += import->base[import->ranges.last_hit] - import->ranges.range[import->ranges.last_hit].base;
 	row.kind = SOURCE_ACCESS;
 	return trace_write_row(import->writer, &row, import->error);
 }
