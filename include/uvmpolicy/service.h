@@ -123,9 +123,9 @@ struct uvmp_service_gpu {
 			    * the arrival of its first page to the departure of its last one, as its frame
 			    * does. Frames then lie within the capacity, apart from those of blocks smaller
 			    * than their units. false: only resident pages count */
-	bool asks_at_misses; /* remote=adaptive, always, oversub and runtime=on: no access makes a page hot. The host
-			      * calls uvmp_service_miss when a TLB has no entry of a page that is mapped on the CPU,
-			      * and may report a fault of such a page */
+	bool asks_at_misses; /* remote=adaptive, always, oversub and runtime=on: no access makes a page hot.
+			      * The host calls uvmp_service_miss when a TLB has no entry of a page that is
+			      * mapped on the CPU, and may report a fault of such a page */
 };
 
 /* The size reaches at least to `requests`. Zero is a default in every field but `size` and `gpu`. */
@@ -355,14 +355,16 @@ UVMP_API enum uvmp_status uvmp_service_note(struct uvmp_service *service, uint32
  * processor, access. O(1); evict=lfu2m: O(log blocks); at most every 2^26th access O(blocks). */
 UVMP_API enum uvmp_status uvmp_service_access(struct uvmp_service *service, uint32_t processor,
 					      uint64_t space, uvmp_addr address, enum uvmp_access access);
-/* For hosts whose TLBs hold pages on the CPU, as in UVM Smart [uvmsmart: remote-page-in-list]; they set asks_at_misses,
- * and report every access with uvmp_service_access. Is the page, whose access has missed the TLB of the GPU, to migrate
- * [uvmsmart: migrate-or-remote]? *migrates: the access is a fault, which the host reports with uvmp_service_fault
- * although the page is mapped; else it uses the page across the link. Changes nothing.
+/* For hosts whose TLBs hold pages on the CPU, as in UVM Smart [uvmsmart: remote-page-in-list]; they set
+ * asks_at_misses, and report every access with uvmp_service_access. Is the page, whose access has missed the
+ * TLB of the GPU, to migrate [uvmsmart: migrate-or-remote]? *migrates: the access is a fault, which the host
+ * reports with uvmp_service_fault although the page is mapped; else it uses the page across the link. Changes
+ * nothing.
  *
  * UVMP_ERR_ARGUMENT: service, migrates. UVMP_ERR_RANGE: processor (the CPU, too), access. O(1). */
-UVMP_API enum uvmp_status uvmp_service_miss(const struct uvmp_service *service, uint32_t processor, uint64_t space,
-					    uvmp_addr address, enum uvmp_access access, bool *migrates);
+UVMP_API enum uvmp_status uvmp_service_miss(const struct uvmp_service *service, uint32_t processor,
+					    uint64_t space, uvmp_addr address, enum uvmp_access access,
+					    bool *migrates);
 /* uvmp_service_access for a read. */
 UVMP_API enum uvmp_status uvmp_service_touch(struct uvmp_service *service, uint32_t processor, uint64_t space,
 					     uvmp_addr address);

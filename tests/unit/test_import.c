@@ -313,7 +313,7 @@ static void ranges_apart(void **state)
 	end_options(&options);
 	options = with("fffffffffffff000,4096\n", NULL);
 	options.is_apart = true;
-	assert_bad("addresses", "0xfffffffffffff000\n", &options, "--apart: the ranges need more addresses");
+	assert_bad("addresses", "0xfffffffffffff000\n", &options, "--apart: the ranges need more addresses than there are");
 	end_options(&options);
 }
 

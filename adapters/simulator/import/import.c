@@ -84,18 +84,19 @@ static uint64_t round_up(uint64_t address)
 static bool place_apart(struct import *import)
 {
 	const struct import_ranges *ranges = &import->ranges;
-	uint64_t next = ranges->ranges == 0 ? 0 : round_up(ranges->range[0].base);
+	uint64_t next = ranges->ranges == 0 ? 0 : round_up(ranges->range[0].base), after;
 
 	import->base = calloc(ranges->ranges + 1u, sizeof(*import->base));
 	if (!import->base)
 		return import_no_memory(import);
 	for (size_t i = 0; i < ranges->ranges; i++) {
 		import->base[i] = next;
-		next = round_up(next + ranges->range[i].bytes);
-		if (next <= import->base[i]) {
+		after = round_up(next + ranges->range[i].bytes);
+		if (after <= next || next < ranges->range[0].base) { /* past the last address */
 			snprintf(import->error, SOURCE_ERROR_MAX, "--apart: the ranges need more addresses than there are");
 			return false;
 		}
+		next = after;
 	}
 	return true;
 }
