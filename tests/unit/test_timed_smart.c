@@ -98,7 +98,7 @@ static void test_remote_accesses_fill_the_tlbs(void **unused)
 	assert_true(times.kernel_ns > remote_ns);
 }
 
-/* Faults of different cycles are never one batch, whatever the policy says; those of one cycle are. */
+/* Faults of different cycles are never one batch, with every `batch` of the policy; those of one cycle are. */
 static void test_a_batch_is_a_cycle(void **unused)
 {
 	uint64_t single;

@@ -42,7 +42,7 @@ uint64_t link_delay_pages(struct link *link, enum model_direction direction, uin
  * are, but at least as the model's request_bytes. */
 uint64_t link_remote(struct link *link, enum model_direction direction, uint64_t from_ns, uint64_t at_ns,
 		     struct link_load load);
-/* A remote access of a time of its own, whatever its size: it waits for those before it, and goes before all copies that
+/* A remote access of a time of its own, independent of its size. The access waits for those before it, and goes before all copies that
  * have not begun, which it delays. When it has ended. The copy that is under way at at_ns delays it by nothing. */
 uint64_t link_remote_fixed(struct link *link, enum model_direction direction, uint64_t at_ns, uint64_t work_ns);
 
