@@ -697,26 +697,20 @@ static const char *add_range(void *context, const struct source_range *range)
 	return is_added ? NULL : host->error;
 }
 
-/* A range of a built-in program, as large as the system makes it. What rounding adds is managed and prefetched like the rest.
- * Ranges of a program lie so far apart that they do not meet (workload_add_range); those of a trace have the sizes that it
+/* A range of a built-in program, as large as the system makes it. What rounding adds is managed, prefetched and counted like the
+ * rest. Ranges of a program lie so far apart that they do not meet (workload_add_range); those of a trace have the sizes that it
  * states. */
 static bool add_array(struct timed *m, const struct source_range *array)
 {
-	uint64_t unit = m->system.model->range_bytes;
-	struct source_range range = *array;
-
-	if (unit != 0 && !range.is_device)
-		range.bytes = (range.bytes + unit - 1u) / unit * unit;
-/* A range of a built-in program. What rounding adds is managed, prefetched and counted like the rest. The ranges of a program
- * lie so far apart that rounding leaves them apart (workload_add_range); those of a trace have the sizes that it states. */
-static bool add_array(struct timed *m, const struct source_range *array)
-{
 	const struct model *model = m->system.model;
+	uint64_t unit = model->range_bytes;
 	struct source_range range = *array;
 	struct uvmp_allocation allocation;
 
 	if (model->data_on_cpu != 0)
 		range.is_fresh = false;
+	if (unit != 0 && !range.is_device)
+		range.bytes = (range.bytes + unit - 1u) / unit * unit;
 	if (model->rounds_ranges != 0 && !range.is_device &&
 	    uvmp_allocation_round(range.bytes, &allocation) == UVMP_OK)
 		range.bytes = allocation.rounded_bytes;
