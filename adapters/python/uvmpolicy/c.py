@@ -9,9 +9,9 @@ Everything is built from api.json, the description of the headers:
     c.ENUMS["uvmp_access"]                           an enumeration: names and values
     c.sized("uvmp_needs")                            a structure with its `size` set
 
-Functions take and return what ctypes takes and returns. An integer that its C type cannot hold is an
-error: ctypes.ArgumentError of a function, ValueError of a structure. Statuses are numbers. The other modules of
-this package are easier to use: masks are numbers, and an error is an exception.
+Functions take and return what ctypes takes and returns. An integer that its C type cannot hold is
+an error: ctypes.ArgumentError of a function, ValueError of a structure. Statuses are numbers. The
+other modules of this package are easier to use: masks are numbers, and an error is an exception.
 """
 
 from __future__ import annotations
