@@ -315,16 +315,16 @@ static void test_auto(void **state)
 	assert_int_equal(state_of_auto(0)->gone, 512);
 	assert_int_equal(state_of_auto(0)->left, 512);
 	assert_int_equal(state_of_auto(1)->gone, 0);
-	fault(1, 0, 3); /* a probe */
+	fault(1, 0, 3); /* a probe: the first mode is dense */
 	assert_int_equal(resident(0), 16);
 	assert_int_equal(state_of_auto(0)->gone, 0);
 	assert_int_equal(e.service->gpu[1].evicted_pages, 1024);
 	assert_int_equal(uvmp_service_cpu_fault(e.service, SPACE, at(0, 3), UVMP_ACCESS_WRITE, 0, NULL), UVMP_OK);
 	assert_int_equal(engine_run(&e), UVMP_OK);
-	assert_int_equal(resident(0), 0); /* all of it, though the stay is one of mode dense */
+	assert_int_equal(resident(0), 0); /* all of it, though the stay is one of a finer mode */
 	assert_int_equal(e.service->gpu[1].evicted_pages, 1024);
 	assert_int_equal(state_of_auto(0)->gone, 0);
-	assert_int_equal(state_of_auto(0)->mode, AUTO_DENSE);
+	assert_int_equal(state_of_auto(0)->mode, AUTO_SPARSE);
 	stop();
 }
 
