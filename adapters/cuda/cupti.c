@@ -5,6 +5,7 @@
  * CUPTI reports faults, allocations and kernels; record.c makes a trace of them when the program ends. What is missing of CUPTI
  * is reported in one line on standard error, and the program runs on. */
 #include <cupti.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +27,9 @@ typedef CUpti_ActivityKernel9 kernel_record;
 #define BUFFER_BYTES ((size_t)4 << 20)
 #define BUFFER_ALIGN 8u
 
-static struct cuda_record *record;
+/* CUPTI may deliver buffers from threads of its own, also after the trace is written. The lock protects `record`. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct cuda_record *record; /* NULL: the trace is written */
 
 __attribute__((visibility("default"))) int InitializeInjection(void);
 
@@ -97,10 +100,12 @@ static void CUPTIAPI take_buffer(CUcontext context, uint32_t stream, uint8_t *bu
 	size_t dropped = 0;
 
 	(void)bytes;
-	while (valid > 0 && cuptiActivityGetNextRecord(buffer, valid, &activity) == CUPTI_SUCCESS)
+	pthread_mutex_lock(&lock);
+	while (record && valid > 0 && cuptiActivityGetNextRecord(buffer, valid, &activity) == CUPTI_SUCCESS)
 		take_record(activity);
-	if (cuptiActivityGetNumDroppedRecords(context, stream, &dropped) == CUPTI_SUCCESS)
+	if (record && cuptiActivityGetNumDroppedRecords(context, stream, &dropped) == CUPTI_SUCCESS)
 		cuda_record_dropped(record, dropped);
+	pthread_mutex_unlock(&lock);
 	free(buffer);
 }
 
@@ -111,12 +116,14 @@ static void finish(void)
 	bool is_good;
 
 	(void)cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+	pthread_mutex_lock(&lock);
 	out = fopen(path, "w");
 	is_good = out && cuda_record_write(record, out);
 	if ((out && fclose(out) != 0) || !is_good)
 		fprintf(stderr, "uvmp-cupti: %s: the trace cannot be written\n", path);
 	cuda_record_close(record);
 	record = NULL;
+	pthread_mutex_unlock(&lock);
 }
 
 static bool enable(CUptiResult status, const char *what)

@@ -33,7 +33,7 @@ struct writer {
 	FILE *out;
 	struct span *span;
 	size_t spans;
-	uint64_t kernel_end; /* of the kernel that was launched last */
+	uint64_t kernel_end; /* the latest of the kernels so far */
 	uint64_t group_end;  /* of the faults that are serviced together */
 	uint32_t agents;     /* of the open group; 0: there is none */
 	bool needs_sync;
@@ -225,7 +225,7 @@ static void write_kernel(struct writer *w, const struct event *event)
 	for (const char *at = event->name ? event->name : ""; *at != '\0'; at++)
 		fputc(*at == ',' ? ';' : *at < ' ' || *at > '~' ? '?' : *at, w->out);
 	fputc('\n', w->out);
-	w->kernel_end = event->end;
+	w->kernel_end = event->end > w->kernel_end ? event->end : w->kernel_end;
 	w->needs_sync = true;
 }
 

@@ -2,7 +2,8 @@
  *
  *     memory ADDRESS BYTES TIME | device ADDRESS BYTES TIME | release ADDRESS TIME | kernel NAME START END
  *     fault START END ADDRESS r|w|a|p|? | cpu TIME ADDRESS r|w | copy START END ADDRESS | drop COUNT
- *     refuse counters|allocations    what CUPTI says is not supported; stands first */
+ *     refuse counters|allocations    what CUPTI says is not supported; stands first
+ *     late                           stands first: a fault is delivered after the recorder has ended */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -184,9 +185,21 @@ static int play(char **word)
 	return 2;
 }
 
+/* Runs behind the recorder's own end, as it was registered before. */
+static void deliver_late(void)
+{
+	counter(CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_GPU_PAGE_FAULT, "1", "2", "4096", 'r');
+	cuptiActivityFlushAll(0);
+}
+
 int main(int argc, char **argv)
 {
 	int at = 1;
+
+	if (argc > 1 && strcmp(argv[1], "late") == 0) {
+		atexit(deliver_late);
+		at = 2;
+	}
 
 	if (argc > 2 && strcmp(argv[1], "refuse") == 0) {
 		is_refused[argv[2][0] == 'c' ? CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER : CUPTI_ACTIVITY_KIND_MEMORY2] = true;
