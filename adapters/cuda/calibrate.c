@@ -30,37 +30,48 @@ static bool ends_in_link(const char *path)
 	return length > 5 && strcmp(path + length - 5, ".link") == 0;
 }
 
+/* False: the error has been reported. */
+static bool write_link(const char *path, const char *text)
+{
+	FILE *out = fopen(path, "w");
+	bool is_good = out && fputs(text, out) >= 0;
+
+	if ((out && fclose(out) != 0) || !is_good) {
+		say_error("%s: %s", path, strerror(errno));
+		return false;
+	}
+	return true;
+}
+
 static int convert(FILE *in, const char *name, const char *link)
 {
 	static struct measurements measured;
 	char error[MEASUREMENTS_ERROR_MAX], base[MEASUREMENTS_ERROR_MAX];
-	char *model = NULL;
-	size_t bytes = 0;
+	char *model = NULL, *text = NULL; /* of the GPU and of the link: both are written, or none */
+	size_t bytes = 0, text_bytes = 0;
 	FILE *gpu, *out;
 	bool is_good;
 
 	if (!measurements_read(in, name, &measured, error))
 		return say_error("%s", error);
-	out = fopen(link, "w");
-	if (!out)
-		return say_error("%s: %s", link, strerror(errno));
-	gpu = open_memstream(&model, &bytes); /* the model is printed whole or not at all */
-	is_good = gpu && measurements_model(&measured, link_name(link, base), gpu, out, error);
-	if (!gpu)
+	gpu = open_memstream(&model, &bytes);
+	out = open_memstream(&text, &text_bytes);
+	is_good = gpu && out && measurements_model(&measured, link_name(link, base), gpu, out, error);
+	if (!gpu || !out)
 		snprintf(error, sizeof(error), "out of memory");
 	if (gpu)
 		fclose(gpu);
-	if (fclose(out) != 0 && is_good) {
-		is_good = false;
-		snprintf(error, sizeof(error), "%.200s: it cannot be written", link);
-	}
+	if (out)
+		fclose(out);
+	if (!is_good)
+		say_error("%s: %s", name, error);
+	is_good = is_good && write_link(link, text);
 	if (is_good)
 		fputs(model, stdout);
-	else
-		remove(link);
 	free(model);
+	free(text);
 	if (!is_good)
-		return say_error("%s: %s", name, error);
+		return BAD_INPUT;
 	return fflush(stdout) == 0 ? DONE : say_error("standard output: %s", strerror(errno));
 }
 

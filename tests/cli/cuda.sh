@@ -96,6 +96,24 @@ if UVMP_CUDA_TRACE=/nowhere/trace "$work/program" fault 40 41 0x7f0000002000 w 2
 else
 	fail 'a trace that cannot be written'
 fi
+# A second kernel that ends first does not end the first one: the CPU's fault at 50 is in no sync.
+record memory 0x7f0000000000 8192 1 kernel a 10 100 kernel b 20 30 cpu 50 0x7f0000000000 r cpu 110 0x7f0000001000 r
+cat >"$work/want" <<'T'
+uvmp-trace 1
+# recorded on a GPU: faults only, with the driver's batches
+range,0x7f0000000000,8192
+kernel,a
+kernel,b
+50,cpu,r,0x7f0000000000
+sync
+110,cpu,r,0x7f0000001000
+T
+same 'kernels that overlap' "$work/want" "$work/trace"
+if record late fault 40 41 0x7f0000002000 w && [ "$(grep -c '^40,0,w,' "$work/trace")" = 1 ]; then
+	ok 'a buffer that comes after the end is dropped'
+else
+	fail 'a buffer that comes after the end is dropped'
+fi
 
 # -- the calibration --
 make -s BUILD="$build" "$build/uvmp-calibrate" >"$work/out" 2>"$work/err" || fail 'uvmp-calibrate is built'
@@ -224,6 +242,11 @@ usage 2 'none: No such file' none --link a.link
 usage 2 '"x" is not expected here' measurements x --link a.link
 usage 2 '-:1: no measurements' - --link a.link
 if [ -e a.link ]; then fail 'no link is left after an error'; else ok 'no link is left after an error'; fi
+echo old >kept.link
+sed '/^run,/d' measurements >few
+usage 2 'few: the runs do not determine' few --link kept.link
+if [ "$(cat kept.link)" = old ]; then ok 'an error leaves a link as it was'; else fail 'an error leaves a link as it was'; fi
+usage 2 'none/a.link: No such file' measurements --link none/a.link
 cd "$root" || exit 1
 
 # -- with CUDA --
