@@ -115,7 +115,7 @@ static char *sink;
 static double run(const char *name, bool is_fresh, unsigned warps, unsigned touches, size_t stride, size_t step, bool is_printed)
 {
 	size_t bytes = (warps - 1) * step + touches * stride + page_bytes;
-	std::set<std::pair<uint64_t, uint64_t>> blocks, moved_blocks; /* of a group */
+	std::set<std::pair<uint64_t, uint64_t>> blocks; /* group and block */
 	uint64_t group_end = 0, groups = 0, raw = 0, pages = 0, moved = 0;
 	std::set<uint64_t> distinct;
 	char *memory;
@@ -143,10 +143,8 @@ static double run(const char *name, bool is_fresh, unsigned warps, unsigned touc
 		blocks.insert({groups, fault.address / block_bytes});
 	}
 	pages = distinct.size();
-	for (const event &copy : copies) {
+	for (const event &copy : copies)
 		moved += copy.value / page_bytes;
-		moved_blocks.insert({copy.start, copy.address / block_bytes});
-	}
 	if (is_printed)
 		printf("run,%s,%.0f,0,%llu,%llu,%llu,%zu,%llu,%zu,%llu\n", name, ns, (unsigned long long)groups, (unsigned long long)raw,
 		       (unsigned long long)pages, blocks.size(), (unsigned long long)std::max(pages, moved), copies.empty() ? 0 : blocks.size(),
@@ -204,7 +202,7 @@ static void measure_latencies(size_t free_bytes)
 	uint64_t *memory, *host;
 
 	check(cudaMalloc(&memory, most * block_bytes), "cudaMalloc");
-	/* a stride of a block and a line, so that places do not share a set of the caches */
+	/* a stride of a block less a line, so that places do not share a set of the caches */
 	for (size_t count = 4; count < most; count += std::max<size_t>(count / 8, 1))
 		printf("chase,%zu,%.1f\n", count * block_bytes, chase_ns(memory, count, block_bytes - 128));
 	check(cudaFree(memory), "cudaFree");
