@@ -31,8 +31,12 @@ NR == 1 {
 		first_bytes = bytes
 		next
 	}
-	if (value[at["complete"]] == "false") # cut by --until
+	if (value[at["error"]] ~ /cut by --until/)
 		next
+	if (value[at["complete"]] == "false") {
+		print "ablation: " what ": " value[at["error"]] >"/dev/stderr"
+		exit 1
+	}
 	if (time + 0 == 0) {
 		print "ablation: " what ": no time" >"/dev/stderr"
 		exit 1

@@ -34,7 +34,7 @@ END {
 		print "strings: no results" >"/dev/stderr"
 		exit 1
 	}
-	print "| case | without remote access | faults only | with touches | with it | best |"
+	print "| case | `auto` without remote access | faults only | with touches | `auto` | best |"
 	print "|---|--:|--:|--:|--:|--:|"
 	for (n = 1; n <= names; n++) {
 		auto = ratio[name[n], 1]
