@@ -1,5 +1,5 @@
 # Which published figures chose a constant (calibration) and which did not (validation). Reads calibration.txt, rows.txt,
-# results.txt and, with -v list=1, nothing else: prints a line for each GPU with rows, for `uvmsim list gpus`. Without it, reads
+# results.txt and, with -v list=1, nothing else: prints a line for each GPU, for `uvmsim list gpus`. Without it, reads
 # the page last and prints it with the text between `<!-- results -->` and `<!-- end of results -->` made again.
 # Variable models: the folder of the models.
 function rate(inside, all) { return inside + 0 " of " all + 0 " | " (all ? sprintf("%.0f %%", 100 * inside / all) : "") }
