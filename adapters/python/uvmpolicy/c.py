@@ -10,8 +10,9 @@ Everything is built from api.json, the description of the headers:
     c.sized("uvmp_needs")                            a structure with its `size` set
 
 Functions take and return what ctypes takes and returns. An integer that its C type cannot hold is
-an error: ctypes.ArgumentError of a function, ValueError of a structure. Statuses are numbers. The
-other modules of this package are easier to use: masks are numbers, and an error is an exception.
+an error: ctypes.ArgumentError of a function, ValueError of a member that is given by name when a
+structure is made. Later assignments to a member are not checked. Statuses are numbers. The other
+modules of this package are easier to use: masks are numbers, and an error is an exception.
 """
 
 from __future__ import annotations
