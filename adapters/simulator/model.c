@@ -521,6 +521,8 @@ static bool check_ranges(struct parse *parse, struct model *model)
 		if (range->line == 0)
 			continue;
 		if (strcmp(range->key, costs_key) == 0) {
+			if (range->sum != 0)
+				return bad_at(parse, range->line, "sum: %s is a factor, and can be in none", costs_key);
 			if (!contains(parse, range, 100, 1, 10000))
 				return false;
 			continue;
@@ -542,6 +544,8 @@ static bool check_link_ranges(struct parse *parse, const struct model_link *link
 		const struct model_range *range = &link->ranges.range[i];
 		bool is_good;
 
+		if (range->sum != 0)
+			return bad_at(parse, range->line, "sum: keys of a link can be in none");
 		if (strcmp(range->key, speed_key) == 0 && !link->has_formula)
 			is_good = contains(parse, range, 100, 1, 10000);
 		else if (strcmp(range->key, "h2d_request_bytes") == 0)

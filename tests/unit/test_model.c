@@ -754,7 +754,8 @@ static int make_folder(void **state)
 static int drop_folder(void **state)
 {
 	static const char *const names[] = {"base.gpu", "by-hand.link", "own.gpu",  "own.host", "own.link",
-	                                    "bad.gpu",  "bad.host",     "bad.link", "empty.gpu", "old.link"};
+	                                    "bad.gpu",  "bad.host",     "bad.link", "empty.gpu", "old.link",
+	                                    "ranges.gpu", "ranges.link", "no_value.host", "plain.host", "plain.link"};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -815,6 +816,8 @@ static void bad_ranges(void **state)
 		{"sum = walk_ns l2_tlb_ns\n", "ranges.gpu:2: sum: walk_ns has no range above"},
 		{"range = walk_ns 1..900\nsum = walk_ns\n", "sum: two keys or more"},
 		{"range = walk_ns 1..900\nsum = walk_ns walk_ns\n", "sum: walk_ns is in a sum already"},
+		{"range = host_percent 50..200\nrange = walk_ns 1..900\nsum = host_percent walk_ns\n",
+		 "ranges.gpu:2: sum: host_percent is a factor, and can be in none"},
 	};
 	struct model model;
 
@@ -837,6 +840,11 @@ static void bad_ranges(void **state)
 				  "h2d_request_bytes = 9\nrange = h2d_request_bytes 10..20\n");
 	assert_false(model_open("titan-v", path_of("ranges.link"), &model, error));
 	assert_error("ranges.link:7: range: 10..20 does not contain h2d_request_bytes, 9");
+	write_file("ranges.link", "title = t\nsource = s\nlatency_ns = 1\nh2d = 4096 1000\nd2h = 4096 1000\n"
+				  "h2d_request_bytes = 9\nrange = h2d_request_bytes 1..20\nrange = speed_percent 50..200\n"
+				  "sum = h2d_request_bytes speed_percent\n");
+	assert_false(model_open("titan-v", path_of("ranges.link"), &model, error));
+	assert_error("ranges.link:7: sum: keys of a link can be in none");
 }
 
 static uint32_t count_ranges(struct model *model, const char *key, uint32_t *high)
