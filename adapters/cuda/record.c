@@ -1,4 +1,4 @@
-/* Events of a real GPU as a trace: sorted by time, with the ranges first that no event has announced. */
+/* Events of a real GPU as a trace: sorted by time. A range that no event has announced stands before its first fault. */
 #include "record.h"
 
 #include <stdlib.h>
