@@ -37,7 +37,7 @@ function kind_of(text) {
 		return 3
 	if (text ~ /^(estimate|estimated share)/)
 		return 4
-	if (text ~ /^(inherited|extrapolated)/)
+	if (text ~ /^([0-9,]+ ns, )?(inherited|extrapolated)/)
 		return 5
 	if (text ~ /^(free there|no limit|none is given|nothing|no matter|no second|part of|NVIDIA's fault buffer has none|the (driver|simulated|original)|its (published|units))/)
 		return 6
@@ -84,7 +84,7 @@ function tables(    i, k, file, name) {
 }
 BEGIN {
 	FS = " [|] "
-	command = "ls " models
+	command = "LC_ALL=C ls " models
 	while ((command | getline name) > 0)
 		if (name ~ /[.](gpu|host|link)$/) {
 			model[++files] = name
