@@ -358,8 +358,8 @@ UVMP_API enum uvmp_status uvmp_service_access(struct uvmp_service *service, uint
 /* For hosts whose TLBs hold pages on the CPU, as in UVM Smart [uvmsmart: remote-page-in-list]; they set
  * asks_at_misses, and report every access with uvmp_service_access. Is the page, whose access has missed the
  * TLB of the GPU, to migrate [uvmsmart: migrate-or-remote]? *migrates: the access is a fault, which the host
- * reports with uvmp_service_fault although the page is mapped; else it uses the page across the link. Changes
- * nothing.
+ * reports with uvmp_service_fault although the page is mapped; else it uses the page across the link. false,
+ * too, if the page is not on the CPU, or in no range, or if the policy counts no accesses. Changes nothing.
  *
  * UVMP_ERR_ARGUMENT: service, migrates. UVMP_ERR_RANGE: processor (the CPU, too), access. O(1). */
 UVMP_API enum uvmp_status uvmp_service_miss(const struct uvmp_service *service, uint32_t processor,

@@ -19,7 +19,7 @@ struct gpu_fault {
 	uint64_t time_ns;
 	uint64_t address; /* of the page */
 	uint32_t utlb;
-	uint32_t sm, warp;    /* who asked */
+	uint32_t sm, warp;    /* of the request */
 	uint8_t type, access; /* enum uvmp_fault_type, enum uvmp_access */
 };
 
