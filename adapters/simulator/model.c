@@ -414,7 +414,7 @@ static bool take_range(struct parse *parse, struct model_ranges *ranges, bool is
 static bool take_key(struct parse *parse, struct model *model, struct model_link *link, const char *key,
 		     const char *value)
 {
-	if (strcmp(key, "range") == 0 || strcmp(key, "sum") == 0)
+	if (strcmp(key, "range") == 0 || (strcmp(key, "sum") == 0 && parse->kind != LINK))
 		return take_range(parse, parse->kind == LINK ? &link->ranges : &model->ranges, *key == 's',
 				  value);
 	if (strcmp(key, "title") == 0)
@@ -849,12 +849,20 @@ static void draw_link(struct model_link *link, uint64_t seed, uint32_t draw)
 	}
 }
 
-/* Gives the sum the value that it has in `model`: each part gets its share, and the last part what rounding leaves. */
+static uint32_t within(const struct field *field, uint64_t value)
+{
+	uint64_t least = value < field->min ? field->min : value;
+
+	return (uint32_t)(least > field->max ? field->max : least);
+}
+
+/* Gives the sum the value that it has in `model`: each part gets its share, and the last part what rounding leaves. No part
+ * leaves the limits of its key, even if the sum then changes. */
 static void keep_sum(const struct model *model, uint32_t sum, struct model *drawn)
 {
 	struct model from = *model;
-	uint64_t want = 0, have = 0, left;
-	uint32_t *last = NULL;
+	const struct field *last = NULL;
+	uint64_t want = 0, have = 0, left, share;
 
 	for (uint32_t i = 0; i < model->ranges.count; i++) {
 		const struct field *field = find_field(model->ranges.range[i].key);
@@ -870,12 +878,13 @@ static void keep_sum(const struct model *model, uint32_t sum, struct model *draw
 
 		if (!field || model->ranges.range[i].sum != sum)
 			continue;
-		last = value_of(drawn, field);
-		*last = (uint32_t)(*last * want / have);
-		left -= *last;
+		last = field;
+		share = *value_of(drawn, field) * want / have;
+		left -= share;
+		*value_of(drawn, field) = within(field, share);
 	}
 	if (last)
-		*last += (uint32_t)left;
+		*value_of(drawn, last) = within(last, *value_of(drawn, last) + left);
 }
 
 /* Costs of the driver on the host's CPU: the fields from the first to the last of them in the structure. */

@@ -827,6 +827,12 @@ static void bad_ranges(void **state)
 		assert_false(model_open(path_of("ranges.gpu"), NULL, &model, error));
 		assert_error(bad[i].text);
 	}
+	/* links have none of two keys */
+	write_file("ranges.link", "title = t\nsource = s\nlatency_ns = 1\nh2d = 4096 4000\nd2h = 4096 4000\n"
+				  "range = speed_percent 50..200\nh2d_request_bytes = 9\n"
+				  "range = h2d_request_bytes 8..20\nsum = speed_percent h2d_request_bytes\n");
+	assert_false(model_open("titan-v", path_of("ranges.link"), &model, error));
+	assert_error("ranges.link:9: unknown key \"sum\"");
 	/* a value that is missing is the first thing to say */
 	write_file("no_value.host", "title = t\nsource = s\nrange = walk_ns 1..2\n");
 	write_file("ranges.gpu", "title = t\nsource = s\nlink = pcie3\ninclude = ./no_value.host\n");
@@ -963,6 +969,25 @@ static void draws_of_percent(void **state)
 	assert_true(was_faster && was_slower);
 }
 
+/* A sum never takes a key beyond its limits: a GPU of no SM could not run. */
+static void draws_within_limits(void **state)
+{
+	static struct model model, drawn;
+	bool was_least = false;
+
+	(void)state;
+	write_ranges("sms = 10\nrange = sms 1..100\nblocks_per_sm = 2\nrange = blocks_per_sm 1..200\n"
+		     "sum = sms blocks_per_sm\n");
+	assert_true(model_open(path_of("ranges.gpu"), NULL, &model, error));
+	for (uint32_t draw = 1; draw <= 200; draw++) {
+		model_draw(&model, 1, draw, &drawn);
+		assert_in_range(drawn.sms, 1, 1024);
+		assert_in_range(drawn.blocks_per_sm, 1, 256);
+		was_least = was_least || drawn.sms == 1;
+	}
+	assert_true(was_least);
+}
+
 /* Every GPU states how far its estimates may be off. */
 static void every_gpu_has_ranges(void **state)
 {
@@ -1008,6 +1033,7 @@ int main(void)
 	        cmocka_unit_test(ranges_of_includes),
 	        cmocka_unit_test(draws),
 	        cmocka_unit_test(draws_of_percent),
+	        cmocka_unit_test(draws_within_limits),
 	        cmocka_unit_test(every_gpu_has_ranges),
 	        cmocka_unit_test(single_faults),
 	        cmocka_unit_test(program_runs),
