@@ -414,7 +414,7 @@ static bool take_range(struct parse *parse, struct model_ranges *ranges, bool is
 static bool take_key(struct parse *parse, struct model *model, struct model_link *link, const char *key,
 		     const char *value)
 {
-	if (strcmp(key, "range") == 0 || (strcmp(key, "sum") == 0 && parse->kind != LINK))
+	if (strcmp(key, "range") == 0 || strcmp(key, "sum") == 0)
 		return take_range(parse, parse->kind == LINK ? &link->ranges : &model->ranges, *key == 's',
 				  value);
 	if (strcmp(key, "title") == 0)

@@ -827,12 +827,6 @@ static void bad_ranges(void **state)
 		assert_false(model_open(path_of("ranges.gpu"), NULL, &model, error));
 		assert_error(bad[i].text);
 	}
-	/* links have none of two keys */
-	write_file("ranges.link", "title = t\nsource = s\nlatency_ns = 1\nh2d = 4096 4000\nd2h = 4096 4000\n"
-				  "range = speed_percent 50..200\nh2d_request_bytes = 9\n"
-				  "range = h2d_request_bytes 8..20\nsum = speed_percent h2d_request_bytes\n");
-	assert_false(model_open("titan-v", path_of("ranges.link"), &model, error));
-	assert_error("ranges.link:9: unknown key \"sum\"");
 	/* a value that is missing is the first thing to say */
 	write_file("no_value.host", "title = t\nsource = s\nrange = walk_ns 1..2\n");
 	write_file("ranges.gpu", "title = t\nsource = s\nlink = pcie3\ninclude = ./no_value.host\n");
