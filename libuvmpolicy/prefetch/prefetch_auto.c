@@ -9,9 +9,9 @@
  *   sparse   99: a fault brings the big pages that fault; 100, only the pages that fault, where memory has frames of single
  *            pages; or `auto_threshold`
  *
- * The first mode is whole. In a memory of fewer than 16 blocks, a wrong block pushes out much. There the first mode is dense if
- * faults come one by one: fewer than two pages, in the mean, fault together in a block without pages. Programs with many
- * threads that use whole blocks fault in groups.
+ * The first mode is whole. In a memory of fewer than 16 blocks, of the size of the block that faults first, a wrong block pushes
+ * out much. There the first mode is dense if faults come one by one: fewer than two pages, in the mean, fault together in a block
+ * without pages. Programs with many threads that use whole blocks fault in groups.
  *
  * Small ranges, below SMALL_PAGES, have one state together: programs that allocate much in small ranges do the same in most of
  * them, and each is too small to learn from.

@@ -225,7 +225,7 @@ else
 	export SEARCH_DESCENTS=1
 	run_set 16 titan-v '150 110 200 300 125 105 100' 1 most
 	export SEARCH_SWEEPS=1
-	some='nvidia-595 nvidia-aggressive granularity-256k access-lru uvmsmart-pinned'
+	some='nvidia-595 nvidia-aggressive auto granularity-256k access-lru uvmsmart-pinned'
 	for gpu in gtx-1080-ti h100-sxm; do run_set 16 "$gpu" '110 150 200' 1 "$some"; done
 fi
 for page in policies-results-large policies-results; do
