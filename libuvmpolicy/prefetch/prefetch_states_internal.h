@@ -104,8 +104,8 @@ struct auto_range {
 	uint8_t gap, since;		   /* stays from one probe to the next; since the last one */
 	uint8_t patience;		   /* turns of memory before finer modes are tried again */
 	uint8_t largest;		   /* half of the pages of its largest block, rounded up, less 1 */
-	bool is_filling : 1;		   /* memory fills after a change of the mode, until a turn before hold_until */
-	bool has_begun : 1;		   /* its first mode has been chosen */
+	uint8_t is_filling : 1;		   /* memory fills after a change of the mode, until a turn before hold_until */
+	uint8_t has_begun : 1;		   /* its first mode has been chosen */
 	uint8_t checks : 4;		   /* times that blocks could come ahead; wraps */
 };
 

@@ -737,6 +737,46 @@ static void test_a_miss_decides(void **unused)
 	assert_int_equal(uvmp_service_miss(host.service, 1, SPACE, BASE, UVMP_ACCESS_NONE, &migrates), UVMP_ERR_RANGE);
 }
 
+/* No decision about blocks that are unknown, not counted or under advice, nor without remote access. */
+static void test_a_miss_without_decision(void **unused)
+{
+	bool migrates = true;
+
+	(void)unused;
+	prepare("evict=lru2m remote=always remote_threshold=3 prefetch=none" COMMON, 1, 2);
+	host.gpu[0].asks_at_misses = true;
+	start(1 << 20);
+	engine_range(&host, SPACE, BASE, 2 * MIB2, UVMP_CPU);
+	assert_int_equal(uvmp_service_miss(host.service, 2, SPACE, BASE, UVMP_ACCESS_READ, &migrates), UVMP_ERR_RANGE);
+	assert_true(migrates);
+	assert_int_equal(uvmp_service_miss(host.service, 1, SPACE + 1, BASE, UVMP_ACCESS_READ, &migrates), UVMP_OK);
+	assert_false(migrates);
+	/* a block that only the CPU has used */
+	assert_int_equal(uvmp_service_cpu_fault(host.service, SPACE, BASE + MIB2, UVMP_ACCESS_READ, 0, NULL), UVMP_OK);
+	engine_run(&host);
+	assert_false(asks(BASE + MIB2, UVMP_ACCESS_WRITE));
+	/* a hot page */
+	fault(BASE, UVMP_ACCESS_READ);
+	use(BASE, 4);
+	assert_true(is_remote(BASE) && asks(BASE, UVMP_ACCESS_READ));
+	advise(UVMP_ADVISE_PREFERRED, UVMP_CPU);
+	assert_false(asks(BASE, UVMP_ACCESS_READ));
+	fault(BASE, UVMP_ACCESS_READ);
+	assert_true(is_remote(BASE));
+}
+
+/* remote=off: nothing is counted. */
+static void test_a_miss_without_remote(void **unused)
+{
+	(void)unused;
+	prepare("evict=lru2m prefetch=none" COMMON, 1, 2);
+	host.gpu[0].asks_at_misses = true;
+	start(1 << 20);
+	engine_range(&host, SPACE, BASE, MIB2, UVMP_CPU);
+	fault(BASE, UVMP_ACCESS_READ);
+	assert_true(is_here(BASE) && !asks(BASE + KIB64, UVMP_ACCESS_WRITE));
+}
+
 /* -- device synchronisation [uvmsmart: device-synchronisation] -- */
 
 static void synchronise(void)
@@ -1087,6 +1127,8 @@ int main(void)
 	        TEST(test_smaller_units_are_ranked_by_their_node),
 	        TEST(test_all_are_halved),
 	        TEST(test_a_miss_decides),
+	        TEST(test_a_miss_without_decision),
+	        TEST(test_a_miss_without_remote),
 	        TEST(test_a_synchronisation_begins_anew),
 	        TEST(test_a_synchronisation_frees_all_memory),
 	        TEST(test_a_synchronisation_keeps_the_prefetcher),
