@@ -47,7 +47,7 @@ static uint32_t draw(struct pair *p, uint32_t bound)
 	return (uint32_t)uvmp_random_below(&p->random, bound);
 }
 
-static void add_piece(struct host *h, uint64_t bytes)
+static void add_piece(struct host *h, size_t bytes)
 {
 	assert_true(h->pieces < PIECES);
 	h->piece[h->pieces] = aligned_alloc(16, (bytes + 15u) / 16u * 16u);
@@ -60,11 +60,11 @@ static void add_piece(struct host *h, uint64_t bytes)
 /* As much as the engine needs, or all again: there are eight pieces. */
 static void grow(struct host *h)
 {
-	uint64_t bytes = uvmp_service_needs(h->service);
+	size_t bytes = (size_t)uvmp_service_needs(h->service);
 
 	assert_true(bytes >= UVMP_SERVICE_GROW_MIN);
 	if (h->pieces + 3u > PIECES && bytes < 4u * h->bytes)
-		bytes = 4u * h->bytes;
+		bytes = (size_t)(4u * h->bytes);
 	add_piece(h, bytes);
 	assert_int_equal(uvmp_service_grow(h->service, h->piece[h->pieces - 1u], bytes), UVMP_OK);
 	assert_int_equal(uvmp_service_needs(h->service), 0);
@@ -85,7 +85,7 @@ static void open(struct host *h, const struct uvmp_policy *policy, uint32_t gpus
 						   .sms = 8,
 						   .fault_entries = 512,
 						   .counts_units = counts_units};
-	bytes = uvmp_service_size(&params, 0) + more;
+	bytes = (size_t)(uvmp_service_size(&params, 0) + more);
 	assert_true(bytes > more);
 	add_piece(h, bytes);
 	assert_int_equal(uvmp_service_init(&params, h->piece[0], bytes, &h->service), UVMP_OK);

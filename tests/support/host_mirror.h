@@ -346,9 +346,9 @@ static inline void mirror_open(struct mirror *m)
 		uint64_t count = p == UVMP_CPU ? m->pages : m->frames;
 
 		m->table[p] = calloc(m->pages, sizeof(*m->table[p]));
-		m->memory[p] = calloc(count, sizeof(*m->memory[p]));
-		m->mapped[p] = calloc(count, sizeof(*m->mapped[p]));
-		m->busy[p] = calloc(count, 1);
+		m->memory[p] = calloc((size_t)count, sizeof(*m->memory[p]));
+		m->mapped[p] = calloc((size_t)count, sizeof(*m->mapped[p]));
+		m->busy[p] = calloc((size_t)count, 1);
 		for (uint32_t i = 0; i < m->pages; i++)
 			m->table[p][i] = (struct mirror_page){
 				p == UVMP_CPU && m->options.is_all_managed && m->options.is_on_cpu
@@ -472,7 +472,7 @@ static inline void mirror_check(struct mirror *m)
 
 	assert_true(uvmp_service_check(uvmp_host_service(m->host)));
 	for (uint32_t p = 1; p < m->procs; p++)
-		used[p] = calloc(m->frames, 1);
+		used[p] = calloc((size_t)m->frames, 1);
 	for (uint32_t i = 0; i < m->pages; i++) {
 		if (uvmp_host_page(m->host, 0, mirror_address(m, i), &page) != UVMP_OK)
 			continue;
