@@ -35,7 +35,7 @@ struct writer {
 	size_t spans;
 	uint64_t kernel_end; /* the latest of the kernels so far */
 	uint64_t group_end;  /* of the faults that are serviced together */
-	uint32_t agents;     /* of the open group; 0: there is none */
+	uint32_t agents;     /* of the open group; 0: no group is open */
 	bool needs_sync;
 };
 

@@ -637,7 +637,7 @@ static bool read_link(const char *name, const struct parse *asker, uint64_t line
 	return true;
 }
 
-/* What the GPU's file has not set is taken from the one that it includes. A range belongs to a value: the included range
+/* The included file sets the keys that the GPU's file does not set. A range belongs to a value: the included range
  * of a value that the GPU's file sets is dropped. */
 static bool merge(struct parse *gpu, struct model *model, const struct parse *from,
 		  const struct model *included)

@@ -79,7 +79,7 @@ bool report_has_seeded(const struct row *row, const struct field *field);
 struct row report_without_draws(const struct row *row);
 /* Complete draws, without the model itself. */
 size_t report_drawn(const struct row *row);
-/* Of those draws; false: there is none. */
+/* Of these draws; false: the run has no draws. */
 bool report_drawn_rank(const struct row *row, const struct field *field, enum rank rank, uint64_t *value);
 /* The time of the row against that of the first policy, draw by draw: `pairs` draws are complete in both; in so many of
  * them the row is faster, or slower; and by how much, in thousandths of the first policy's time. */
