@@ -1,4 +1,4 @@
-/* Fuzzing of remote=auto (uvmp_remote_pays of counter.h): bytes give a script, after each step of which the naive model gives
+/* Fuzzing of remote=auto (uvmp_remote_pays, uvmp_remote_begins of counter.h): bytes give a script, after each step of which the naive model gives
  * the same answer for all sizes. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,5 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size == 0 || size > INPUT_MAX)
 		return 0;
 	hold(naive_return_compare(draw, is_over, &source), "the model's answers");
+	source.at = 0;
+	hold(naive_start_compare(draw, is_over, &source), "the model's answers to first faults");
 	return 0;
 }

@@ -86,6 +86,8 @@ EXPORT_SYMBOL(uvmp_remote_decide);
 EXPORT_SYMBOL(uvmp_remote_add);
 EXPORT_SYMBOL(uvmp_remote_pays);
 EXPORT_SYMBOL(uvmp_remote_moved);
+EXPORT_SYMBOL(uvmp_remote_begins);
+EXPORT_SYMBOL(uvmp_remote_returned);
 
 /* evict.h */
 EXPORT_SYMBOL(uvmp_evict_name);

@@ -302,6 +302,30 @@ UVMP_API bool uvmp_remote_pays(const struct uvmp_remote_use *use, uint32_t bytes
  * NULL. O(1). */
 UVMP_API void uvmp_remote_moved(struct uvmp_remote_use *use);
 
+/* -- auto: do pages begin on the CPU? -------------------------------------------------------------
+ *
+ * Once memory is full, the first fault of a GPU in a VABlock may map the pages where they are, instead of moving them.
+ * Their accesses then decide as above. An allocation whose pages return anyway pays half a move in addition, so the
+ * pages of its next blocks move at once; after a number of blocks that doubles each time, one is mapped again to see
+ * whether this has changed. */
+
+#define UVMP_REMOTE_TRIAL_PAGES 512u /* of 4 KiB: what may return before an allocation's blocks move at once */
+#define UVMP_REMOTE_GAP_MAX	64u  /* blocks that move at once between two trials, at most */
+
+/* The first faults of one allocation. All zero: none so far. */
+struct uvmp_remote_start {
+	uint32_t mapped;   /* pages of 4 KiB that a first fault has mapped on the CPU */
+	uint32_t returned; /* of these, pages that have returned */
+	uint16_t gap;	   /* blocks that move between trials, 0..UVMP_REMOTE_GAP_MAX */
+	uint16_t left;	   /* blocks that still move before the next trial */
+};
+
+/* A first fault in a block whose pages on the CPU have so many bytes, once memory is full. True: they are mapped where they
+ * are. True for NULL. O(1). */
+UVMP_API bool uvmp_remote_begins(struct uvmp_remote_start *start, uint32_t bytes);
+/* So many bytes of pages that a first fault had mapped on the CPU have returned. No effect for NULL. O(1). */
+UVMP_API void uvmp_remote_returned(struct uvmp_remote_start *start, uint32_t bytes);
+
 #ifdef __cplusplus
 }
 #endif

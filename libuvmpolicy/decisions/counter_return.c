@@ -11,7 +11,8 @@
 
 #define SPENT_MAX  255u
 #define SMALL_PAGE 4096u
-#define UNIT_PAGES 4u /* UVMP_REMOTE_ACCESSES take as long as so many copies of 4 KiB */
+#define START_BITS 20u /* pages of 4 GiB */
+#define UNIT_PAGES 4u  /* UVMP_REMOTE_ACCESSES take as long as so many copies of 4 KiB */
 
 void uvmp_remote_add(struct uvmp_remote_use *use, uint32_t parts, uint64_t accesses)
 {
@@ -36,4 +37,48 @@ void uvmp_remote_moved(struct uvmp_remote_use *use)
 	if (use != NULL)
 		*use = (struct uvmp_remote_use){
 			.rounds = (uint8_t)minimum(use->rounds + 1u, UVMP_REMOTE_ROUNDS_MAX)};
+}
+
+/* -- first faults -- */
+
+/* Fewer than half of the mapped pages have returned, beside one block's worth. */
+static bool is_worth_it(const struct uvmp_remote_start *start)
+{
+	return 2u * (uint64_t)start->returned < (uint64_t)start->mapped + 2u * UVMP_REMOTE_TRIAL_PAGES;
+}
+
+/* The older half counts half as much, so that counts do not overflow and a change of the program shows. */
+static void forget(struct uvmp_remote_start *start)
+{
+	if ((start->mapped | start->returned) >> START_BITS == 0)
+		return;
+	start->mapped /= 2u;
+	start->returned /= 2u;
+}
+
+bool uvmp_remote_begins(struct uvmp_remote_start *start, uint32_t bytes)
+{
+	if (start == NULL)
+		return true;
+	if (start->left != 0) {
+		start->left--;
+		return false;
+	}
+	if (!is_worth_it(start)) {
+		start->gap = (uint16_t)minimum(start->gap == 0 ? 8u : 2u * start->gap, UVMP_REMOTE_GAP_MAX);
+		start->left = (uint16_t)(start->gap - 1u);
+		start->mapped = start->returned = 0;
+		return false;
+	}
+	forget(start);
+	start->mapped += bytes / SMALL_PAGE;
+	return true;
+}
+
+void uvmp_remote_returned(struct uvmp_remote_start *start, uint32_t bytes)
+{
+	if (start == NULL)
+		return;
+	forget(start);
+	start->returned += bytes / SMALL_PAGE;
 }

@@ -139,9 +139,9 @@ void uvmpi_counter_start(struct uvmp_service *s, uint32_t gpu)
 	/* with 4 KiB pages the driver only reports them [driver: notifications-drained], and without
 	 * migrations too */
 	if (!s->has_counters ||
-	    !uvmp_counter_is_serviced(s->page_bytes,
-				      s->policy.quirks && s->policy.counters != UVMP_COUNTERS_ON &&
-					      !remote_is_auto(s)))
+	    !uvmp_counter_is_serviced(s->page_bytes, s->policy.quirks &&
+							     s->policy.counters != UVMP_COUNTERS_ON &&
+							     !remote_is_auto(s)))
 		return;
 	translate(s, run->count);
 	sort(s, run->count);
@@ -180,7 +180,7 @@ static uint64_t contiguous(const struct uvmp_service *s, const struct block *b)
 
 	if (!block_is_whole(s, b))
 		return 0;
-	EACH_RESIDENCY(residency, s, b) {
+	EACH_RESIDENCY (residency, s, b) {
 		if (uvmpi_memory_is_chunked(s, residency))
 			set |= BIT(residency->proc);
 	}
@@ -332,7 +332,7 @@ void uvmpi_counter_advance(struct uvmp_service *s)
 	}
 	uvmpi_memory_settle(s);
 	if (status == UVMP_OK && remote_is_auto(s))
-		uvmp_remote_moved(&uvmpi_residency_find(s, block_at(s, run->block), run->gpu)->use);
+		uvmpi_remote_auto_returned(s, run->block, run->gpu, &run->servicing->job.arrive[run->gpu]);
 	if (status == UVMP_OK)
 		clear_group(s, UVMP_COUNTER_BLOCK);
 	else

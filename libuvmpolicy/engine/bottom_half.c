@@ -148,8 +148,8 @@ static bool has_same_instance(const struct uvmp_fault *a, const struct uvmp_faul
 static uint32_t find_space(struct uvmp_service *s, const struct uvmp_fault *fault)
 {
 	bool is_channel;
-	uint32_t slot = uvmpi_instance_find(s, s->fault.gpu, fault->aperture, fault->instance, fault->subcontext,
-					    &is_channel);
+	uint32_t slot = uvmpi_instance_find(s, s->fault.gpu, fault->aperture, fault->instance,
+					    fault->subcontext, &is_channel);
 
 	if (slot == NO_INDEX && is_channel) {
 		queue(s, UVMP_ACTION_CANCEL)->cause = UVMP_CAUSE_FATAL;
@@ -305,6 +305,8 @@ static void walk_fault(struct uvmp_service *s, const struct block *b, uint32_t i
 		mark_fatal(s, index, verdict->cancel_mode);
 	if (verdict->service_access == UVMP_ACCESS_NONE)
 		return;
+	if (job->begins_there && uvmp_mask_test(&job->remote, page))
+		return;
 	if (uvmpi_remote_keeps(s, job->block, s->fault.gpu, page, verdict->service_access)) {
 		uvmp_mask_set(&job->remote, page);
 		job->has_remote = true;
@@ -317,7 +319,8 @@ static void walk_fault(struct uvmp_service *s, const struct block *b, uint32_t i
 
 /* Pages whose faults are decided as the latest one that was judged, if their accesses are the same: pages of its class that
  * the GPU does not map with the right already. Where the detector or counters are asked for each fault, there are none. */
-static void find_common(const struct uvmp_service *s, const struct block *b, const struct job *job, uvmp_mask *common)
+static void find_common(const struct uvmp_service *s, const struct block *b, const struct job *job,
+			uvmp_mask *common)
 {
 	const struct residency *residency = uvmpi_residency_find(s, b, s->fault.gpu);
 
@@ -342,8 +345,8 @@ static uint32_t add_common(const struct gpu *g, const struct bin *bin, uint32_t 
 		const struct uvmp_fault *fault = &g->batch.entry[order[i + 1u]];
 		uint32_t page = (uint32_t)((fault->address - start) >> page_shift);
 
-		if (fault->access != alike->access || fault->access_mask != alike->accesses || fault->is_fatal ||
-		    fault->address == previous || !uvmp_mask_test(common, page))
+		if (fault->access != alike->access || fault->access_mask != alike->accesses ||
+		    fault->is_fatal || fault->address == previous || !uvmp_mask_test(common, page))
 			break;
 		uvmp_mask_set(&alike->more, page);
 		alike->unnamed = UNNAMED_PLACE | UNNAMED_ACCESS;
@@ -357,7 +360,8 @@ static bool add_uniform(const struct gpu *g, const struct bin *bin, uint32_t pag
 			struct job_class *alike)
 {
 	const struct uvmp_fault *first = &g->batch.entry[g->order_of[bin->first]];
-	uint32_t differ = (uint32_t)(first->access ^ alike->access) | (uint32_t)(first->access_mask ^ alike->accesses);
+	uint32_t differ =
+		(uint32_t)(first->access ^ alike->access) | (uint32_t)(first->access_mask ^ alike->accesses);
 	uvmp_mask others = bin->pages;
 
 	uvmp_mask_clear(&others, page);
@@ -386,7 +390,8 @@ static void walk_faults(struct uvmp_service *s, const struct block *b, struct jo
 		walk_fault(s, b, g->order_of[bin->first + i], previous, before, own);
 		if (own->service_access != UVMP_ACCESS_NONE && i + 1u < bin->count) {
 			find_common(s, b, job, &common);
-			if (i == 0 && add_uniform(g, bin, uvmpi_mask_next_set(&bin->pages, 0), &common, &job->alike))
+			if (i == 0 &&
+			    add_uniform(g, bin, uvmpi_mask_next_set(&bin->pages, 0), &common, &job->alike))
 				return;
 			i = add_common(g, bin, i, b->start, s->page_shift, &common, &job->alike);
 		}
@@ -406,9 +411,11 @@ static void walk(struct uvmp_service *s, handle h)
 	job->is_prefetching = true;
 	job->is_retry = run->retries != 0;
 	job->has_next = uvmpi_fault_has_next(s, &job->next_start);
+	job->begins_there = job->has_remote = remote_is_auto(s) && run->retries == 0 &&
+					      uvmpi_remote_auto_begins(s, h, run->gpu, &job->remote);
 	walk_faults(s, block_at(s, h), job);
 	uvmpi_job_name_more(s, job);
-	if (job->has_remote)
+	if (job->has_remote && !job->begins_there)
 		uvmpi_remote_map(s, h, run->gpu, &job->remote, &job->arrive[run->gpu]);
 	if (g->utlb_seen)
 		job->utlbs = count_utlbs(s);
@@ -475,7 +482,8 @@ static bool is_bin(const struct gpu *g, const struct bin *bin, uvmp_addr last)
 {
 	struct uvmp_fault_bin same;
 
-	return uvmp_fault_bin_next(g->batch.entry, g->order_of, g->representatives, bin->first, last, &same) == UVMP_OK &&
+	return uvmp_fault_bin_next(g->batch.entry, g->order_of, g->representatives, bin->first, last,
+				   &same) == UVMP_OK &&
 	       same.count == bin->count && same.duplicates == bin->duplicates;
 }
 #endif
@@ -485,7 +493,8 @@ static void take_bin(struct uvmp_service *s, const struct block *b)
 {
 	const struct gpu *g = gpu_of(s);
 	struct bin *bin = &s->fault.bin;
-	const uint32_t *at = g->order_of + s->fault.next_bin, *first = at, *end = g->order_of + g->representatives;
+	const uint32_t *at = g->order_of + s->fault.next_bin, *first = at,
+		       *end = g->order_of + g->representatives;
 	const struct uvmp_fault *entry = g->batch.entry, *head = &entry[*at], *e = head;
 	uvmp_addr start = b->start, last = block_last(s, b), before = ~head->address;
 	uint32_t shift = s->page_shift, duplicates = 0, pages = 0, differ = 0;
@@ -497,7 +506,8 @@ static void take_bin(struct uvmp_service *s, const struct block *b)
 		bin->pages.word[page / 64u] |= (uint64_t)1 << (page % 64u);
 		pages += e->address != before;
 		duplicates += e->num_instances;
-		differ |= (uint32_t)(e->access ^ head->access) | (uint32_t)(e->access_mask ^ head->access_mask) | e->is_fatal;
+		differ |= (uint32_t)(e->access ^ head->access) |
+			  (uint32_t)(e->access_mask ^ head->access_mask) | e->is_fatal;
 		before = e->address;
 		if (++at == end)
 			break;
@@ -615,7 +625,8 @@ static void walk_again(struct uvmp_service *s)
 	struct fault_run *run = &s->fault;
 	struct job *job = &run->servicing->job;
 
-	if ((run->event.invalid_prefetches | run->event.has_fatal) != 0 || !uvmpi_servicing_resume(s, run->servicing))
+	if ((run->event.invalid_prefetches | run->event.has_fatal) != 0 ||
+	    !uvmpi_servicing_resume(s, run->servicing))
 		walk(s, job->block);
 	else
 		job->has_next = uvmpi_fault_has_next(s, &job->next_start);
@@ -874,8 +885,7 @@ static bool trim(struct uvmp_service *s)
 	uvmp_addr start;
 
 	run->is_trimming = run->is_trimming && run->servicing->eviction.status == UVMP_OK &&
-			   has_more(s, &start) &&
-			   uvmpi_servicing_trim(s, run->servicing, run->gpu, start);
+			   has_more(s, &start) && uvmpi_servicing_trim(s, run->servicing, run->gpu, start);
 	return run->is_trimming;
 }
 

@@ -48,8 +48,7 @@ bool uvmpi_evict_ahead(struct uvmp_service *s, struct eviction *e, const struct 
 {
 	uint32_t room = uvmpi_victim_room_ahead(s, job, gpu);
 
-	if (!lacks_room(s, gpu, room) ||
-	    uvmpi_evict_start(s, e, job, gpu, UVMP_CHUNK_2M, true) != UVMP_OK)
+	if (!lacks_room(s, gpu, room) || uvmpi_evict_start(s, e, job, gpu, UVMP_CHUNK_2M, true) != UVMP_OK)
 		return false;
 	e->room = room;
 	e->for_address = for_address;
@@ -139,7 +138,8 @@ static void queue_leave(struct uvmp_service *s, struct eviction *e, enum uvmp_ac
 		return;
 	a->victim = e->victim;
 	a->count = e->blocks++;
-	a->detail = (uvmpi_mask_next_clear(pages, 0) == UVMP_MASK_BITS ? UVMP_MASK_BITS : uvmpi_mask_weight(pages)) *
+	a->detail = (uvmpi_mask_next_clear(pages, 0) == UVMP_MASK_BITS ? UVMP_MASK_BITS
+								       : uvmpi_mask_weight(pages)) *
 		    s->page_bytes;
 	a->offset = uvmpi_victim_offset(s, e);
 }
@@ -218,12 +218,12 @@ static void leave(struct uvmp_service *s, const struct eviction *e, const uvmp_m
 
 	uvmpi_mask_andnot(&gone, &e->pages, failed);
 	if (cpu != NULL)
-		UVMPI_EACH_WORD(i)
+		UVMPI_EACH_WORD (i)
 			cpu->resident.word[i] |= e->copied.word[i] & gone.word[i];
-	EACH_RESIDENCY(at, s, b) {
+	EACH_RESIDENCY (at, s, b) {
 		if (at != cpu)
 			uvmpi_depart(s, e->block, at, &gone,
-			             at->proc == e->gpu ? DEPART_EVICTED : DEPART_MOVED);
+				     at->proc == e->gpu ? DEPART_EVICTED : DEPART_MOVED);
 	}
 	if (b->cold != 0)
 		uvmpi_mask_andnot(&cold_at(s, b->cold)->duplicated, &cold_at(s, b->cold)->duplicated, &gone);
@@ -234,7 +234,8 @@ static void leave(struct uvmp_service *s, const struct eviction *e, const uvmp_m
  * returned. */
 static bool stays_mapped(const struct uvmp_service *s, uint32_t gpu)
 {
-	return s->maps_evicted && !remote_has_counts(s) && (!remote_is_auto(s) || s->gpu[gpu].note_capacity != 0);
+	return s->maps_evicted && !remote_has_counts(s) &&
+	       (!remote_is_auto(s) || s->gpu[gpu].note_capacity != 0);
 }
 
 /* Accessed-by processors, and the GPU itself where its accesses are counted, keep reaching the pages
@@ -245,8 +246,10 @@ static void map_again(struct uvmp_service *s, const struct eviction *e)
 	uint64_t processors = range_of(s, b)->accessed_by;
 	uvmp_mask pages;
 
-	if (stays_mapped(s, e->gpu))
+	if (stays_mapped(s, e->gpu)) {
 		processors |= BIT(e->gpu);
+		uvmpi_residency_find(s, b, e->gpu)->has_begun_there = false;
+	}
 	if (processors == 0 && b->cold == 0) /* no processor, and no counters */
 		return;
 	uvmpi_mask_andnot(&pages, &e->pages, &e->lost);

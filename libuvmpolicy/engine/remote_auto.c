@@ -1,6 +1,10 @@
 /* remote=auto: pages that a GPU has lost by eviction stay mapped to it, and notifications of its access counters say when
  * they return (decisions/counter_return.c). The counters know which parts of a block were used since they were cleared; the
- * state of the block knows it since its pages returned last. */
+ * state of the block knows it since its pages returned last.
+ *
+ * Once memory is full, pages of a block that the GPU has not used begin on the CPU in the same way, where the allocation's pages
+ * that began there have mostly stayed. Advice takes precedence. */
+#include "mapping_internal.h"
 #include "remote_internal.h"
 #include "space_internal.h"
 
@@ -46,4 +50,61 @@ bool uvmpi_remote_auto_migrates(const struct uvmp_service *s, const struct block
 	find_pages(s, b, residency, residency->use.parts, &used);
 	uvmpi_mask_or(pages, pages, &used);
 	return uvmp_remote_pays(&residency->use, uvmpi_mask_weight(pages) * s->page_bytes);
+}
+
+/* -- first faults -- */
+
+/* Is it for this module to say where the GPU uses the pages? */
+static bool is_free(const struct uvmp_service *s, const struct range *range, uint32_t gpu)
+{
+	return s->is_full && s->maps_evicted && s->gpu[gpu].note_capacity != 0 &&
+	       range->preferred == UVMP_PROC_NONE && range->duplication != UVMP_DUPLICATION_ENABLED &&
+	       (range->accessed_by & BIT(gpu)) == 0 && (s->processors.can_access[gpu] & BIT(UVMP_CPU)) != 0;
+}
+
+static bool is_unused(const struct residency *residency)
+{
+	return residency == NULL || (!residency->is_mapped && uvmpi_mask_is_empty(&residency->resident));
+}
+
+/* The pages that only the CPU holds. */
+static void find_on_cpu(const struct uvmp_service *s, const struct block *b, uvmp_mask *pages)
+{
+	uvmpi_mask_zero(pages);
+	EACH_RESIDENCY (at, s, b)
+		if (at->proc == UVMP_CPU)
+			uvmpi_mask_or(pages, pages, &at->resident);
+	EACH_RESIDENCY (at, s, b)
+		if (at->proc != UVMP_CPU)
+			uvmpi_mask_andnot(pages, pages, &at->resident);
+}
+
+bool uvmpi_remote_auto_begins(struct uvmp_service *s, handle h, uint32_t gpu, uvmp_mask *pages)
+{
+	struct block *b = block_at(s, h);
+	struct range *range = range_of(s, b);
+	struct residency *residency;
+
+	if (!is_free(s, range, gpu) || !is_unused(uvmpi_residency_find(s, b, gpu)))
+		return false;
+	find_on_cpu(s, b, pages);
+	if (uvmpi_mask_is_empty(pages) ||
+	    !uvmp_remote_begins(&range->first_faults, uvmpi_mask_weight(pages) * s->page_bytes))
+		return false;
+	residency = uvmpi_residency_make(s, b, gpu);
+	if (residency == NULL) /* then the block service reports it */
+		return false;
+	residency->has_begun_there = true;
+	uvmpi_mapping_map_remote(s, h, gpu, pages, because(UVMP_CAUSE_COUNTER));
+	return true;
+}
+
+void uvmpi_remote_auto_returned(struct uvmp_service *s, handle h, uint32_t gpu, const uvmp_mask *pages)
+{
+	struct block *b = block_at(s, h);
+	struct residency *residency = uvmpi_residency_find(s, b, gpu);
+
+	uvmp_remote_moved(&residency->use);
+	if (residency->has_begun_there)
+		uvmp_remote_returned(&range_of(s, b)->first_faults, uvmpi_mask_weight(pages) * s->page_bytes);
 }

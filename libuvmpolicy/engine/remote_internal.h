@@ -23,6 +23,11 @@ static inline bool remote_is_counting(const struct uvmp_service *s)
  * processors beside them that were used before. True: they migrate. */
 bool uvmpi_remote_auto_migrates(const struct uvmp_service *s, const struct block *b, struct residency *residency,
 				uint64_t accesses, uvmp_mask *pages);
+/* The first fault of a batch in the block. True: the pages that only the CPU holds are now mapped where they are, and
+ * *pages names them. */
+bool uvmpi_remote_auto_begins(struct uvmp_service *s, handle block, uint32_t gpu, uvmp_mask *pages);
+/* Notifications have made these pages migrate to the GPU. */
+void uvmpi_remote_auto_returned(struct uvmp_service *s, handle block, uint32_t gpu, const uvmp_mask *pages);
 /* Counts an access of the GPU to a page that it holds or maps. A page on the CPU may become hot. */
 void uvmpi_remote_use(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page, bool is_write);
 /* An access to a page on the CPU has missed the TLB, and is counted. True: the page is to migrate. */

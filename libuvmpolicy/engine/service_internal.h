@@ -104,7 +104,7 @@ struct residency {
 	uint8_t proc;
 	bool has_memory;   /* `memory` means something */
 	bool is_mapped;	   /* `low` or `high` may hold pages */
-	uint8_t unused;
+	bool has_begun_there; /* remote=auto: the first fault mapped the pages on the CPU; no page was evicted since */
 	struct uvmp_remote_use use; /* remote=auto: of pages on other processors */
 };
 
@@ -163,6 +163,7 @@ struct range {
 	uint8_t home;
 	uint8_t pattern;      /* of the allocation, as the log was told: enum uvmp_pattern */
 	uint32_t allocation; /* slot of that piece, which may be its own */
+	struct uvmp_remote_start first_faults; /* remote=auto */
 	handle log; /* runtime: what was scheduled of the allocation, an array; 0: none, or it is another's */
 };
 
@@ -326,6 +327,7 @@ struct job {
 	bool has_duplicates; /* `duplicate` may hold pages */
 	bool has_pins; /* `pinned` holds pages */
 	bool has_throttled, has_remote; /* so do `throttled` and `remote` */
+	bool begins_there; /* remote=auto has mapped `remote` */
 	uvmp_mask pinned;
 	uvmp_mask throttled; /* the host was told: at most one THROTTLE a page */
 	uvmp_mask remote;    /* faulted, and stay on the CPU */

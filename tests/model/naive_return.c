@@ -66,3 +66,50 @@ bool naive_return_compare(uint32_t (*draw)(void *source, uint32_t bound), bool (
 	}
 	return true;
 }
+
+static void naive_start_age(struct naive_start *m)
+{
+	if (m->mapped >= (uint64_t)4 << 30 || m->returned >= (uint64_t)4 << 30) {
+		m->mapped = m->mapped / 8192 * 4096;
+		m->returned = m->returned / 8192 * 4096;
+	}
+}
+
+bool naive_start_begins(struct naive_start *m, uint64_t bytes)
+{
+	if (m->moving > 0) {
+		m->moving--;
+		return false;
+	}
+	if (m->returned >= m->mapped / 2 + (2u << 20)) {
+		uint64_t pause = 8;
+
+		for (uint64_t i = 0; i < m->pauses && pause < 64; i++)
+			pause *= 2;
+		*m = (struct naive_start){0, 0, m->pauses + 1, pause - 1};
+		return false;
+	}
+	naive_start_age(m);
+	m->mapped += bytes / 4096 * 4096;
+	return true;
+}
+
+bool naive_start_compare(uint32_t (*draw)(void *source, uint32_t bound), bool (*is_over)(void *source), void *source)
+{
+	struct naive_start m = {0, 0, 0, 0};
+	struct uvmp_remote_start start = {0, 0, 0, 0};
+	uint32_t most = draw(source, 3) == 0 ? UINT32_MAX : 2u << 20;
+
+	while (!is_over(source)) {
+		uint32_t bytes = draw(source, most) + 1;
+
+		if (draw(source, 2) == 0) {
+			naive_start_age(&m);
+			m.returned += bytes / 4096 * 4096;
+			uvmp_remote_returned(&start, bytes);
+		} else if (uvmp_remote_begins(&start, bytes) != naive_start_begins(&m, bytes)) {
+			return false;
+		}
+	}
+	return true;
+}

@@ -16,6 +16,18 @@ void naive_return_moved(struct naive_return *m);
 /* Copies of these pages, and a block service, in bytes. */
 uint64_t naive_return_cost(uint64_t bytes);
 
+/* Do pages begin on the CPU (uvmp_remote_begins)? Once more: whole history since the last trial began. */
+struct naive_start {
+	uint64_t mapped, returned; /* bytes */
+	uint64_t pauses;	   /* trials that have failed */
+	uint64_t moving;	   /* blocks that still move */
+};
+
+bool naive_start_begins(struct naive_start *m, uint64_t bytes);
+
+/* Likewise: a script on both, in which at most what is mapped returns. */
+bool naive_start_compare(uint32_t (*draw)(void *source, uint32_t bound), bool (*is_over)(void *source), void *source);
+
 /* A script of drawn operations on both, until `is_over`; true if they never differ. `draw` gives a number below its bound. */
 bool naive_return_compare(uint32_t (*draw)(void *source, uint32_t bound), bool (*is_over)(void *source), void *source);
 

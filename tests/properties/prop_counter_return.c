@@ -3,7 +3,8 @@
  * notification:
  *  - accesses and move cost at most 2 * move + note;
  *  - that is at most 3 * least + note, after the first return 2 * least + note, where `least` is what is best for one who knows
- *    how often the block will be used: leaving it, or moving it at once. */
+ *    how often the block will be used: leaving it, or moving it at once.
+ * The same for where pages begin (uvmp_remote_begins): if all of them return, few begin on the CPU; if none do, all. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -79,6 +80,30 @@ static void check_bound(void)
 	}
 }
 
+/* Of `blocks` first faults; what is mapped returns at once, or never. */
+static uint32_t count_begun(uint32_t blocks, bool is_returned)
+{
+	struct uvmp_remote_start start = {0};
+	uint32_t begun = 0;
+
+	for (uint32_t i = 0; i < blocks; i++) {
+		if (!uvmp_remote_begins(&start, 2u << 20))
+			continue;
+		begun++;
+		if (is_returned)
+			uvmp_remote_returned(&start, 2u << 20);
+	}
+	return begun;
+}
+
+static void check_begun(void)
+{
+	uint32_t blocks = 1 + below(10000);
+
+	assert_int_equal(count_begun(blocks, false), blocks);
+	assert_true(count_begun(blocks, true) <= 8 + blocks / 32);
+}
+
 static void check_all(uint64_t seed)
 {
 	random_state = seed;
@@ -86,6 +111,9 @@ static void check_all(uint64_t seed)
 		struct source steps = {60};
 
 		assert_true(naive_return_compare(draw, is_over, &steps));
+		steps.left = 300;
+		assert_true(naive_start_compare(draw, is_over, &steps));
+		check_begun();
 	}
 	check_bound();
 }

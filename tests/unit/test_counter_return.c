@@ -1,4 +1,4 @@
-/* counter.h, remote=auto: when evicted pages return. */
+/* counter.h, remote=auto: when pages on the CPU return, and where pages begin. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -79,9 +79,71 @@ static void test_rounds_saturate(void **state)
 	assert_int_equal(use.rounds, UVMP_REMOTE_ROUNDS_MAX);
 }
 
+/* Two whole blocks that return end the trial: 8 blocks move, then 2 begin on the CPU, then 16 move. */
+static void test_pages_that_return_begin_at_once(void **state)
+{
+	struct uvmp_remote_start start = {0};
+	uint32_t begun[8] = {0}, count = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < 60; i++) {
+		if (!uvmp_remote_begins(&start, MIB2))
+			continue;
+		begun[count++ % 8] = i;
+		uvmp_remote_returned(&start, MIB2);
+	}
+	assert_int_equal(count, 6);
+	assert_int_equal(begun[0], 0);
+	assert_int_equal(begun[1], 1);
+	assert_int_equal(begun[2], 10);
+	assert_int_equal(begun[3], 11);
+	assert_int_equal(begun[4], 28);
+	assert_int_equal(begun[5], 29);
+}
+
+static void test_pages_that_stay_begin_there(void **state)
+{
+	struct uvmp_remote_start start = {0};
+
+	(void)state;
+	for (uint32_t i = 0; i < 100; i++) {
+		assert_true(uvmp_remote_begins(&start, MIB2));
+		if (i % 3 == 0) /* fewer than half return */
+			uvmp_remote_returned(&start, MIB2);
+	}
+}
+
+/* The counts of 4 GiB and more are halved, both. */
+static void test_old_first_faults_are_forgotten(void **state)
+{
+	struct uvmp_remote_start start = {.mapped = 1u << 20, .returned = 1u << 10};
+
+	(void)state;
+	assert_true(uvmp_remote_begins(&start, MIB2));
+	assert_int_equal(start.mapped, (1u << 19) + 512);
+	assert_int_equal(start.returned, 1u << 9);
+	start.returned = 1u << 20;
+	uvmp_remote_returned(&start, UINT32_MAX);
+	assert_int_equal(start.returned, (1u << 19) + (1u << 20) - 1);
+	assert_false(uvmp_remote_begins(&start, MIB2));
+}
+
+static void test_gaps_end_at_the_most(void **state)
+{
+	struct uvmp_remote_start start = {.gap = UVMP_REMOTE_GAP_MAX, .returned = 1024};
+
+	(void)state;
+	for (uint32_t i = 0; i < UVMP_REMOTE_GAP_MAX; i++)
+		assert_false(uvmp_remote_begins(&start, MIB2));
+	assert_true(uvmp_remote_begins(&start, MIB2));
+	assert_int_equal(start.gap, UVMP_REMOTE_GAP_MAX);
+}
+
 static void test_null(void **state)
 {
 	(void)state;
+	assert_true(uvmp_remote_begins(NULL, MIB2));
+	uvmp_remote_returned(NULL, MIB2);
 	uvmp_remote_add(NULL, 1, 1);
 	uvmp_remote_moved(NULL);
 	assert_false(uvmp_remote_pays(NULL, MIB2));
@@ -94,6 +156,10 @@ int main(void)
 	        cmocka_unit_test_setup(test_few_pages, clear),
 	        cmocka_unit_test_setup(test_accesses_saturate, clear),
 	        cmocka_unit_test_setup(test_rounds_saturate, clear),
+	        cmocka_unit_test(test_pages_that_return_begin_at_once),
+	        cmocka_unit_test(test_pages_that_stay_begin_there),
+	        cmocka_unit_test(test_old_first_faults_are_forgotten),
+	        cmocka_unit_test(test_gaps_end_at_the_most),
 	        cmocka_unit_test_setup(test_null, clear),
 	};
 

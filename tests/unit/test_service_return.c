@@ -200,6 +200,96 @@ static void test_a_cut_block_counts_from_zero(void **state)
 	assert_int_equal(use_of(BASE)->spent, 0);
 }
 
+/* -- first faults in a full memory -- */
+
+/* Four blocks and memory of one; the second block has pushed out the first. Then a fault in the third. */
+static void fill_and_fault(const char *policy, uint32_t notes)
+{
+	fill_twice(policy, notes);
+	engine_range(&host, SPACE, BASE + 2 * MIB2, 2 * MIB2, UVMP_CPU);
+	engine_forget(&host);
+	engine_fault(&host, 1, SPACE, BASE + 2 * MIB2 + PAGE, UVMP_ACCESS_READ);
+	engine_fault(&host, 1, SPACE, BASE + 2 * MIB2 + 9 * PAGE, UVMP_ACCESS_WRITE);
+	assert_int_equal(engine_run(&host), UVMP_OK);
+}
+
+static struct range *range_at(uvmp_addr address)
+{
+	return &host.service->range[uvmpi_range_find(host.service, uvmpi_space_find(host.service, SPACE), address)];
+}
+
+static void test_pages_begin_on_the_cpu(void **state)
+{
+	(void)state;
+	fill_and_fault("evict=lru2m " AUTO, 64);
+	engine_expect(&host, "batch to=1 count=2 detail=2\n"
+	                     "map cause=counter block=0x40400000 pages=0-511 from=0 to=1 right=rw\n"
+	                     "replay to=1\n"
+	                     "done to=1\n");
+	assert_true(is_remote(BASE + 2 * MIB2) && is_here(BASE + MIB2));
+	assert_int_equal(range_at(BASE + 2 * MIB2)->first_faults.mapped, 512);
+	assert_int_equal(range_at(BASE)->first_faults.mapped, 0);
+	note(BASE + 2 * MIB2, 1);
+	note(BASE + 2 * MIB2, 1);
+	assert_true(is_here(BASE + 2 * MIB2));
+	assert_int_equal(range_at(BASE + 2 * MIB2)->first_faults.returned, 512); /* prefetch=block */
+	note(BASE + MIB2, 1);
+	note(BASE + MIB2, 1);
+	assert_true(is_here(BASE + MIB2) && is_remote(BASE + 2 * MIB2));
+	assert_int_equal(range_at(BASE)->first_faults.returned, 0); /* it did not begin there */
+	for (uint32_t i = 0; i < 3; i++)
+		note(BASE + 2 * MIB2, 1); /* nor does what was evicted since */
+	assert_true(is_here(BASE + 2 * MIB2));
+	assert_int_equal(range_at(BASE + 2 * MIB2)->first_faults.returned, 512);
+}
+
+/* The next block of an allocation whose pages return moves. */
+static void test_pages_that_return_begin_on_the_gpu(void **state)
+{
+	(void)state;
+	fill_and_fault("evict=lru2m " AUTO, 64);
+	range_at(BASE + 2 * MIB2)->first_faults.returned = 768;
+	engine_fault(&host, 1, SPACE, BASE + 3 * MIB2, UVMP_ACCESS_READ);
+	assert_int_equal(engine_run(&host), UVMP_OK);
+	assert_true(is_here(BASE + 3 * MIB2));
+}
+
+static void test_no_page_begins_on_the_cpu(void **state)
+{
+	(void)state;
+	fill_and_fault("evict=lru2m " AUTO, 0); /* a GPU that does not notify */
+	assert_true(is_here(BASE + 2 * MIB2));
+	engine_stop(&host);
+	fill_and_fault("evict=lru2m map_on_eviction=0 " AUTO, 64);
+	assert_true(is_here(BASE + 2 * MIB2));
+	engine_stop(&host);
+	fill_twice("evict=lru2m " AUTO, 64);
+	engine_range(&host, SPACE, BASE + 2 * MIB2, 2 * MIB2, UVMP_PROC_NONE); /* pages without data */
+	engine_fault(&host, 1, SPACE, BASE + 2 * MIB2, UVMP_ACCESS_READ);
+	assert_int_equal(engine_run(&host), UVMP_OK);
+	assert_true(is_here(BASE + 2 * MIB2));
+}
+
+/* Advice takes precedence. */
+static void test_advice_on_first_faults(void **state)
+{
+	static const enum uvmp_advice advice[] = {UVMP_ADVISE_PREFERRED, UVMP_ADVISE_READ_DUPLICATE, UVMP_ADVISE_ACCESSED_BY};
+
+	(void)state;
+	for (uint32_t i = 0; i < 3; i++) {
+		fill_twice("evict=lru2m " AUTO, 64);
+		engine_range(&host, SPACE, BASE + 2 * MIB2, 2 * MIB2, UVMP_CPU);
+		assert_int_equal(uvmp_service_advise(host.service, SPACE, BASE + 2 * MIB2, 2 * MIB2, advice[i], 1, NULL),
+		                 UVMP_OK);
+		(void)engine_run(&host);
+		engine_fault(&host, 1, SPACE, BASE + 2 * MIB2, UVMP_ACCESS_WRITE);
+		(void)engine_run(&host);
+		assert_int_equal(range_at(BASE + 2 * MIB2)->first_faults.mapped, 0);
+		if (i < 2)
+			engine_stop(&host);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -209,6 +299,10 @@ int main(void)
 	        cmocka_unit_test_teardown(test_without_notifications, stop),
 	        cmocka_unit_test_teardown(test_two_gpus, stop),
 	        cmocka_unit_test_teardown(test_a_failed_copy, stop),
+	        cmocka_unit_test_teardown(test_pages_begin_on_the_cpu, stop),
+	        cmocka_unit_test_teardown(test_pages_that_return_begin_on_the_gpu, stop),
+	        cmocka_unit_test_teardown(test_no_page_begins_on_the_cpu, stop),
+	        cmocka_unit_test_teardown(test_advice_on_first_faults, stop),
 	        cmocka_unit_test_teardown(test_a_cut_block_counts_from_zero, stop),
 	};
 

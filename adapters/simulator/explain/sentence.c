@@ -81,7 +81,8 @@ static void tell_subtrees(FILE *out, const struct subtree *subtree, uint32_t wei
 	uint32_t set = subtree->node[0].set + subtree->node[1].set;
 
 	fputs(" because", out);
-	tell_node(out, &subtree->node[0], weight == 1 ? "big pages of its subtree" : "big pages of their subtree");
+	tell_node(out, &subtree->node[0],
+		  weight == 1 ? "big pages of its subtree" : "big pages of their subtree");
 	if (subtree->nodes > 1) {
 		fputs(" and", out);
 		tell_node(out, &subtree->node[1], "big pages of the next one");
@@ -127,7 +128,10 @@ static void tell_reason(FILE *out, const struct uvmp_action *action)
 		tell_room(out, action);
 		return;
 	case UVMP_CAUSE_COUNTER:
-		fputs(", because access counters report remote accesses", out);
+		fputs(action->kind == UVMP_ACTION_MAP
+			      ? ", until accesses from there have cost as much as moving pays"
+			      : ", because access counters report remote accesses",
+		      out);
 		return;
 	case UVMP_CAUSE_PIN:
 		fprintf(out, ", pinned after %" PRIu32 " throttling%s", action->throttles,
@@ -165,22 +169,23 @@ static void tell_reason(FILE *out, const struct uvmp_action *action)
 /* Which rule of prefetch=auto answered. */
 static void tell_rule(FILE *out, const struct uvmp_action *action)
 {
-	static const char *const rule[] = {"",
-					   "nothing has been evicted yet, so that faults bring whole blocks",
-					   "whole blocks are the cheapest for this allocation",
-					   "subtrees in use are the cheapest for this allocation",
-					   "single pages or big pages are the cheapest for this allocation",
-					   "a probe: what do subtrees in use cost here?",
-					   "a probe: what do single pages or big pages cost here?",
-					   "parts of the block have cost as much as all of it",
-					   "faults go through the allocation block after block, and this block is next"};
+	static const char *const rule[] = {
+		"",
+		"nothing has been evicted yet, so that faults bring whole blocks",
+		"whole blocks are the cheapest for this allocation",
+		"subtrees in use are the cheapest for this allocation",
+		"single pages or big pages are the cheapest for this allocation",
+		"a probe: what do subtrees in use cost here?",
+		"a probe: what do single pages or big pages cost here?",
+		"parts of the block have cost as much as all of it",
+		"faults go through the allocation block after block, and this block is next"};
 
 	if (action->rule != UVMP_RULE_NONE)
 		fprintf(out, "; %s", rule[action->rule]);
 }
 
 static void tell_arrival(FILE *out, const struct uvmp_action *action, const uvmp_mask *pages,
-			const struct subtree *subtree)
+			 const struct subtree *subtree)
 {
 	tell_company(out, action, pages);
 	if (action->cause == UVMP_CAUSE_PREFETCH)
@@ -198,8 +203,8 @@ static void tell_copy(FILE *out, const struct uvmp_action *action, const uvmp_ma
 	fprintf(out, "%s: ", uvmp_cause_name((enum uvmp_cause)action->cause));
 	tell_pages(out, pages, action->address);
 	if (action->cause == UVMP_CAUSE_DEMAND) {
-		fprintf(out, " %s not resident on %s; migrated from %s", is_one ? "was" : "were", NAME(action->to),
-			NAME(action->from));
+		fprintf(out, " %s not resident on %s; migrated from %s", is_one ? "was" : "were",
+			NAME(action->to), NAME(action->from));
 		tell_company(out, action, pages);
 		tell_rule(out, action);
 		return;
@@ -223,12 +228,15 @@ static void tell_new(FILE *out, const struct uvmp_action *action, const uvmp_mas
 
 static void tell_eviction(FILE *out, const struct uvmp_action *action, const uvmp_mask *pages)
 {
-	static const char *const victim[] = {"as a free root that was not yet returned",
-					     "as the oldest of UNUSED", "as the oldest of DISCARDED",
-					     "as the oldest of USED", "as the next of the eviction order",
-					     "as the longest without a fault",
-					     "as the newest of the old ones, because data return in a cycle,",
-					     "as the longest without a fault, to compare with the newest of the old ones,"};
+	static const char *const victim[] = {
+		"as a free root that was not yet returned",
+		"as the oldest of UNUSED",
+		"as the oldest of DISCARDED",
+		"as the oldest of USED",
+		"as the next of the eviction order",
+		"as the longest without a fault",
+		"as the newest of the old ones, because data return in a cycle,",
+		"as the longest without a fault, to compare with the newest of the old ones,"};
 
 	fprintf(out, "evicted %s ", victim[action->victim]);
 	tell_room(out, action);
@@ -293,10 +301,11 @@ static void tell_finding(FILE *out, const struct uvmp_action *action)
 	if (action->is_changed)
 		fprintf(out, "from now on %s",
 			action->verdict < sizeof(verdict) / sizeof(verdict[0]) ? verdict[action->verdict]
-									      : "?");
+									       : "?");
 	else
 		fprintf(out, "the allocation at 0x%" PRIx64 " is %s", action->address,
-			action->pattern < sizeof(pattern) / sizeof(pattern[0]) ? pattern[action->pattern] : "?");
+			action->pattern < sizeof(pattern) / sizeof(pattern[0]) ? pattern[action->pattern]
+									       : "?");
 }
 
 /* Kinds that say the same of all their pages: `word: PAGES ... `. */
