@@ -25,6 +25,10 @@ HOST  := $(BASE) $(WARN) -D_GNU_SOURCE -Iadapters/common -Iadapters/simulator -I
 HAVE_ZSTD := $(shell printf '\043include <zstd.h>\nint main(void){return (int)ZSTD_versionNumber();}' | \
                $(CC) -xc - -lzstd -o /dev/null 2>/dev/null && echo 1)
 LIBS  := $(if $(HAVE_ZSTD),-lzstd)
+# Of the simulator alone: profiles in databases.
+HAVE_SQLITE := $(shell printf '\043include <sqlite3.h>\nint main(void){return sqlite3_libversion_number();}' | \
+               $(CC) -xc - -lsqlite3 -o /dev/null 2>/dev/null && echo 1)
+SIMLIBS := $(LIBS) $(if $(HAVE_SQLITE),-lsqlite3)
 
 # In uvmsim, the core and what feeds it is made for speed, and may use all of the machine's registers.
 FAST  := $(subst -O2,-O3,$(CFLAGS))
@@ -63,21 +67,23 @@ include tests/targets.mk adapters/install.mk adapters/packaging.mk
 ## make clean      remove build/
 clean: ; rm -rf $(BUILD)
 
-# Objects are rebuilt when the compiler or its flags change; objects that use zstd also when zstd is
-# installed or removed, and the search for the preload library when the path from BINDIR to PRELOADDIR changes. A change of
+# Objects are rebuilt when the compiler or its flags change; objects that use zstd or SQLite also when
+# it is installed or removed, and the search for the preload library when the path from BINDIR to PRELOADDIR changes. A change of
 # LDFLAGS rebuilds one object that every program links.
 kinds := rel fast san tsan cov fuzzed
 zstd_users := $(sort $(shell grep -l HAVE_ZSTD $(sim) $(pager) $(tests)))
 lib_users  := $(shell grep -l UVMP_LIBDIR $(runner))
 flags      := $(CC) $(CPPFLAGS) $(CFLAGS) $(CORE) $(NOFPU) $(NOREP) $(filter-out -I$(BUILD),$(HOST)) $(SAN) $(TSAN) $(COV) $(FUZZ) $(MSAN)
+sqlite_users := $(shell grep -l HAVE_SQLITE $(sim))
 zstd_flags := $(if $(HAVE_ZSTD),-DHAVE_ZSTD)
+sqlite_flags := $(if $(HAVE_SQLITE),-DHAVE_SQLITE)
 lib_flags  := -DUVMP_LIBDIR='"$(shell realpath -ms --relative-to='$(BINDIR)' '$(PRELOADDIR)')"'
 link_flags := $(LDFLAGS)
 $(foreach k,$(kinds),$(call obj,$(k),libuvmpolicy/base/base.c)): $(BUILD)/link_flags
-$(addprefix $(BUILD)/,flags zstd_flags lib_flags link_flags): FORCE
+$(addprefix $(BUILD)/,flags zstd_flags sqlite_flags lib_flags link_flags): FORCE
 	@mkdir -p $(BUILD); echo '$(subst ','\'',$($(@F)))' | cmp -s - $@ || echo '$(subst ','\'',$($(@F)))' > $@
 .PHONY: FORCE
-$(foreach k,$(kinds),$(foreach u,zstd lib,$(eval $(call obj,$(k),$($(u)_users)): HOST += $$($(u)_flags)) \
+$(foreach k,$(kinds),$(foreach u,zstd sqlite lib,$(eval $(call obj,$(k),$($(u)_users)): HOST += $$($(u)_flags)) \
   $(eval $(call obj,$(k),$($(u)_users)): $(BUILD)/$(u)_flags)))
 compile = @mkdir -p $(@D); $(if $(V),set -x;) $(CC) $(ERROR) $(CPPFLAGS)
 link    = @$(if $(V),set -x;) $(CC) $(LDFLAGS)

@@ -33,7 +33,7 @@ $(BUILD)/models.inc: $(gpus) adapters/simulator/models
 $(foreach k,rel san cov fuzzed msan,$(BUILD)/$(k)/adapters/simulator/model_files.o): $(BUILD)/models.inc
 
 $(BUILD)/uvmsim: $(call obj,rel,$(filter-out $(fast),$(sim))) $(call obj,fast,$(fast))
-	$(link) $(CFLAGS) $^ $(LIBS) -o $@
+	$(link) $(CFLAGS) $^ $(SIMLIBS) -o $@
 # The pager is one object in its archive, without its private names. The shared library contains the core, and exports the
 # functions of pager.h and store.h.
 OBJCOPY ?= objcopy

@@ -29,6 +29,8 @@ look() {
 int main(void) { return 0; }' -lcmocka
 		probe libzstd-dev '#include <zstd.h>
 int main(void) { return (int)ZSTD_versionNumber() < 0; }' -lzstd
+		probe libsqlite3-dev '#include <sqlite3.h>
+int main(void) { return sqlite3_libversion_number() < 0; }' -lsqlite3
 		program zstd zstd
 		program xz-utils xz
 		program sqlite3 sqlite3

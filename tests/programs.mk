@@ -13,9 +13,9 @@ $(BUILD)/cov/%.o: %.c $(BUILD)/flags
 	$(compile) $(HOST) $(COV) -c $< -o $@
 
 $(BUILD)/san/uvmsim: $(call obj,san,$(sim) $(core))
-	$(link) $(SAN) $^ $(LIBS) -o $@
+	$(link) $(SAN) $^ $(SIMLIBS) -o $@
 $(BUILD)/cov/uvmsim: $(call obj,cov,$(sim) $(core))
-	$(link) $(COV) $^ $(LIBS) -o $@
+	$(link) $(COV) $^ $(SIMLIBS) -o $@
 $(BUILD)/uvmp_run_program: tests/cli/uvmp_run_program.c
 	$(link) $(HOST) $(CPPFLAGS) $(CFLAGS) $< -lpthread -o $@
 $(BUILD)/bench: $(call obj,rel,$(wildcard tests/bench/bench*.c)) $(BUILD)/libuvmpolicy.a
@@ -49,7 +49,7 @@ $(BUILD)/%/tested.a:
 # One program per test file: test + archive (+ cmocka).
 define test_program
 $(BUILD)/$(1)/$(notdir $(basename $(2))): $(BUILD)/$(1)/$(basename $(2)).o $(3) $(BUILD)/$(1)/tested.a
-	@$$(CC) $$(LDFLAGS) $(4) $$(filter-out %.a,$$^) $$(filter %.a,$$^) $(5) $$(LIBS) -o $$@
+	@$$(CC) $$(LDFLAGS) $(4) $$(filter-out %.a,$$^) $$(filter %.a,$$^) $(5) $$(SIMLIBS) -o $$@
 endef
 $(foreach t,$(tests),$(eval $(call test_program,san,$(t),,$(SAN),-lcmocka -lm)))
 $(foreach t,$(covered),$(eval $(call test_program,cov,$(t),,$(COV),-lcmocka -lm)))
@@ -75,9 +75,9 @@ $(BUILD)/foreign.a: $(call obj,rel,$(filter-out tests/model/flaky_store.c,$(mode
 	@rm -f $@; $(AR) rcs $@ $^
 $(foreach t,$(covered),$(eval $(BUILD)/foreign/$(notdir $(basename $(t))): $(BUILD)/rel/$(basename $(t)).o))
 $(BUILD)/foreign-uvmsim: $(call obj,rel,adapters/simulator/main.c) $(BUILD)/foreign.a
-	$(link) $(CFLAGS) $^ $(LIBS) -o $@
+	$(link) $(CFLAGS) $^ $(SIMLIBS) -o $@
 $(BUILD)/foreign/%: $(BUILD)/foreign.a
-	@mkdir -p $(@D); $(CC) $(LDFLAGS) $(CFLAGS) $(filter-out %.a,$^) $< $(LIBS) -lcmocka -o $@
+	@mkdir -p $(@D); $(CC) $(LDFLAGS) $(CFLAGS) $(filter-out %.a,$^) $< $(SIMLIBS) -lcmocka -o $@
 # Fuzz targets: with gcc they replay corpora, with clang they are libFuzzer programs.
 $(foreach t,$(fuzzs),$(eval $(call test_program,san,$(t),$(call obj,san,fuzz/replay.c),$(SAN),)))
 # The naive models and the consistency checks judge the code under test: they are not under test. In the core, and
@@ -88,7 +88,7 @@ $(call obj,fuzzed,$(filter-out $(judges) libuvmpolicy/policy/%,$(core) $(model))
 $(BUILD)/fuzzed/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D); clang $(ERROR) $(CPPFLAGS) $(HOST) $(FUZZ) -c $< -o $@
 $(BUILD)/fuzz/%: $(BUILD)/fuzzed/fuzz/%.o $(call obj,fuzzed,$(model) $(simlib) $(core))
-	@mkdir -p $(@D); clang $(LDFLAGS) $(subst fuzzer-no-link,fuzzer,$(FUZZ)) $^ $(LIBS) -o $@
+	@mkdir -p $(@D); clang $(LDFLAGS) $(subst fuzzer-no-link,fuzzer,$(FUZZ)) $^ $(SIMLIBS) -o $@
 msan := $(call obj,msan,$(filter-out %/flaky_store.c,$(model)) $(simlib) $(core))
 $(BUILD)/msan/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D); clang $(ERROR) $(CPPFLAGS) $(HOST) $(MSAN) -c $< -o $@

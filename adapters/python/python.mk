@@ -14,4 +14,4 @@ inside := $(call obj,rel,$(sim) $(entry)) $(call obj,fast,$(filter adapters/%,$(
 $(inside): HOST += -fPIC -fvisibility=hidden
 $(inside): adapters/python/python.mk
 $(BUILD)/libuvmpolicy-python.so: $(call obj,rel,$(entry) $(hostkit) $(filter-out $(fast),$(sim))) $(call obj,fast,$(fast))
-	$(link) -shared -Wl,-z,defs $^ $(LIBS) -o $@
+	$(link) -shared -Wl,-z,defs $^ $(SIMLIBS) -o $@

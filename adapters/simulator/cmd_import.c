@@ -7,12 +7,15 @@
 #include "nearest.h"
 
 const char help_import[] =
-	"usage: uvmsim import FORMAT FILE [options]\n"
+	"usage: uvmsim import [FORMAT] FILE [options]\n"
 	"\n"
 	"Writes another tool's trace in the trace format (docs/uvmsim.md) on standard\n"
-	"output. FILE may be zstd-compressed; - is standard input. FORMAT:\n"
+	"output. FILE may be zstd-compressed; - is standard input. Without FORMAT the\n"
+	"first bytes of FILE must show it. docs/profiles.md says how to record each, and\n"
+	"what it leaves out. FORMAT:\n"
 	"\n"
 	"  addresses         lines ADDRESS or AGENT,ACCESS,ADDRESS, 0x before hexadecimal\n"
+	"  nsys              `nsys export --type sqlite`: faults, migrations, kernels\n"
 	"  nvprof            text of `nvprof --print-gpu-trace`\n"
 	"  oracleGeneral     cache traces of libCacheSim\n"
 	"  uvmsmart-access   lines cycle,page\n"
@@ -33,11 +36,30 @@ const char help_import[] =
 	"  --benchmark NAME  of a file with several: uvmsmart-batches, and --ranges of\n"
 	"                    UVM Smart\n"
 	"  --prefetcher NAME uvmsmart-batches: whose faults are imported\n"
-	"  --hex             addresses: numbers without 0x are hexadecimal, too\n";
+	"  --hex             addresses: numbers without 0x are hexadecimal, too\n"
+	"  --touched WHICH   profiles: pages count as touched that faults name (faults,\n"
+	"                    the least; default), or also those that migrated without a\n"
+	"                    fault (migrated, the most)\n"
+	"  --device N        profiles: of several GPUs, whose events\n"
+	"  --process N       profiles: of several processes, whose events\n";
 
 static const char *const options[] = {
-	"ranges=", "agents=", "kernels=", "clock-mhz=", "benchmark=", "prefetcher=", "hex", "apart", "help", NULL};
-enum option { RANGES, AGENTS, KERNELS, CLOCK_MHZ, BENCHMARK, PREFETCHER, HEX, APART, HELP };
+	"ranges=", "agents=",  "kernels=", "clock-mhz=", "benchmark=", "prefetcher=", "hex",
+	"apart",   "touched=", "device=",  "process=",	 "help",       NULL};
+enum option {
+	RANGES,
+	AGENTS,
+	KERNELS,
+	CLOCK_MHZ,
+	BENCHMARK,
+	PREFETCHER,
+	HEX,
+	APART,
+	TOUCHED,
+	DEVICE,
+	PROCESS,
+	HELP
+};
 
 struct request {
 	const char *format, *file;
@@ -72,7 +94,8 @@ static int check_options(const struct request *request, const struct import_form
 {
 	static const unsigned bits[HELP] = {IMPORT_RANGES,    IMPORT_AGENTS,	IMPORT_KERNELS,
 					    IMPORT_CLOCK_MHZ, IMPORT_BENCHMARK, IMPORT_PREFETCHER,
-					    IMPORT_HEX,	      IMPORT_RANGES};
+					    IMPORT_HEX,	      IMPORT_RANGES,	IMPORT_TOUCHED,
+					    IMPORT_DEVICE,    IMPORT_PROCESS};
 
 	for (size_t i = 0; i < HELP; i++)
 		if (request->value[i] && (import_format_options(format) & bits[i]) == 0)
@@ -97,8 +120,16 @@ static bool take_numbers(const struct request *request, struct import_options *o
 	if (request->value[CLOCK_MHZ] &&
 	    !options_number("--clock-mhz", request->value[CLOCK_MHZ], 1, IMPORT_CLOCK_MAX, &mhz))
 		return false;
+	if (request->value[DEVICE] &&
+	    !options_number("--device", request->value[DEVICE], 0, UINT32_MAX, &options_out->device))
+		return false;
+	if (request->value[PROCESS] &&
+	    !options_number("--process", request->value[PROCESS], 0, UINT32_MAX, &options_out->process))
+		return false;
 	options_out->agents = (uint32_t)agents;
 	options_out->clock_mhz = (uint32_t)mhz;
+	options_out->has_device = request->value[DEVICE] != NULL;
+	options_out->has_process = request->value[PROCESS] != NULL;
 	return true;
 }
 
@@ -121,18 +152,34 @@ static void close_second(const struct import_file *file)
 		cli_close(file->file);
 }
 
-static int run(const struct request *request, const struct import_format *format,
+static int take_touched(const char *value, enum import_touched *touched)
+{
+	char hint[NEAREST_TEXT_MAX];
+	struct nearest nearest;
+
+	if (!value || strcmp(value, "faults") == 0)
+		return CLI_DONE;
+	*touched = IMPORT_TOUCHED_MIGRATED;
+	if (strcmp(value, "migrated") == 0)
+		return CLI_DONE;
+	nearest_start(&nearest, value, strlen(value));
+	nearest_try(&nearest, "faults");
+	nearest_try(&nearest, "migrated");
+	return say_error("--touched %.40s: is neither faults nor migrated%s", value,
+			 nearest_hint(&nearest, hint));
+}
+
+static int run(const struct request *request, const struct import_format *format, FILE *in,
 	       struct import_options *import)
 {
+	struct import_told told = {.notes = 0};
 	char error[SOURCE_ERROR_MAX] = "";
 	bool is_good;
-	FILE *in;
 
-	in = cli_open(request->file);
-	if (!in)
-		return CLI_BAD_INPUT;
+	import->told = &told;
 	is_good = import_run(format, in, request->file, import, stdout, error);
-	cli_close(in);
+	for (size_t i = 0; i < told.notes && is_good; i++)
+		say_note("%.200s: %s", request->file, told.note[i]);
 	return is_good ? CLI_DONE : say_error("%s", error);
 }
 
@@ -149,31 +196,54 @@ static int unknown_format(const char *name)
 			 nearest_hint(&nearest, hint));
 }
 
-int cmd_import(int argc, char **argv)
+static int import_file(struct request *request, const struct import_format *format, FILE *in)
 {
 	struct import_options import = import_defaults;
+	int status = CLI_BAD_INPUT;
+
+	if (check_options(request, format) != CLI_DONE || !take_numbers(request, &import) ||
+	    take_touched(request->value[TOUCHED], &import.touched) != CLI_DONE)
+		return CLI_BAD_INPUT;
+	import.benchmark = request->value[BENCHMARK];
+	import.prefetcher = request->value[PREFETCHER];
+	import.is_apart = request->value[APART] != NULL;
+	import.is_hex = request->value[HEX] != NULL;
+	if (open_second(&import.ranges, request->value[RANGES]) &&
+	    open_second(&import.kernels, request->value[KERNELS]))
+		status = run(request, format, in, &import);
+	close_second(&import.ranges);
+	close_second(&import.kernels);
+	return status;
+}
+
+int cmd_import(int argc, char **argv)
+{
 	struct request request = {.format = NULL};
-	const struct import_format *format;
+	const struct import_format *format = NULL;
+	char error[SOURCE_ERROR_MAX] = "";
 	int status = parse(&request, argc, argv);
+	FILE *in;
 
 	if (status != CLI_DONE)
 		return status;
-	if (!request.format || !request.file)
-		return say_error("import: FORMAT and FILE are needed; see `uvmsim import --help`");
-	format = import_format_find(request.format);
-	if (!format)
-		return unknown_format(request.format);
-	if (check_options(&request, format) != CLI_DONE || !take_numbers(&request, &import))
+	if (!request.file && (!request.format || import_format_find(request.format)))
+		return say_error(
+			"import: FORMAT and FILE are needed, or FILE alone; see `uvmsim import --help`");
+	if (request.file) {
+		format = import_format_find(request.format);
+		if (!format)
+			return unknown_format(request.format);
+		if (check_options(&request, format) != CLI_DONE)
+			return CLI_BAD_INPUT;
+	} else {
+		request.file = request.format;
+	}
+	in = cli_open(request.file);
+	if (!in)
 		return CLI_BAD_INPUT;
-	import.benchmark = request.value[BENCHMARK];
-	import.prefetcher = request.value[PREFETCHER];
-	import.is_apart = request.value[APART] != NULL;
-	import.is_hex = request.value[HEX] != NULL;
-	status = CLI_BAD_INPUT;
-	if (open_second(&import.ranges, request.value[RANGES]) &&
-	    open_second(&import.kernels, request.value[KERNELS]))
-		status = run(&request, format, &import);
-	close_second(&import.ranges);
-	close_second(&import.kernels);
+	if (!format)
+		format = import_detect(in, request.file, error);
+	status = format ? import_file(&request, format, in) : say_error("import: %s", error);
+	cli_close(in);
 	return status;
 }

@@ -1,13 +1,15 @@
 /* The table of importers, and the two readings of an input: the first finds the ranges, the second writes the
  * trace. */
 #include "import/importer.h"
+#include "import/profile.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const struct import_format *const formats[] = {
-	&import_addresses,	 &import_nvprof,	   &import_oracle_general,
+	&import_addresses,	 &import_nsys,
+	&import_nvprof,		 &import_oracle_general,
 	&import_uvmsmart_access, &import_uvmsmart_batches,
 };
 
@@ -43,6 +45,71 @@ unsigned import_format_options(const struct import_format *format)
 	return format->options;
 }
 
+/* -- detection -- */
+
+#define HEAD_BYTES 4096u
+
+static const struct import_format *find_shown(const char *head, size_t length, const char *name,
+					      char error[SOURCE_ERROR_MAX])
+{
+	const struct import_format *found = NULL, *format;
+	char known[SOURCE_ERROR_MAX / 2] = "";
+	size_t at = 0;
+
+	for (size_t i = 0; (format = import_format_at(i)) != NULL; i++) {
+		at += (size_t)snprintf(known + at, sizeof(known) - at, "%s%s", i > 0 ? ", " : "",
+				       format->name);
+		at = at < sizeof(known) ? at : sizeof(known) - 1u;
+		if (!format->shows || !format->shows(head, length))
+			continue;
+		if (found) {
+			snprintf(error, SOURCE_ERROR_MAX,
+				 "%.200s: begins as %s and as %s do; name the format", name, found->name,
+				 format->name);
+			return NULL;
+		}
+		found = format;
+	}
+	if (!found)
+		snprintf(error, SOURCE_ERROR_MAX, "%.200s: its first bytes show no format; name one of %s",
+			 name, known);
+	return found;
+}
+
+const struct import_format *import_detect(FILE *in, const char *name, char error[SOURCE_ERROR_MAX])
+{
+	off_t start = ftello(in);
+	const struct import_format *format = NULL;
+	struct import_view *view;
+	char head[HEAD_BYTES];
+	size_t length;
+
+	if (start < 0 || fseeko(in, start, SEEK_SET) != 0) {
+		snprintf(error, SOURCE_ERROR_MAX, "%.200s: cannot be rewound; name its format", name);
+		return NULL;
+	}
+	view = import_view_open(in, false);
+	if (!view) {
+		snprintf(error, SOURCE_ERROR_MAX, "out of memory");
+		return NULL;
+	}
+	length = fread(head, 1, sizeof(head), import_view_file(view));
+	if (length == 0 && import_view_problem(view))
+		snprintf(error, SOURCE_ERROR_MAX, "%.200s: %s", name, import_view_problem(view));
+	else if (length == 0)
+		snprintf(error, SOURCE_ERROR_MAX, "%.200s: is empty", name);
+	else if (length >= 10 && memcmp(head, "uvmp-trace", 10) == 0)
+		snprintf(error, SOURCE_ERROR_MAX,
+			 "%.200s: is a trace of uvmsim already; see `uvmsim run --trace`", name);
+	else
+		format = find_shown(head, length, name, error);
+	import_view_close(view);
+	if (fseeko(in, start, SEEK_SET) == 0)
+		return format;
+	snprintf(error, SOURCE_ERROR_MAX, "%.200s: cannot be rewound: %s", name, strerror(errno));
+	return NULL;
+}
+
 /* -- a reading -- */
 
 static bool open_input(struct import *import, FILE *in)
@@ -66,6 +133,7 @@ static bool read_once(struct import *import, FILE *in)
 {
 	bool is_good;
 
+	import->in = in;
 	import->accesses = import->time_ns = import->record = 0;
 	import->next_agent = 0;
 	is_good = open_input(import, in) && import->format->read(import);
@@ -93,7 +161,8 @@ static bool place_apart(struct import *import)
 		import->base[i] = next;
 		after = round_up(next + ranges->range[i].bytes);
 		if (after <= next || next < ranges->range[0].base) { /* past the last address */
-			snprintf(import->error, SOURCE_ERROR_MAX, "--apart: the ranges need more addresses than there are");
+			snprintf(import->error, SOURCE_ERROR_MAX,
+				 "--apart: the ranges need more addresses than there are");
 			return false;
 		}
 		next = after;
@@ -121,7 +190,10 @@ static bool write_trace(struct import *import, FILE *in, FILE *out)
 {
 	char comment[80];
 
-	snprintf(comment, sizeof(comment), "import %s%s", import->format->name,
+	snprintf(comment, sizeof(comment), "import %s%s%s", import->format->name,
+		 import->format->is_profile && import->options->touched == IMPORT_TOUCHED_MIGRATED
+			 ? " --touched migrated"
+			 : "",
 		 import->format->has_faults_only ? ", faults only" : "");
 	import->is_scan = false;
 	import->writer =
@@ -209,6 +281,8 @@ bool import_run(const struct import_format *format, FILE *in, const char *name,
 	import->name = name;
 	import->error = error;
 	import->is_text = !format->is_binary;
+	import->device = options->has_device ? options->device : IMPORT_ANY;
+	import->process = options->has_process ? options->process : IMPORT_ANY;
 	if (ranges->file)
 		is_good = import_ranges_read(&import->ranges, ranges, format->ranges_set, options->benchmark,
 					     error) &&
@@ -217,6 +291,11 @@ bool import_run(const struct import_format *format, FILE *in, const char *name,
 		is_good = read_twice(import, in, out);
 	if (format->end)
 		format->end(import);
+	import->told.is_profile = format->is_profile;
+	import->told.has_faults_only = format->has_faults_only;
+	if (options->told)
+		*options->told = import->told;
+	import_profile_free(import);
 	import_ranges_free(&import->ranges);
 	free(import->base);
 	free(import);

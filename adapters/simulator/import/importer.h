@@ -11,6 +11,7 @@
 #define IMPORT_PAGE  ((uint64_t)4096)
 #define IMPORT_BLOCK ((uint64_t)2 << 20)
 #define IMPORT_NONE  SIZE_MAX
+#define IMPORT_ANY   UINT64_MAX
 
 /* -- input.c: bytes -- */
 
@@ -84,6 +85,7 @@ struct import {
 	struct import_text text;  /* is_text: the input */
 	struct import_view *view; /* else */
 	uint64_t record;	  /* not is_text: number of the record in hand, from 1 */
+	char place[96];		  /* not is_text: stands in errors instead of the record, if not empty */
 	struct trace_writer *writer;
 	struct import_ranges ranges;
 	uint64_t *base; /* [ranges.ranges], where each is written; NULL: where it is */
@@ -91,11 +93,15 @@ struct import {
 	uint64_t time_ns; /* of the last access that had one */
 	uint32_t next_agent;
 	void *state; /* of the importer; NULL at first, kept from the first reading to the second */
+	FILE *in;    /* below text and view */
+	uint64_t device, process; /* whose events are imported; IMPORT_ANY: not known yet */
+	struct import_told told;
+	struct import_profile *profile; /* profile.c; NULL at first, kept as `state` is */
 };
 
 /* LINE_OK: the next line is in import->text.lines.text. */
 enum line_status import_next(struct import *import);
-/* The error becomes `NAME:LINE: ...` or `NAME: record N: ...`. Returns false. */
+/* The error becomes `NAME:LINE: ...`, `NAME: record N: ...` or `NAME: PLACE: ...`. Returns false. */
 bool import_bad(struct import *import, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Whose access is the next one that names no agent. */
 uint32_t import_agent(struct import *import);
@@ -106,6 +112,15 @@ bool import_access(struct import *import, const struct source_row *access);
 /* A name that cannot stand in a trace is made one that can. */
 bool import_kernel(struct import *import, const char *name);
 bool import_sync(struct import *import);
+/* Is an event of this GPU (IMPORT_DEVICE) or process (IMPORT_PROCESS) wanted? If not, *wanted becomes false. Without the option
+ * all events must be of one. False: they are not, the error is filled. */
+bool import_wants(struct import *import, enum import_option which, uint64_t value, bool *wanted);
+/* The faults so far were serviced before the next rows. */
+bool import_batch(struct import *import);
+/* A call that moves [address, address + bytes), widened to whole pages; bytes at least 1. */
+bool import_call_prefetch(struct import *import, uint64_t address, uint64_t bytes, bool to_gpu);
+/* For the user: what the input does not tell. The same text is kept once. */
+void import_note(struct import *import, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 struct import_format {
 	const char *name, *summary;
@@ -114,12 +129,15 @@ struct import_format {
 	bool is_binary;		/* is read through import->view */
 	bool has_faults_only;	/* accesses to resident pages are not in the input */
 	bool has_bytes;		/* accesses may have their bytes */
+	bool is_profile;	/* rows are written through profile.c */
 	bool makes_ranges;	/* the importer adds them itself, at the end of the first reading */
 	bool (*read)(struct import *import);
 	void (*end)(struct import *import); /* frees the state; may be NULL */
+	/* Is this the format of an input that begins so? NULL: nothing in the input shows it. */
+	bool (*shows)(const char *head, size_t length);
 };
 
-extern const struct import_format import_addresses, import_nvprof, import_oracle_general;
+extern const struct import_format import_addresses, import_nsys, import_nvprof, import_oracle_general;
 extern const struct import_format import_uvmsmart_access, import_uvmsmart_batches;
 
 #endif

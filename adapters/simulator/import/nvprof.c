@@ -251,6 +251,13 @@ static void end_lines(struct import *import)
 	free(import->state);
 }
 
+static bool shows(const char *head, size_t length)
+{
+	static const char banner[] = "NVPROF is profiling";
+
+	return memmem(head, length, banner, sizeof(banner) - 1u) != NULL;
+}
+
 const struct import_format import_nvprof = {
 	.name = "nvprof",
 	.summary = "faults and kernels of a real GPU, as `nvprof --print-gpu-trace` prints them",
@@ -258,4 +265,5 @@ const struct import_format import_nvprof = {
 	.has_faults_only = true,
 	.read = read_lines,
 	.end = end_lines,
+	.shows = shows,
 };

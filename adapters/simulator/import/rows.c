@@ -4,6 +4,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 enum line_status import_next(struct import *import)
 {
@@ -20,6 +21,11 @@ bool import_bad(struct import *import, const char *format, ...)
 	va_end(list);
 	if (import->is_text)
 		return import_text_bad(&import->text, "%s", cause);
+	if (import->place[0] != '\0') {
+		snprintf(import->error, SOURCE_ERROR_MAX, "%.220s: %.90s: %.190s", import->name,
+			 import->place, cause);
+		return false;
+	}
 	snprintf(import->error, SOURCE_ERROR_MAX, "%.250s: record %llu: %s", import->name,
 		 (unsigned long long)(import->record == 0 ? 1 : import->record), cause);
 	return false;
@@ -57,7 +63,8 @@ bool import_access(struct import *import, const struct source_row *access)
 				  (unsigned long long)row.address,
 				  ranges ? ranges : "the first reading: the file has changed");
 	if (import->base)
-		row.address += import->base[import->ranges.last_hit] - import->ranges.range[import->ranges.last_hit].base;
+		row.address += import->base[import->ranges.last_hit] -
+			       import->ranges.range[import->ranges.last_hit].base;
 	row.kind = SOURCE_ACCESS;
 	return trace_write_row(import->writer, &row, import->error);
 }
@@ -84,4 +91,79 @@ bool import_sync(struct import *import)
 	struct source_row row = {.kind = SOURCE_SYNC};
 
 	return import->is_scan || trace_write_row(import->writer, &row, import->error);
+}
+
+bool import_wants(struct import *import, enum import_option which, uint64_t value, bool *wanted)
+{
+	const struct import_options *options = import->options;
+	bool is_device = which == IMPORT_DEVICE,
+	     is_chosen = is_device ? options->has_device : options->has_process;
+	uint64_t *only = is_device ? &import->device : &import->process;
+	const char *what = is_device ? "GPU" : "process";
+
+	if (*only == IMPORT_ANY)
+		*only = value;
+	if (*only != value)
+		*wanted = false;
+	return *only == value || is_chosen ||
+	       import_bad(import, "events of %s %llu and of %s %llu; --%s says which", what,
+			  (unsigned long long)*only, what, (unsigned long long)value,
+			  is_device ? "device" : "process");
+}
+
+bool import_batch(struct import *import)
+{
+	struct source_row row = {.kind = SOURCE_BATCH};
+
+	return import->is_scan || trace_write_row(import->writer, &row, import->error);
+}
+
+/* Sees all blocks of [address, end). */
+static bool see_all(struct import *import, uint64_t address, uint64_t last)
+{
+	for (uint64_t block = address / IMPORT_BLOCK; block <= last / IMPORT_BLOCK; block++)
+		if (!import_ranges_see(&import->ranges, block * IMPORT_BLOCK))
+			return import_no_memory(import);
+	return true;
+}
+
+bool import_call_prefetch(struct import *import, uint64_t address, uint64_t bytes, bool to_gpu)
+{
+	struct source_row row = {.kind = SOURCE_PREFETCH, .to_gpu = to_gpu};
+	const struct source_range *range;
+	uint64_t last = address + (bytes - 1u);
+
+	if (last < address)
+		return import_bad(import, "%llu bytes from 0x%llx on end behind the last address",
+				  (unsigned long long)bytes, (unsigned long long)address);
+	if (import->is_scan)
+		return see_all(import, address, last);
+	if (!import_ranges_hold(&import->ranges, address))
+		return import_bad(import, "address 0x%llx is in no range", (unsigned long long)address);
+	range = &import->ranges.range[import->ranges.last_hit];
+	row.address = address / IMPORT_PAGE * IMPORT_PAGE;
+	if (last - range->base >= range->bytes)
+		last = range->base + (range->bytes - 1u);
+	row.bytes = last / IMPORT_PAGE * IMPORT_PAGE + IMPORT_PAGE - row.address;
+	if (row.address + (row.bytes - 1u) - range->base >= range->bytes) /* the range ends within a page */
+		row.bytes = range->base + range->bytes - row.address;
+	if (import->base)
+		row.address += import->base[import->ranges.last_hit] - range->base;
+	return trace_write_row(import->writer, &row, import->error);
+}
+
+void import_note(struct import *import, const char *format, ...)
+{
+	struct import_told *told = &import->told;
+	char text[IMPORT_NOTE_MAX];
+	va_list list;
+
+	va_start(list, format);
+	vsnprintf(text, sizeof(text), format, list);
+	va_end(list);
+	for (size_t i = 0; i < told->notes; i++)
+		if (strcmp(told->note[i], text) == 0)
+			return;
+	if (told->notes < IMPORT_NOTES_MAX)
+		memcpy(told->note[told->notes++], text, sizeof(text));
 }

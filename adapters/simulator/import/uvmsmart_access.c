@@ -196,6 +196,11 @@ static void end_stream(struct import *import)
 	free(stream);
 }
 
+static bool shows(const char *head, size_t length)
+{
+	return length > 11 && memcmp(head, "cycle,page", 10) == 0 && (head[10] == '\n' || head[10] == '\r');
+}
+
 const struct import_format import_uvmsmart_access = {
 	.name = "uvmsmart-access",
 	.summary = "accesses of a simulated GPU (UVM Smart): lines cycle,page",
@@ -203,4 +208,5 @@ const struct import_format import_uvmsmart_access = {
 	.ranges_set = "access",
 	.read = read_stream,
 	.end = end_stream,
+	.shows = shows,
 };

@@ -10,7 +10,7 @@
 #define FIELDS	  4u
 #define LABEL_MAX 64u
 
-static const char head[] = "benchmark,prefetcher,batch,fault_addr";
+static const char head_line[] = "benchmark,prefetcher,batch,fault_addr";
 
 struct list {
 	char benchmark[LABEL_MAX], prefetcher[LABEL_MAX];
@@ -58,7 +58,7 @@ static bool take_line(struct import *import, struct list *list)
 	char *field[FIELDS];
 
 	if (import_fields(import->text.lines.text, field, FIELDS) != FIELDS)
-		return import_bad(import, "not the fields %s", head);
+		return import_bad(import, "not the fields %s", head_line);
 	if (!is_wanted(field[0], import->options->benchmark) ||
 	    !is_wanted(field[1], import->options->prefetcher))
 		return true;
@@ -83,7 +83,7 @@ static bool read_lines(struct import *import)
 	struct list list = {.batch = UINT64_MAX};
 	enum line_status status = import_next(import);
 
-	if (status == LINE_OK && strcmp(import->text.lines.text, head) == 0)
+	if (status == LINE_OK && strcmp(import->text.lines.text, head_line) == 0)
 		status = import_next(import);
 	for (; status == LINE_OK; status = import_next(import))
 		if (!take_line(import, &list))
@@ -99,6 +99,11 @@ static bool read_lines(struct import *import)
 			  import->options->prefetcher ? import->options->prefetcher : "");
 }
 
+static bool shows(const char *head, size_t length)
+{
+	return length > sizeof(head_line) - 1u && memcmp(head, head_line, sizeof(head_line) - 1u) == 0;
+}
+
 const struct import_format import_uvmsmart_batches = {
 	.name = "uvmsmart-batches",
 	.summary = "far faults of UVM Smart, batch by batch: benchmark,prefetcher,batch,fault_addr",
@@ -106,4 +111,5 @@ const struct import_format import_uvmsmart_batches = {
 	.ranges_set = "logs",
 	.has_faults_only = true,
 	.read = read_lines,
+	.shows = shows,
 };
