@@ -15,6 +15,7 @@ const char help_import[] =
 	"what it leaves out. FORMAT:\n"
 	"\n"
 	"  addresses         lines ADDRESS or AGENT,ACCESS,ADDRESS, 0x before hexadecimal\n"
+	"  lackey            `valgrind --tool=lackey --trace-mem=yes --log-file=FILE`\n"
 	"  nsys              `nsys export --type sqlite`: faults, migrations, kernels\n"
 	"  nvprof            text of `nvprof --print-gpu-trace`\n"
 	"  oracleGeneral     cache traces of libCacheSim\n"

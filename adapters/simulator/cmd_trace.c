@@ -10,11 +10,12 @@
 #include "nearest.h"
 #include "packer.h"
 #include "progress.h"
+#include "trace_oracle.h"
 #include "trace_write.h"
 
 const char help_trace[] =
 	"usage: uvmsim trace --workload NAME[:k=v,...] | --trace FILE\n"
-	"                    [--seed N] [--output FILE] [--format text|binary]\n"
+	"                    [--seed N] [--output FILE] [--format text|binary|oracleGeneral]\n"
 	"\n"
 	"Writes the accesses and calls of a workload, or of another trace, to managed\n"
 	"memory in the trace format (docs/uvmsim.md), as text or binary.\n"
@@ -23,7 +24,9 @@ const char help_trace[] =
 	"  --trace FILE      a trace file, also compressed; - is standard input\n"
 	"  --seed N          seed of all random choices (default 1)\n"
 	"  --output FILE     instead of standard output; compressed if named *.zst\n"
-	"  --format FORMAT   text (default), or binary: read at once, without parsing\n";
+	"  --format FORMAT   text (default); binary: read at once, without parsing; or\n"
+	"                    oracleGeneral: the GPU's accesses as a cache trace of\n"
+	"                    libCacheSim, an object for each page\n";
 
 static const char *const options[] = {"workload=*", "trace=*", "seed=", "output=", "format=", "help", NULL};
 enum option { WORKLOAD, TRACE, SEED, OUTPUT, FORMAT, HELP };
@@ -31,8 +34,9 @@ enum option { WORKLOAD, TRACE, SEED, OUTPUT, FORMAT, HELP };
 struct output {
 	const char *path; /* NULL: standard output */
 	FILE *file;
-	unsigned form; /* TRACE_WRITE_* */
-	bool is_ours;  /* a regular file: taken away again when it could not be completed */
+	unsigned form;	/* TRACE_WRITE_* */
+	bool is_oracle; /* a cache trace instead */
+	bool is_ours;	/* a regular file: taken away again when it could not be completed */
 };
 
 /* Is the output the very trace that is to be read? Opening it would empty that. */
@@ -58,6 +62,10 @@ static int open_output(struct output *output, const struct cli_source *source)
 		return CLI_DONE;
 	if (stat(output->path, &info) == 0 && is_source(source, &info))
 		return say_error("--output %s: is the input trace", output->path);
+	if (packer_is_wanted(output->path) && output->is_oracle)
+		return say_error(
+			"--output %s: --format oracleGeneral is not compressed; name it without .zst",
+			output->path);
 	if (packer_is_wanted(output->path))
 		output->form |= TRACE_WRITE_PACKED;
 	if ((output->form & TRACE_WRITE_PACKED) != 0 && !packer_is_available())
@@ -90,7 +98,19 @@ static void show(const struct source *source, uint64_t accesses, uint64_t kernel
 		progress_show(&at, 1);
 }
 
-static bool copy_rows(struct source *source, struct trace_writer *writer, char error[SOURCE_ERROR_MAX])
+/* Of both, one is NULL. */
+struct sink {
+	struct trace_writer *writer;
+	struct trace_oracle *oracle;
+};
+
+static bool copy_row(const struct sink *sink, const struct source_row *row, char error[SOURCE_ERROR_MAX])
+{
+	return sink->writer ? trace_write_row(sink->writer, row, error)
+			    : trace_oracle_row(sink->oracle, row, error);
+}
+
+static bool copy_rows(struct source *source, const struct sink *sink, char error[SOURCE_ERROR_MAX])
 {
 	uint64_t accesses = 0, kernels = 0;
 	struct source_row row;
@@ -105,7 +125,7 @@ static bool copy_rows(struct source *source, struct trace_writer *writer, char e
 		}
 		if (row.kind == SOURCE_END)
 			return true;
-		if (!trace_write_row(writer, &row, error))
+		if (!copy_row(sink, &row, error))
 			return false;
 		accesses += row.kind == SOURCE_ACCESS;
 		kernels += row.kind == SOURCE_KERNEL;
@@ -156,13 +176,30 @@ static bool write_trace(struct source *source, const struct cli_sources *sources
 	source->wants_bytes = true;
 	source->comment = copy_comment;
 	source->comment_context = &comments;
-	is_copied = copy_rows(source, writer, error) && !comments.has_failed;
+	is_copied = copy_rows(source, &(struct sink){.writer = writer}, error) && !comments.has_failed;
 	source->comment = NULL;
 	source->comment_context = NULL;
 	if (is_copied)
 		return trace_write_close(writer, error);
 	trace_write_abandon(writer);
 	return false;
+}
+
+static bool write_oracle(struct source *source, const struct output *output, char error[SOURCE_ERROR_MAX])
+{
+	struct sink sink = {.oracle = trace_oracle_open()};
+	bool is_good;
+
+	if (!sink.oracle) {
+		snprintf(error, SOURCE_ERROR_MAX, "out of memory");
+		return false;
+	}
+	source->wants_bytes = true;
+	is_good = copy_rows(source, &sink, error) &&
+		  trace_oracle_write(sink.oracle, output->file,
+				     output->path ? output->path : "standard output", error);
+	trace_oracle_close(sink.oracle);
+	return is_good;
 }
 
 static int run(const struct cli_sources *sources, struct output *output)
@@ -186,7 +223,8 @@ static int run(const struct cli_sources *sources, struct output *output)
 		source->close(source);
 		return CLI_BAD_INPUT;
 	}
-	is_good = write_trace(source, sources, output, error);
+	is_good = output->is_oracle ? write_oracle(source, output, error)
+				    : write_trace(source, sources, output, error);
 	source->close(source);
 	is_good = close_output(output, is_good, error);
 	progress_end();
@@ -209,12 +247,15 @@ static int take_format(const char *value, struct output *output)
 	struct nearest nearest;
 
 	output->form = strcmp(value, "binary") == 0 ? TRACE_WRITE_BINARY : 0;
-	if (output->form != 0 || strcmp(value, "text") == 0)
+	output->is_oracle = strcmp(value, "oracleGeneral") == 0;
+	if (output->form != 0 || output->is_oracle || strcmp(value, "text") == 0)
 		return CLI_DONE;
 	nearest_start(&nearest, value, strlen(value));
 	nearest_try(&nearest, "text");
 	nearest_try(&nearest, "binary");
-	return say_error("--format %.40s: is neither text nor binary%s", value, nearest_hint(&nearest, hint));
+	nearest_try(&nearest, "oracleGeneral");
+	return say_error("--format %.40s: is none of text, binary and oracleGeneral%s", value,
+			 nearest_hint(&nearest, hint));
 }
 
 static int take(void *request, int option, const char *value)

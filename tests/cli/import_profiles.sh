@@ -132,6 +132,77 @@ else
 	nsys
 fi
 
+# -- lackey --
+{
+	printf '==1== Lackey, an example Valgrind tool\n==1==\nI  0401ab70,3\n S 1fff000ffc,8\n L 04a1bde0,8\n M 04a1bde8,4\n'
+	printf 'SB 0401ab70\n==1== Counted 0 calls\n'
+} >"$work/lackey"
+run 0 'lackey' import "$work/lackey"
+has 'uvmp-trace 2' '# import lackey' ',0,w,0x1fff000ffc,4' ',0,w,0x1fff001000,4' ',0,r,0x4a1bde0,8' ',0,w,0x4a1bde8,4'
+equal accesses "$(rows '^,')" 4
+printf '4a00000,2097152,heap\n' >"$work/ranges"
+run 0 'lackey, ranges choose' import lackey --ranges "$work/ranges" "$work/lackey"
+equal accesses "$(rows '^,')" 2
+damage() { # FORMAT NAME TEXT ERROR: one clear error for a bad file
+	printf "$3" >"$work/bad"
+	run 2 "$1, $2" import "$1" "$work/bad"
+	error "$4"
+}
+damage lackey 'text for a number' ' L zz,8\n' ':1: address "zz" is not a hexadecimal number'
+damage lackey 'no size' ' L 1000\n' ':1: not ADDRESS,BYTES'
+damage lackey 'a negative size' ' L 1000,-8\n' 'size "-8" is not 1..65536 bytes'
+damage lackey 'a huge size' ' L 1000,99999999999999999999\n' 'is not 1..65536 bytes'
+damage lackey 'beyond 64 bits' ' S ffffffffffffffffff,8\n' 'is not a hexadecimal number of 64 bits'
+damage lackey 'past the end' ' S ffffffffffffffff,8\n' 'ends behind the last address'
+damage lackey 'other text' 'hello\n' 'is no line of lackey'
+damage lackey 'empty' '' 'there is no access in it'
+damage lackey 'cut' ' L 1000,8\n L 10' 'line'
+if command -v valgrind >/dev/null && valgrind --tool=lackey --trace-mem=yes --log-file="$work/real" true 2>"$work/err"; then
+	run 0 'lackey, a real run' import "$work/real"
+	equal 'bytes that are stored' "$(awk -F, '/^,.*,w,/ {n += $5} END {print n}' "$work/out")" \
+		"$(awk -F, '/^ [SM] / {n += $2} END {print n}' "$work/real")"
+	equal 'bytes that are loaded' "$(awk -F, '/^,.*,r,/ {n += $5} END {print n}' "$work/out")" \
+		"$(awk -F, '/^ L / {n += $2} END {print n}' "$work/real")"
+else
+	echo 'skipped: lackey, a real run: no valgrind'
+fi
+
+# -- oracleGeneral, written --
+record() { # SECOND OBJECT BYTES NEXT: numbers of one byte each, in octal; NEXT as 8 bytes
+	printf "\\$1\\0\\0\\0\\$2\\0\\0\\0\\0\\0\\0\\0\\0\\$3\\0\\0$4"
+}
+never='\377\377\377\377\377\377\377\377'
+{
+	record 0 7 1 '\3\0\0\0\0\0\0\0'
+	record 0 11 2 "$never"
+	record 2 7 1 '\5\0\0\0\0\0\0\0'
+	record 2 5 4 "$never"
+	record 3 7 1 "$never"
+} >"$work/one.oracleGeneral.bin"
+run 0 'oracleGeneral, written' trace --trace "$work/one.oracleGeneral.bin" --format oracleGeneral
+cp "$work/out" "$work/two.oracleGeneral.bin"
+# Seconds, bytes and next requests are kept; objects are pages now, in the order of their first requests.
+fields() { od -An -v -tu4 -w24 "$1" | awk '{if (!($2 in id)) id[$2] = ++ids; print $1, id[$2], $4, $5, $6}'; }
+fields "$work/one.oracleGeneral.bin" >"$work/want"
+fields "$work/two.oracleGeneral.bin" >"$work/got"
+cmp -s "$work/got" "$work/want" && ok "$name: the same requests" || fail "$name: other requests"
+run 0 'oracleGeneral, written again' trace --trace "$work/two.oracleGeneral.bin" --format oracleGeneral
+cmp -s "$work/out" "$work/two.oracleGeneral.bin" && ok "$name: the same bytes" || fail "$name: other bytes"
+run 0 'oracleGeneral of a workload' trace --workload random:bytes=8M --format oracleGeneral --output "$work/w.oracleGeneral.bin"
+misses() { awk -F, 'NR == 2 {print $(NF - 5)}' "$work/out"; }
+run 0 "Belady's optimum of a workload" bound --workload random:bytes=8M --memory 4M --format csv
+wanted=$(misses)
+run 0 "Belady's optimum of it as a cache trace" bound --trace "$work/w.oracleGeneral.bin" --memory 4M --format csv
+equal misses "$(misses)" "$wanted"
+run 2 'oracleGeneral, compressed' trace --workload random:bytes=8M --format oracleGeneral --output "$work/w.zst"
+error '--format oracleGeneral is not compressed'
+printf 'uvmp-trace 1\nrange,200000,2097152\n,cpu,r,200000\n' >"$work/cpu"
+run 2 'oracleGeneral, no access of the GPU' trace --trace "$work/cpu" --format oracleGeneral
+error 'there is no access of the GPU'
+printf 'uvmp-trace 1\nrange,200000,2097152\n9000000000000000000,0,r,200000\n' >"$work/late"
+run 2 'oracleGeneral, late' trace --trace "$work/late" --format oracleGeneral
+error 'beyond the 32 bits of seconds'
+
 # -- which format --
 run 2 'no format shows' import docs/examples/kernels.csv
 error 'its first bytes show no format; name one of addresses, '
