@@ -8,9 +8,9 @@
 #include <string.h>
 
 static const struct import_format *const formats[] = {
-	&import_addresses,	  &import_lackey,	  &import_nsys,
-	&import_nvprof,		  &import_oracle_general, &import_uvmsmart_access,
-	&import_uvmsmart_batches,
+	&import_addresses, &import_cupti,	    &import_lackey,
+	&import_nsys,	   &import_nvprof,	    &import_oracle_general,
+	&import_uvm_tools, &import_uvmsmart_access, &import_uvmsmart_batches,
 };
 
 const struct import_options import_defaults = {.agents = 1, .clock_mhz = 1481};

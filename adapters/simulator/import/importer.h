@@ -137,7 +137,8 @@ struct import_format {
 	bool (*shows)(const char *head, size_t length);
 };
 
-extern const struct import_format import_addresses, import_lackey, import_nsys, import_nvprof, import_oracle_general;
-extern const struct import_format import_uvmsmart_access, import_uvmsmart_batches;
+extern const struct import_format import_addresses, import_cupti, import_lackey, import_nsys, import_nvprof,
+	import_oracle_general;
+extern const struct import_format import_uvm_tools, import_uvmsmart_access, import_uvmsmart_batches;
 
 #endif

@@ -19,8 +19,11 @@ struct import_profile {
 	uint64_t kernel_end; /* the latest end of those that were */
 	bool is_open;	     /* a kernel has begun, and no sync ended it */
 	uint64_t group_end;
+	uint32_t batch;	  /* of the group, if its faults have one */
 	uint32_t agents;  /* of the open group of faults; 0: none is open */
 	uint32_t stalled; /* agents of the last group */
+	uint32_t *wait;	  /* migrations during the open group, whose pages are touched behind it */
+	uint64_t waiting, wait_room;
 };
 
 /* -- keeping -- */
@@ -80,6 +83,7 @@ void import_profile_free(struct import *import)
 		if (profile->event[i].kind == IMPORT_KERNEL)
 			free((char *)(uintptr_t)profile->event[i].name);
 	free(profile->event);
+	free(profile->wait);
 	free(profile);
 	import->profile = NULL;
 }
@@ -112,6 +116,36 @@ static bool load(struct import *import)
 
 /* -- writing -- */
 
+static bool access_at(struct import *import, const struct import_event *event, uint64_t address, bool is_cpu,
+		      uint32_t agent)
+{
+	struct source_row row = {.kind = SOURCE_ACCESS, .has_time = true, .address = address, .agent = agent};
+
+	row.is_cpu = is_cpu;
+	row.access = (enum uvmp_access)event->access;
+	row.time_ns = event->start > import->time_ns ? event->start : import->time_ns;
+	return import_access(import, &row);
+}
+
+/* In the first reading only blocks count. */
+static bool touch_pages(struct import *import, const struct import_event *event)
+{
+	const struct import_profile *profile = import->profile;
+	uint64_t first = event->address / IMPORT_PAGE,
+		 last = (event->address + (event->bytes - 1u)) / IMPORT_PAGE;
+	uint64_t step = import->is_scan ? IMPORT_BLOCK / IMPORT_PAGE : 1;
+	struct import_event touch = {.start = event->start, .access = UVMP_ACCESS_READ};
+	uint32_t agents = profile->stalled > 0 ? profile->stalled : 1, turn = 0;
+
+	for (uint64_t page = first;; page += step - page % step) {
+		if (!access_at(import, &touch, page * IMPORT_PAGE, !event->to_gpu,
+			       event->to_gpu ? turn++ % agents : 0))
+			return false;
+		if (last - page < step - page % step)
+			return true;
+	}
+}
+
 static bool end_group(struct import *import)
 {
 	struct import_profile *profile = import->profile;
@@ -120,7 +154,13 @@ static bool end_group(struct import *import)
 		return true;
 	profile->stalled = profile->agents;
 	profile->agents = 0;
-	return import_batch(import);
+	if (!import_batch(import))
+		return false;
+	for (uint64_t i = 0; i < profile->waiting; i++)
+		if (!touch_pages(import, &profile->event[profile->wait[i]]))
+			return false;
+	profile->waiting = 0;
+	return true;
 }
 
 static bool end_kernel(struct import *import)
@@ -162,15 +202,12 @@ static bool begin_next_kernel(struct import *import, size_t index)
 	return true;
 }
 
-static bool access_at(struct import *import, const struct import_event *event, uint64_t address, bool is_cpu,
-		      uint32_t agent)
+/* Is the fault of the open group? */
+static bool joins(const struct import_profile *profile, const struct import_event *event)
 {
-	struct source_row row = {.kind = SOURCE_ACCESS, .has_time = true, .address = address, .agent = agent};
-
-	row.is_cpu = is_cpu;
-	row.access = (enum uvmp_access)event->access;
-	row.time_ns = event->start > import->time_ns ? event->start : import->time_ns;
-	return import_access(import, &row);
+	if (profile->agents == IMPORT_AGENTS_MAX)
+		return false;
+	return event->has_batch ? event->batch == profile->batch : event->start < profile->group_end;
 }
 
 static bool write_gpu_fault(struct import *import, size_t index)
@@ -178,13 +215,13 @@ static bool write_gpu_fault(struct import *import, size_t index)
 	struct import_profile *profile = import->profile;
 	const struct import_event *event = &profile->event[index];
 
-	if ((event->start >= profile->group_end || profile->agents == IMPORT_AGENTS_MAX) &&
-	    !end_group(import))
+	if (!joins(profile, event) && !end_group(import))
 		return false;
 	if (!begin_next_kernel(import, index))
 		return false;
 	if (profile->agents == 0 || event->end > profile->group_end)
 		profile->group_end = event->end;
+	profile->batch = event->batch;
 	return access_at(import, event, event->address, false, profile->agents++);
 }
 
@@ -197,38 +234,26 @@ static bool write_cpu_fault(struct import *import, const struct import_event *ev
 	       access_at(import, event, event->address, true, 0);
 }
 
-/* In the first reading only blocks count. */
-static bool touch_pages(struct import *import, const struct import_event *event)
+static bool write_migration(struct import *import, size_t index)
 {
-	const struct import_profile *profile = import->profile;
-	uint64_t first = event->address / IMPORT_PAGE,
-		 last = (event->address + (event->bytes - 1u)) / IMPORT_PAGE;
-	uint64_t step = import->is_scan ? IMPORT_BLOCK / IMPORT_PAGE : 1;
-	struct import_event touch = {.start = event->start, .access = UVMP_ACCESS_READ};
-	uint32_t agents = profile->stalled > 0 ? profile->stalled : 1, turn = 0;
-
-	for (uint64_t page = first;; page += step - page % step) {
-		if (!access_at(import, &touch, page * IMPORT_PAGE, !event->to_gpu,
-			       event->to_gpu ? turn++ % agents : 0))
-			return false;
-		if (last - page < step - page % step)
-			return true;
-	}
-}
-
-static bool write_migration(struct import *import, const struct import_event *event)
-{
+	struct import_profile *profile = import->profile;
+	const struct import_event *event = &profile->event[index];
 	bool is_touched =
 		import->options->touched == IMPORT_TOUCHED_MIGRATED && event->cause != IMPORT_CAUSE_EVICTION;
 
 	if (event->cause != IMPORT_CAUSE_USER && !is_touched)
 		return true;
-	if (!end_group(import))
-		return false;
 	if (event->cause == IMPORT_CAUSE_USER &&
-	    !import_call_prefetch(import, event->address, event->bytes, event->to_gpu))
+	    !(end_group(import) && import_call_prefetch(import, event->address, event->bytes, event->to_gpu)))
 		return false;
-	return !is_touched || touch_pages(import, event);
+	if (!is_touched)
+		return true;
+	if (profile->agents == 0)
+		return touch_pages(import, event);
+	if (!ARRAY_RESERVE(profile->wait, profile->wait_room, profile->waiting + 1u))
+		return import_no_memory(import);
+	profile->wait[profile->waiting++] = (uint32_t)index;
+	return true;
 }
 
 static bool write_event(struct import *import, size_t index)
@@ -245,7 +270,7 @@ static bool write_event(struct import *import, size_t index)
 	case IMPORT_MIGRATION:
 		break;
 	}
-	return write_migration(import, event);
+	return write_migration(import, index);
 }
 
 static bool has_accesses(struct import *import)
@@ -276,6 +301,7 @@ bool import_profile_write(struct import *import)
 	profile->kernel_end = profile->group_end = 0;
 	profile->is_open = false;
 	profile->agents = profile->stalled = 0;
+	profile->waiting = 0;
 	for (size_t i = 0; i < profile->count; i++)
 		if (!write_event(import, i))
 			return false;

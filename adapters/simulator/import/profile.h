@@ -1,5 +1,5 @@
 /* profile.h: what profilers tell of unified memory: faults, migrations and kernels, each with its times. Importers hand the
- * events over in any order; they are kept in memory, 48 bytes each, and become rows in the order of their times.
+ * events over in any order; they are kept in memory, 56 bytes each, and become rows in the order of their times.
  *
  * A profile lists faults. An access to a page that is resident, because it was prefetched or is used again, is in no profile. */
 #ifndef UVMSIM_IMPORT_PROFILE_H
@@ -20,10 +20,12 @@ struct import_event {
 		const char *name; /* of a kernel; copied */
 	};
 	uint32_t order; /* of arrival; filled */
+	uint32_t batch; /* of a fault of the GPU, if has_batch: faults of one batch were serviced together */
 	uint8_t kind;	/* enum import_event_kind */
 	uint8_t access; /* of a fault: enum uvmp_access */
 	uint8_t cause;	/* of a migration: enum import_cause */
 	bool to_gpu;	/* of a migration; else to the CPU */
+	bool has_batch;
 };
 
 /* The events were handed over in the first reading: the second one need not hand them over again. */
