@@ -81,6 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct import_options options = import_defaults;
+	struct import_told told = {.notes = 0};
 	const struct import_format *format;
 	size_t at = 2, second = 0;
 	unsigned formats = 0;
@@ -93,6 +94,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	format = import_format_at(data[0] % formats);
 	options.agents = 1 + (data[1] & 3u);
 	options.is_hex = (data[1] & 4u) != 0;
+	options.touched = (data[1] & 0x20u) != 0 ? IMPORT_TOUCHED_MIGRATED : IMPORT_TOUCHED_FAULTS;
+	options.told = &told;
 	copy = malloc(size);
 	require(copy != NULL);
 	memcpy(copy, data, size);

@@ -144,6 +144,7 @@ printf '4a00000,2097152,heap\n' >"$work/ranges"
 run 0 'lackey, ranges choose' import lackey --ranges "$work/ranges" "$work/lackey"
 equal accesses "$(rows '^,')" 2
 damage() { # FORMAT NAME TEXT ERROR: one clear error for a bad file
+	# shellcheck disable=SC2059 # the text has escapes
 	printf "$3" >"$work/bad"
 	run 2 "$1, $2" import "$1" "$work/bad"
 	error "$4"
@@ -202,6 +203,172 @@ error 'there is no access of the GPU'
 printf 'uvmp-trace 1\nrange,200000,2097152\n9000000000000000000,0,r,200000\n' >"$work/late"
 run 2 'oracleGeneral, late' trace --trace "$work/late" --format oracleGeneral
 error 'beyond the 32 bits of seconds'
+
+# -- UVM tools --
+cat >"$work/tools" <<'T'
+# written by a reader of the queue
+UvmEventTypeGpuFault accessType=UvmEventMemoryAccessTypeWrite gpuIndex=1 address=0x7f0000000000 timeStamp=100 batchId=1 clientId=3
+GpuFault accessType=1 gpuIndex=1 address=0x7f0000010000 timeStamp=120 batchId=1
+GpuFault accessType=Read gpuIndex=1 address=0x7f0000020000 timeStamp=121 batchId=2
+Migration migrationCause=Prefetch srcIndex=0 dstIndex=1 address=0x7f0000001000 migratedBytes=8192 beginTimeStamp=110 endTimeStamp=111
+Migration migrationCause=1 srcIndex=1 dstIndex=0 address=0x7f0000200000 migratedBytes=4096 beginTimeStamp=300 endTimeStamp=301
+GpuFaultReplay gpuIndex=1 batchId=1
+CpuFault accessType=Write address=0x7f0000000000 timeStamp=500 pid=7
+T
+run 0 'UVM tools' import "$work/tools"
+equal rows "$(grep -v '^[#ur]' "$work/out" | tr '\n' ' ')" \
+	'100,0,w,0x7f0000000000 120,1,r,0x7f0000010000 batch 121,0,r,0x7f0000020000 batch prefetch,cpu,0x7f0000200000,4096 500,cpu,w,0x7f0000000000 '
+run 0 'UVM tools, all that migrated' import --touched migrated "$work/tools"
+has '120,0,r,0x7f0000001000' '120,1,r,0x7f0000002000' '300,cpu,r,0x7f0000200000'
+fault='GpuFault accessType=1 gpuIndex=1 timeStamp=1'
+damage uvm-tools 'text for a number' "$fault address=abc\n" ':1: address=abc is not a number of 64 bits'
+damage uvm-tools 'negative' "$fault address=-1\n" 'address=-1 is not a number'
+damage uvm-tools 'huge' "$fault address=99999999999999999999\n" 'is not a number of 64 bits'
+damage uvm-tools 'a missing field' "$fault\n" 'GpuFault has no address'
+damage uvm-tools 'an unknown access' 'GpuFault accessType=Jump address=1 timeStamp=1\n' 'accessType=Jump is not known'
+damage uvm-tools 'an unknown event' 'GpuFalt address=1\n' '"GpuFalt" is no event'
+damage uvm-tools 'no pair' 'GpuFault address\n' '"address" is not KEY=VALUE'
+damage uvm-tools 'two GPUs' "$fault address=0x1000\nGpuFault accessType=1 gpuIndex=2 timeStamp=1 address=0x1000\n" ':2: events of GPU 1 and of GPU 2'
+damage uvm-tools 'backwards' 'Migration migrationCause=2 srcIndex=0 dstIndex=1 address=0x1000 migratedBytes=4096 beginTimeStamp=9 endTimeStamp=8\n' \
+	'ends at 8 ns, before it begins'
+damage uvm-tools 'no bytes' 'Migration migrationCause=2 srcIndex=0 dstIndex=1 address=0x1000 migratedBytes=0 beginTimeStamp=9 endTimeStamp=9\n' \
+	'the migration has 0 bytes'
+damage uvm-tools empty '' 'neither a fault nor a migration'
+damage uvm-tools cut "$fault addr" 'its line feed is missing'
+
+# -- CUPTI --
+cat >"$work/cupti" <<'C'
+UNIFIED_MEMORY_COUNTER counterKind=GPU_PAGE_FAULT value=3 start=100 end=300 address=0x7f0000000000 flags=2 srcId=0
+KERNEL start=110 end=900 deviceId=0 name=scale
+CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER counterKind=1 value=8192 start=110 end=130 address=0x7f0000000000 flags=2 srcId=255 dstId=0
+CUPTI_ACTIVITY_KIND_MEMSET start=1
+UNIFIED_MEMORY_COUNTER counterKind=3 value=4096 start=950 address=0x7f0000001000 flags=1
+UNIFIED_MEMORY_COUNTER counterKind=THRASHING value=4096 start=960 address=0x7f0000001000
+C
+run 0 'CUPTI' import "$work/cupti"
+equal rows "$(grep -v '^[#ur]' "$work/out" | tr '\n' ' ')" 'kernel,scale 100,0,w,0x7f0000000000 batch sync 950,cpu,r,0x7f0000001000 '
+run 0 'CUPTI, all that migrated' import --touched migrated "$work/cupti"
+has '110,0,r,0x7f0000001000'
+damage cupti 'text for a number' 'UNIFIED_MEMORY_COUNTER counterKind=4 value=x start=1 end=2 address=1\n' 'value=x is not a number'
+damage cupti 'an unknown counter' 'UNIFIED_MEMORY_COUNTER counterKind=99 value=1 start=1 end=2 address=1\n' 'counterKind=99 is not known'
+damage cupti 'a missing field' 'UNIFIED_MEMORY_COUNTER counterKind=4 value=1 start=1 end=2\n' 'has no address'
+damage cupti 'huge' 'UNIFIED_MEMORY_COUNTER counterKind=1 value=99999999999999 start=1 end=2 address=1\n' '99999999999999 bytes; 1..'
+damage cupti 'other text' 'hello\n' 'no kind of a record'
+damage cupti empty '' 'neither a fault nor a migration'
+
+# -- nvprof, CSV --
+cat >"$work/nvprof.csv" <<'N'
+==1== NVPROF is profiling process 1, command: ./scale
+==1== Profiling result:
+"Start","Duration","Grid X","Registers Per Thread","Device","Context","Stream","Unified Memory","Virtual Address","Name"
+ms,us,,,,,,,,
+1.500000,,,,,,,"PC 0x400b82","0x7f0000000000","[Unified Memory CPU page faults]"
+2.000000,183.74,,,"Tesla T4 (0)",,,"3","0x7f0000010000","[Unified Memory GPU page faults]"
+2.001000,540.28,64,16,"Tesla T4 (0)","1","7",,,"void scale<float>(float*, int) [108]"
+2.050000,1.728,,,"Tesla T4 (0)",,,"8.000000KB","0x7f0000010000","[Unified Memory Memcpy HtoD]"
+N
+run 0 'nvprof, CSV' import "$work/nvprof.csv"
+equal rows "$(grep -v '^[#ur]' "$work/out" | tr '\n' ' ')" \
+	'1500000,cpu,r,0x7f0000000000 kernel,void scale<float> 2000000,0,r,0x7f0000010000 batch sync '
+run 0 'nvprof, CSV, all that migrated' import --touched migrated "$work/nvprof.csv"
+has '2050000,0,r,0x7f0000011000'
+head='"Start","Duration","Unified Memory","Virtual Address","Name"\nms,us,,,\n'
+damage nvprof-csv 'text for a number' "${head}abc,,1,0x1000,\"[Unified Memory GPU page faults]\"\n" ':3: Start "abc" is no number with a unit'
+damage nvprof-csv 'negative' "${head}-1,,1,0x1000,\"[Unified Memory GPU page faults]\"\n" 'Start "-1" is no number'
+damage nvprof-csv 'a bad address' "${head}1,,1,0xzz,\"[Unified Memory GPU page faults]\"\n" 'Virtual Address "0xzz" is not a number'
+damage nvprof-csv 'too few fields' "${head}1,,1\n" '3 fields; the first line has 5'
+damage nvprof-csv 'not profiled' '"Start","Duration","Name"\nms,us,\n' 'unified memory was not profiled'
+damage nvprof-csv 'no table' 'hello\n' 'there is no table'
+damage nvprof-csv 'no units' '"Start","Duration","Unified Memory","Virtual Address","Name"\n' 'no units below its names'
+damage nvprof-csv empty '' 'there is no table'
+
+# -- gpu_ext --
+cat >"$work/chunk" <<'G'
+time_ms,hook_type,pid,owner_pid,va_space,cpu,chunk_addr,list_addr,va_block,va_start,va_end,va_page_index
+0,ACTIVATE,9,70,0xffff1,3,0xffff2,0xffff3,0xffff4,0x7f0000000000,0x7f00001fffff,0
+0,POPULATE,9,70,0xffff1,3,0xffff2,0xffff3,0xffff4,0x7f0000000000,0x7f00001fffff,0
+2,POPULATE,9,,,3,0xffff2,0xffff3,,,,0
+1,POPULATE,9,70,0xffff1,3,0xffff2,0xffff3,0xffff4,0x7f0000200000,0x7f00003fffff,16
+3,EVICTION_PREPARE,9,,,3,0xffff2,0xffff3,,,,0
+
+================
+TOTAL 5
+G
+run 0 'gpu_ext, chunks' import "$work/chunk"
+has '0,0,r,0x7f0000000000' '1000000,0,r,0x7f0000210000'
+equal accesses "$(rows '^[0-9]*,[0-9]')" 2
+says '1 rows name no VABlock' 'tells chunks, not pages'
+run 2 'gpu_ext, another process' import gpu_ext-chunk --process 1 "$work/chunk"
+error 'there is no access in it'
+cat >"$work/prefetch" <<'G'
+time_ms,cpu,fault_pid,owner_tgid,va_start,va_end,page_index,faulted_first,faulted_outer,max_first,max_outer,tree_offset,leaf_count,level_count,pages_accessed
+5,1,9,70,0x7f0000000000,0x7f00001fffff,3,3,9,0,512,0,512,10,2
+5,1,9,70,0x7f0000000000,0x7f00001fffff,8,3,9,0,512,0,512,10,2
+5,1,9,70,0x7f0000200000,0x7f00003fffff,0,0,1,0,512,0,512,10,1
+G
+run 0 'gpu_ext, prefetch decisions' import "$work/prefetch"
+equal rows "$(grep -v '^[#ur]' "$work/out" | tr '\n' ' ')" \
+	'5000000,0,r,0x7f0000003000 5000000,1,r,0x7f0000008000 batch 5000000,0,r,0x7f0000200000 batch '
+head='time_ms,hook_type,va_start,va_page_index\n'
+damage gpu_ext-chunk 'text for a number' "${head}x,POPULATE,0x1000,0\n" 'time_ms "x" is not a number'
+damage gpu_ext-chunk 'negative' "${head}1,POPULATE,0x200000,-1\n" 'va_page_index "-1" is not a number'
+damage gpu_ext-chunk 'beyond the block' "${head}1,POPULATE,0x200000,512\n" 'va_page_index 512 is not 0..511'
+damage gpu_ext-chunk 'huge' "${head}99999999999999999,POPULATE,0x200000,0\n" 'is too large'
+damage gpu_ext-chunk 'an unknown hook' "${head}1,12,0x200000,0\n" 'hook_type "12" is not known'
+damage gpu_ext-chunk 'a missing column' 'time_ms,hook_type\n1,POPULATE\n' 'the first line names no column va_start'
+damage gpu_ext-chunk 'too many fields' "${head}1,POPULATE,0x200000,0,0\n" '5 fields; the first line has 4'
+damage gpu_ext-chunk empty '' 'is empty'
+damage gpu_ext-prefetch cut 'time_ms,va_start,page_index\n1,0x20' 'its line feed is missing'
+
+# -- uvm-eval --
+cat >"$work/eval" <<'U'
+6,1201,777,-;vrange,7f0000000000,4194304
+6,1202,778,-;s
+6,1203,779,-;f,7f0000000000,123456,1,1,2,1,0,0,3,0,2,1,4,0
+6,1204,780,-;f,7f0000001000,123450,1,2,4,1,0,0,3,0,2,1,4,0
+6,1205,781,-;p,7f0000002000
+6,1206,782,-;b,31415,0
+6,1207,783,-;s
+6,1208,784,-;f,7f0000200000,223456,1,4,2,1,0,0,3,0,2,1,4,0
+6,1209,785,-;e,7f0000000000
+6,1210,786,-;b,2000,0
+U
+run 0 'uvm-eval' import uvm-eval "$work/eval"
+equal rows "$(grep -v '^[#ur]' "$work/out" | tr '\n' ' ')" ',0,r,0x7f0000000000 ,1,w,0x7f0000001000 batch ,0,a,0x7f0000200000 batch '
+run 0 'uvm-eval, prefetched pages' import uvm-eval --touched migrated "$work/eval"
+has '# import uvm-eval --touched migrated, faults only' ',0,r,0x7f0000002000'
+damage uvm-eval 'text for a number' 'f,xyz,1,1,1\n' 'address "xyz" is not a hexadecimal number'
+damage uvm-eval 'an unknown access' 'f,1000,1,1,9\n' 'access type "9" is not 0..4'
+damage uvm-eval 'too few fields' 'f,1000\n' 'a fault has 1 fields'
+damage uvm-eval 'no faults' 's\nb,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30\n' 'this driver writes no faults'
+damage uvm-eval empty '' 'there is no access in it'
+
+# -- DAMON --
+printf '    kdamond.0 46568 [027] 79357.842179: damon:damon_aggregated: target_id=0 nr_regions=2 %s\n' \
+	'122509119488-122509131776: 3 864' '122509131776-135708762112: 0 864' >"$work/perf"
+run 0 'DAMON, perf script' import "$work/perf"
+equal accesses "$(rows '^,0,r')" 3
+says 'tells regions, not pages'
+cat >"$work/raw" <<'D'
+base_time_absolute: 8 m 59.809 s
+
+monitoring_start:                0 ns
+target_id: 0
+nr_regions: 2
+#  start_addr     end_addr        length  nr_accesses   age
+7f0000000000-7f0000002000 (   8.000 KiB)           5    12
+7f0000002000-7f0000400000 (   3.992 MiB)           0    12
+D
+run 0 'DAMON, damo report raw' import "$work/raw"
+equal rows "$(grep -v '^[#ur]' "$work/out" | tr '\n' ' ')" ',0,r,0x7f0000000000 ,0,r,0x7f0000001000 '
+event='damon:damon_aggregated: target_id=0 nr_regions=2'
+damage damon 'text for a number' "$event abc-def: 1 2\n" '"abc-def: 1 2" is no region'
+damage damon 'negative' "$event -4096-8192: 1 2\n" 'is no region'
+damage damon 'backwards' "$event 8192-4096: 1 2\n" 'not behind its start'
+damage damon 'huge' "$event 4096-18446744073709551615: 1 2\n" 'the region has 18446744073709547519 bytes'
+damage damon 'beyond 64 bits' "$event 4096-99999999999999999999: 1 2\n" 'is no region'
+damage damon 'no accesses' "$event 4096-8192: 0 2\n" 'there is no access in it'
+damage damon empty '' 'there is no access in it'
 
 # -- which format --
 run 2 'no format shows' import docs/examples/kernels.csv

@@ -90,6 +90,18 @@ bool columns_number(struct import *import, const struct columns *columns, size_t
 
 /* -- pairs -- */
 
+bool pairs_show(const char *head, size_t length, const char *word)
+{
+	const char *end = head + length;
+
+	while (head < end && (*head == '#' || *head == '\n' || *head == '\r')) {
+		const char *line_end = memchr(head, '\n', (size_t)(end - head));
+
+		head = line_end ? line_end + 1 : end;
+	}
+	return (size_t)(end - head) > strlen(word) && memcmp(head, word, strlen(word)) == 0;
+}
+
 bool pairs_cut(struct import *import, struct pairs *pairs)
 {
 	static const char gaps[] = " ,";

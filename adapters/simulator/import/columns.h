@@ -27,6 +27,9 @@ const char *columns_text(const struct columns *columns, size_t column);
 bool columns_number(struct import *import, const struct columns *columns, size_t column, const char *name,
 		    uint64_t *number, bool *is_empty);
 
+/* Begins the first line that is neither empty nor a comment with this word? */
+bool pairs_show(const char *head, size_t length, const char *word);
+
 /* A line `WORD KEY=VALUE KEY=VALUE ...`, separated by blanks or commas. */
 struct pairs {
 	const char *word;

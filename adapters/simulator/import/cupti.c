@@ -122,10 +122,10 @@ static bool read_lines(struct import *import)
 
 static bool shows(const char *head, size_t length)
 {
-	static const char *const starts[] = {"UNIFIED_MEMORY_COUNTER ", "CUPTI_ACTIVITY_KIND_"};
+	static const char *const words[] = {"UNIFIED_MEMORY_COUNTER ", "KERNEL ", "CUPTI_ACTIVITY_KIND_"};
 
-	for (size_t i = 0; i < 2; i++)
-		if (length > strlen(starts[i]) && memcmp(head, starts[i], strlen(starts[i])) == 0)
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (pairs_show(head, length, words[i]))
 			return true;
 	return false;
 }

@@ -8,9 +8,20 @@
 #include <string.h>
 
 static const struct import_format *const formats[] = {
-	&import_addresses, &import_cupti,	    &import_lackey,
-	&import_nsys,	   &import_nvprof,	    &import_oracle_general,
-	&import_uvm_tools, &import_uvmsmart_access, &import_uvmsmart_batches,
+	&import_addresses,
+	&import_cupti,
+	&import_damon,
+	&import_gpu_ext_chunk,
+	&import_gpu_ext_prefetch,
+	&import_lackey,
+	&import_nsys,
+	&import_nvprof,
+	&import_nvprof_csv,
+	&import_oracle_general,
+	&import_uvm_eval,
+	&import_uvm_tools,
+	&import_uvmsmart_access,
+	&import_uvmsmart_batches,
 };
 
 const struct import_options import_defaults = {.agents = 1, .clock_mhz = 1481};
@@ -191,7 +202,7 @@ static bool write_trace(struct import *import, FILE *in, FILE *out)
 	char comment[80];
 
 	snprintf(comment, sizeof(comment), "import %s%s%s", import->format->name,
-		 import->format->is_profile && import->options->touched == IMPORT_TOUCHED_MIGRATED
+		 (import->format->options & IMPORT_TOUCHED) != 0 && import->options->touched == IMPORT_TOUCHED_MIGRATED
 			 ? " --touched migrated"
 			 : "",
 		 import->format->has_faults_only ? ", faults only" : "");

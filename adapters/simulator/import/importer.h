@@ -111,6 +111,8 @@ bool import_no_memory(struct import *import);
 bool import_access(struct import *import, const struct source_row *access);
 /* A name that cannot stand in a trace is made one that can. */
 bool import_kernel(struct import *import, const char *name);
+/* A name of nvprof, `f<int>(int*) [108]`, without arguments and the number of the launch. */
+void import_cut_name(char *name);
 bool import_sync(struct import *import);
 /* Is an event of this GPU (IMPORT_DEVICE) or process (IMPORT_PROCESS) wanted? If not, *wanted becomes false. Without the option
  * all events must be of one. False: they are not, the error is filled. */
@@ -137,8 +139,9 @@ struct import_format {
 	bool (*shows)(const char *head, size_t length);
 };
 
-extern const struct import_format import_addresses, import_cupti, import_lackey, import_nsys, import_nvprof,
-	import_oracle_general;
-extern const struct import_format import_uvm_tools, import_uvmsmart_access, import_uvmsmart_batches;
+extern const struct import_format import_addresses, import_cupti, import_damon, import_gpu_ext_chunk,
+	import_gpu_ext_prefetch, import_lackey, import_nsys, import_nvprof, import_nvprof_csv,
+	import_oracle_general, import_uvm_eval, import_uvm_tools, import_uvmsmart_access,
+	import_uvmsmart_batches;
 
 #endif

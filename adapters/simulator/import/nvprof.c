@@ -102,26 +102,11 @@ static bool put_held(struct import *import, struct table *table)
 	return true;
 }
 
-/* `void f<int>(int*, char) [108]`: without arguments, which have commas, and without the number of the
- * launch. */
-static void cut_name(char *name)
-{
-	static const char nameless[] = "(anonymous namespace)";
-	char *end = strchr(name, '(');
-
-	while (end && strncmp(end, nameless, strlen(nameless)) == 0)
-		end = strchr(end + 1, '(');
-	if (!end)
-		end = strstr(name, " [");
-	if (end)
-		*end = '\0';
-}
-
 static bool put_kernel(struct import *import, struct table *table, const struct times *times, char *name)
 {
 	uint64_t end = times->start + times->duration;
 
-	cut_name(name);
+	import_cut_name(name);
 	if (table->is_open && times->start >= table->kernel_end && !close_kernel(import, table))
 		return false;
 	if (!table->is_open || end > table->kernel_end)
@@ -255,7 +240,8 @@ static bool shows(const char *head, size_t length)
 {
 	static const char banner[] = "NVPROF is profiling";
 
-	return memmem(head, length, banner, sizeof(banner) - 1u) != NULL;
+	return memmem(head, length, banner, sizeof(banner) - 1u) != NULL &&
+	       !memmem(head, length, "\"Start\",", 8);
 }
 
 const struct import_format import_nvprof = {

@@ -167,3 +167,18 @@ void import_note(struct import *import, const char *format, ...)
 	if (told->notes < IMPORT_NOTES_MAX)
 		memcpy(told->note[told->notes++], text, sizeof(text));
 }
+
+/* `void f<int>(int*, char) [108]`: without arguments, which have commas, and without the number of the
+ * launch. */
+void import_cut_name(char *name)
+{
+	static const char nameless[] = "(anonymous namespace)";
+	char *end = strchr(name, '(');
+
+	while (end && strncmp(end, nameless, strlen(nameless)) == 0)
+		end = strchr(end + 1, '(');
+	if (!end)
+		end = strstr(name, " [");
+	if (end)
+		*end = '\0';
+}

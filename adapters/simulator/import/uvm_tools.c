@@ -148,13 +148,10 @@ static bool read_lines(struct import *import)
 
 static bool shows(const char *head, size_t length)
 {
-	static const char prefix[] = "UvmEventType", *const names[] = {"GpuFault ", "CpuFault ",
-								       "Migration "};
+	static const char *const words[] = {"UvmEventType", "GpuFault ", "CpuFault ", "Migration "};
 
-	if (length >= sizeof(prefix) && memcmp(head, prefix, sizeof(prefix) - 1u) == 0)
-		return true;
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (length > strlen(names[i]) && memcmp(head, names[i], strlen(names[i])) == 0)
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (pairs_show(head, length, words[i]))
 			return true;
 	return false;
 }
