@@ -66,10 +66,11 @@ int cmd_bound(int argc, char **argv);
 int cmd_explain(int argc, char **argv);
 int cmd_trace(int argc, char **argv);
 int cmd_import(int argc, char **argv);
+int cmd_whatif(int argc, char **argv);
 int cmd_list(int argc, char **argv);
 int cmd_measured(int argc, char **argv);
 
 extern const char help_decide[], help_check[], help_run[], help_compare[], help_list[], help_measured[];
-extern const char help_bound[], help_explain[], help_trace[], help_import[];
+extern const char help_bound[], help_explain[], help_trace[], help_import[], help_whatif[];
 
 #endif

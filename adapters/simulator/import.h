@@ -50,6 +50,7 @@ struct import_told {
 	uint64_t gpu_faults;	     /* rows; one may stand for several faults of a page */
 	uint64_t gpu_faults_counted; /* the sum of what the rows stand for */
 	uint64_t cpu_faults, kernels;
+	uint64_t gpu_bytes; /* memory of the GPU; 0: not told */
 	uint64_t first_ns, last_ns; /* of the events */
 	struct {
 		uint64_t bytes, copies;

@@ -153,7 +153,7 @@ static void table(void **state)
 		assert_ptr_equal(import_format_find(import_format_name(format)), format);
 		assert_true(import_format_summary(format)[0] != '\0');
 	}
-	assert_int_equal(count, 5);
+	assert_int_equal(count, 14);
 	assert_null(import_format_find("bogus"));
 	assert_null(import_format_at(count + 1));
 }

@@ -268,6 +268,26 @@ static bool read_table(struct nsys *nsys, const struct table *table)
 	return status == LINE_END;
 }
 
+/* The memory of the GPU whose events they are. */
+static bool read_gpu(struct nsys *nsys)
+{
+	static const struct database_column columns[] = {{"id", true}, {"totalMemory", false}};
+	enum line_status status = LINE_END;
+	uint64_t id, bytes;
+	bool has_table, is_null;
+
+	if (!database_rows(nsys->database, "TARGET_INFO_GPU", columns, 2, &has_table))
+		return false;
+	while (has_table && (status = database_next(nsys->database)) == LINE_OK) {
+		if (!database_number(nsys->database, 0, &id, &is_null) ||
+		    !database_number(nsys->database, 1, &bytes, &is_null))
+			return false;
+		if (id == nsys->import->device)
+			nsys->import->told.gpu_bytes = bytes;
+	}
+	return status == LINE_END;
+}
+
 static bool read_tables(struct nsys *nsys)
 {
 	if (!read_all_codes(nsys))
@@ -275,6 +295,8 @@ static bool read_tables(struct nsys *nsys)
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
 		if (!read_table(nsys, &tables[i]))
 			return false;
+	if (!read_gpu(nsys))
+		return false;
 	if (nsys->unplaced > 0)
 		import_note(nsys->import,
 			    "%llu migrations have no virtual address: their bytes count, their pages are not "
