@@ -20,7 +20,7 @@ static const struct command commands[] = {
 	{"compare", cmd_compare, help_compare, "run several policies, one row each"},
 	{"bound", cmd_bound, help_bound, "lower bounds for every policy: compulsory traffic, Belady's optimum"},
 	{"explain", cmd_explain, help_explain, "explain why pages moved, from a decision log"},
-	{"whatif", cmd_whatif, help_whatif, "from a profile: what moved, why, and what other policies would have moved"},
+	{"whatif", cmd_whatif, help_whatif, "rank policies from a profile, and say what moved and why"},
 	{"import", cmd_import, help_import, "convert another tool's trace to the trace format"},
 	{"trace", cmd_trace, help_trace, "write a workload or a trace as a trace file"},
 	{"measured", cmd_measured, help_measured, "compare faults of a real GPU with the library, fault by fault"},
