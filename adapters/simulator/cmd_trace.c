@@ -15,7 +15,8 @@
 
 const char help_trace[] =
 	"usage: uvmsim trace --workload NAME[:k=v,...] | --trace FILE\n"
-	"                    [--seed N] [--output FILE] [--format text|binary|oracleGeneral]\n"
+	"                    [--seed N] [--output FILE]\n"
+	"                    [--format text|binary|oracleGeneral]\n"
 	"\n"
 	"Writes the accesses and calls of a workload, or of another trace, to managed\n"
 	"memory in the trace format (docs/uvmsim.md), as text or binary.\n"

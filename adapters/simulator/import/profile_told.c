@@ -1,4 +1,4 @@
-/* What a profile tells of its run: bytes by direction and cause, faults, and the VABlocks that moved most. */
+/* What a profile says: bytes by direction and cause, faults, and the VABlocks that moved most. */
 #include "import/profile.h"
 
 #include <stdlib.h>

@@ -108,7 +108,7 @@ struct whatif_verdict {
 		above; /* above: pages above the optimum, thousandths of it */
 };
 
-/* Is the policy better, or worse, than the baseline whatever the profile leaves out and however the constants are drawn? */
+/* Is the policy better, or worse, than the baseline in every reading and with all seeds and constants? */
 const char *whatif_judgement(const struct whatif_verdict *verdict);
 /* One verdict for each policy, the best first. NULL: out of memory. */
 struct whatif_verdict *whatif_judge(const struct whatif_runs *runs);
