@@ -256,6 +256,26 @@ damage cupti 'huge' 'UNIFIED_MEMORY_COUNTER counterKind=1 value=99999999999999 s
 damage cupti 'other text' 'hello\n' 'no kind of a record'
 damage cupti empty '' 'neither a fault nor a migration'
 
+# -- nvprof, text --
+gpu_trace=../shared/traces/uvmsmart/real-1080ti/gpu-trace/getHWPrefetcherP1.nvprof.txt
+if [ -f $gpu_trace ]; then
+	run 0 'nvprof of a real GPU' import $gpu_trace
+	equal 'accesses of the GPU' "$(rows '^[0-9]*,[0-9]')" 6
+	# Its six faults brought all of 2 MiB: 512 pages, and the driver of the simulator brings the same.
+	run 0 'nvprof of a real GPU, all that migrated' import --touched migrated $gpu_trace
+	equal 'accesses of the GPU' "$(rows '^[0-9]*,[0-9]')" $((6 + 512))
+	run 0 'nvprof of a real GPU, what if' whatif $gpu_trace --policy nvidia-595 --policy on-demand --format json
+	for key in '"h2d_unknown_bytes": 2097152' '"policy": "nvidia-595", "error": null, "rank": 2' \
+		'"h2d_bytes_least": 2097152, "h2d_bytes_median": 2097152, "h2d_bytes_most": 2097152'; do
+		if grep -qF -- "$key" "$work/out"; then ok "$name: $key"; else fail "$name: no $key"; fi
+	done
+else
+	echo 'skipped: nvprof of a real GPU: its file is not there'
+fi
+damage nvprof 'a size that is none' \
+	"   Start  Duration  Unified Memory  Virtual Address  Name\n1.00ms    2.00us            4.0XB   0x7f0000000000  [Unified Memory Memcpy HtoD]\n" \
+	'size "4.0XB" is not a size as 4.000000KB'
+
 # -- nvprof, CSV --
 cat >"$work/nvprof.csv" <<'N'
 ==1== NVPROF is profiling process 1, command: ./scale

@@ -1,12 +1,15 @@
 /* The table that `nvprof --print-gpu-trace` prints. Rows are read from both sides: start and duration are the
  * first two words, the name begins where the head says `Name`, and the word before it is the virtual address;
  * what lies between differs from version to version. A group of GPU faults becomes a read of its address (it
- * tells no other), a CPU fault a read by the CPU, a kernel a kernel; copies are what follows from them and
- * are left out, as is all that is printed around the table.
+ * tells no other), a CPU fault a read by the CPU, a kernel a kernel; copies are what follows from them, and
+ * become reads of their pages only with --touched migrated. What is printed around the table is left out.
+ *
+ * Times are rounded to five digits, so faults that were serviced together cannot be told from faults that
+ * followed each other: rows are written in the order of the table, without batches.
  *
  * The table is in the order of starts, but those are rounded, and the profiler lets a kernel begin after its
  * first fault. The GPU faults in kernels only; so a fault outside one is held until the next kernel's row. */
-#include "import/importer.h"
+#include "import/nvprof.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -151,13 +154,58 @@ static bool take_times(struct import *import, char **rest, struct times *times)
 	return true;
 }
 
+/* Pages that a copy brought to the GPU. What leaves it may be evicted, nvprof does not say. */
+static bool put_copy(struct import *import, struct table *table, const struct times *times,
+		     struct source_row *row, const struct import_event *event)
+{
+	uint64_t last = event->address + (event->bytes - 1u);
+	uint64_t step = import->is_scan ? IMPORT_BLOCK : IMPORT_PAGE;
+
+	if (import->options->touched != IMPORT_TOUCHED_MIGRATED || !import_profile_touches(event))
+		return true;
+	for (uint64_t at = event->address;; at = at / step * step + step) {
+		row->address = at;
+		if (!put_gpu_fault(import, table, times, row))
+			return false;
+		if (last / step == at / step)
+			return true;
+	}
+}
+
+/* The event is counted once; what it becomes is written in each reading. */
+static bool tell(struct import *import, const char *what, const struct times *times,
+		 struct import_event *event)
+{
+	event->start = times->start;
+	event->end = times->start + times->duration;
+	return import_profile_is_loaded(import) || import_profile_add(import, what, event);
+}
+
+/* The words of a row of unified memory, from the last: the address, and the size of a copy. */
+static bool take_words(struct import *import, char *line, struct import_event *event)
+{
+	const char *address = last_word(line), *size;
+
+	if (!import_hex(address, &event->address))
+		return import_bad(import, "virtual address \"%.40s\" is not a hexadecimal number", address);
+	if (address == line || event->kind == IMPORT_CPU_FAULT)
+		return true;
+	line[address - line - 1] = '\0';
+	size = last_word(line);
+	if (event->kind == IMPORT_MIGRATION)
+		return nvprof_value(size, "", nvprof_sizes, &event->bytes) ||
+		       import_bad(import, "size \"%.40s\" is not a size as 4.000000KB", size);
+	if (!import_decimal(size, &event->faults))
+		event->faults = 1;
+	return true;
+}
+
 static bool take_row(struct import *import, struct table *table)
 {
 	struct source_row row = {.kind = SOURCE_ACCESS, .has_time = true, .access = UVMP_ACCESS_READ};
 	char *line = import->text.lines.text, *name = line + table->name_at;
-	bool is_gpu, is_cpu;
+	struct import_event event = {.kind = IMPORT_KERNEL, .name = name};
 	struct times times;
-	const char *word;
 
 	if (import->text.lines.length <= table->name_at || name[-1] != ' ')
 		return import_bad(import, "not a row of the table: it has no name below `Name`");
@@ -165,17 +213,18 @@ static bool take_row(struct import *import, struct table *table)
 	if (!take_times(import, &line, &times))
 		return false;
 	if (name[0] != '[')
-		return put_kernel(import, table, &times, name);
-	is_gpu = strcmp(name, "[Unified Memory GPU page faults]") == 0;
-	is_cpu = strcmp(name, "[Unified Memory CPU page faults]") == 0;
-	if (!is_gpu && !is_cpu)
+		return tell(import, "the kernel", &times, &event) && put_kernel(import, table, &times, name);
+	if (!nvprof_kind(name, &event.kind, &event.to_gpu))
 		return true;
-	word = last_word(line);
-	if (!import_hex(word, &row.address))
-		return import_bad(import, "virtual address \"%.40s\" is not a hexadecimal number", word);
+	event.bytes = 0;
+	if (!take_words(import, line, &event) || !tell(import, "the row", &times, &event))
+		return false;
+	row.address = event.address;
 	row.time_ns = times.start;
-	return is_gpu ? put_gpu_fault(import, table, &times, &row)
-		      : put_cpu_fault(import, table, &times, &row);
+	if (event.kind == IMPORT_MIGRATION)
+		return put_copy(import, table, &times, &row, &event);
+	return event.kind == IMPORT_GPU_FAULT ? put_gpu_fault(import, table, &times, &row)
+					      : put_cpu_fault(import, table, &times, &row);
 }
 
 /* -- the table -- */
@@ -228,6 +277,8 @@ static bool read_lines(struct import *import)
 		return import_bad(
 			import,
 			"there is no table: no line from Start and Duration to Virtual Address and Name");
+	if (!import_profile_is_loaded(import) && !import_profile_load(import))
+		return false;
 	return close_kernel(import, table) && put_held(import, table);
 }
 
@@ -247,8 +298,9 @@ static bool shows(const char *head, size_t length)
 const struct import_format import_nvprof = {
 	.name = "nvprof",
 	.summary = "faults and kernels of a real GPU, as `nvprof --print-gpu-trace` prints them",
-	.options = IMPORT_RANGES | IMPORT_BENCHMARK | IMPORT_AGENTS,
+	.options = IMPORT_RANGES | IMPORT_BENCHMARK | IMPORT_AGENTS | IMPORT_TOUCHED,
 	.has_faults_only = true,
+	.is_profile = true,
 	.read = read_lines,
 	.end = end_lines,
 	.shows = shows,

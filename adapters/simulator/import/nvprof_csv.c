@@ -2,23 +2,13 @@
  * nvprof's text has, and its columns are found by their names. The column `Unified Memory` holds a count for faults of the GPU, a
  * size for copies, and an address of code for faults of the CPU. Causes of copies are not told. */
 #include "import/columns.h"
-#include "import/profile.h"
+#include "import/nvprof.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define DIGITS_MAX 17u
-
 enum { START = 0, DURATION, NAME, ADDRESS, VALUE, WANTED };
 static const char *const names[] = {"Start", "Duration", "Name", "Virtual Address", "Unified Memory"};
-
-struct unit {
-	const char *name;
-	uint64_t times;
-};
-static const struct unit times[] = {{"s", 1000000000}, {"ms", 1000000}, {"us", 1000}, {"ns", 1}, {NULL, 0}};
-static const struct unit sizes[] = {
-	{"B", 1}, {"KB", 1u << 10}, {"MB", 1u << 20}, {"GB", 1u << 30}, {NULL, 0}};
 
 struct table {
 	struct columns columns;
@@ -26,61 +16,32 @@ struct table {
 	uint64_t unsized;
 };
 
-/* `12.5` and its unit, which may follow at once, else is that of the column; rounded to the nearest. */
 static bool take_value(struct import *import, const char *text, const char *column_unit,
-		       const struct unit *unit, const char *name, uint64_t *value)
+		       const struct nvprof_unit *unit, const char *name, uint64_t *value)
 {
-	uint64_t number = 0, divisor = 1;
-	bool is_fraction = false;
-	const char *at = text;
-	unsigned digits = 0;
-
-	for (; (*at >= '0' && *at <= '9') || (*at == '.' && !is_fraction); at++) {
-		if (*at == '.') {
-			is_fraction = true;
-			continue;
-		}
-		if (is_fraction && divisor >= 1000000)
-			continue;
-		if (++digits > DIGITS_MAX)
-			return import_bad(import, "%s \"%.40s\" has too many digits", name, text);
-		number = number * 10 + (unsigned)(*at - '0');
-		divisor *= is_fraction ? 10 : 1;
-	}
-	for (; digits > 0 && unit->name; unit++) {
-		if (strcmp(*at != '\0' ? at : column_unit, unit->name) != 0)
-			continue;
-		if (number / divisor > UINT64_MAX / 2 / unit->times)
-			return import_bad(import, "%s \"%.40s\" is too large", name, text);
-		*value = number / divisor * unit->times +
-			 (number % divisor * unit->times + divisor / 2) / divisor;
-		return true;
-	}
-	return import_bad(import, "%s \"%.40s\" is no number with a unit", name, text);
+	return nvprof_value(text, column_unit, unit, value) ||
+	       import_bad(import, "%s \"%.40s\" is no number with a unit", name, text);
 }
 
-static bool take_copy(struct import *import, struct table *table, struct import_event *event, bool to_gpu)
+static bool take_copy(struct import *import, struct table *table, struct import_event *event)
 {
 	const char *text = columns_text(&table->columns, VALUE);
 	bool has_unit = table->unit[VALUE][0] != '\0' || text[strspn(text, "0123456789.")] != '\0';
 
-	event->kind = IMPORT_MIGRATION;
-	event->to_gpu = to_gpu;
 	if (!has_unit) {
 		table->unsized++;
 		return true;
 	}
-	return take_value(import, text, table->unit[VALUE], sizes, names[VALUE], &event->bytes) &&
+	return take_value(import, text, table->unit[VALUE], nvprof_sizes, names[VALUE], &event->bytes) &&
 	       import_profile_add(import, "the copy", event);
 }
 
-static bool take_fault(struct import *import, struct table *table, struct import_event *event, bool is_gpu)
+static bool take_fault(struct import *import, struct table *table, struct import_event *event)
 {
 	bool is_empty;
 
-	event->kind = is_gpu ? IMPORT_GPU_FAULT : IMPORT_CPU_FAULT;
 	event->access = UVMP_ACCESS_READ;
-	if (is_gpu &&
+	if (event->kind == IMPORT_GPU_FAULT &&
 	    !columns_number(import, &table->columns, VALUE, names[VALUE], &event->faults, &is_empty))
 		return false;
 	return import_profile_add(import, "the fault", event);
@@ -96,12 +57,12 @@ static bool take_row(struct import *import, struct table *table)
 		return false;
 	duration = columns_text(&table->columns, DURATION);
 	name = columns_text(&table->columns, NAME);
-	if (!take_value(import, columns_text(&table->columns, START), table->unit[START], times, names[START],
-			&event.start))
+	if (!take_value(import, columns_text(&table->columns, START), table->unit[START], nvprof_times,
+			names[START], &event.start))
 		return false;
 	event.end = 0;
 	if (duration[0] != '\0' && strcmp(duration, "-") != 0 &&
-	    !take_value(import, duration, table->unit[DURATION], times, names[DURATION], &event.end))
+	    !take_value(import, duration, table->unit[DURATION], nvprof_times, names[DURATION], &event.end))
 		return false;
 	event.end += event.start;
 	if (name[0] != '[') {
@@ -110,17 +71,12 @@ static bool take_row(struct import *import, struct table *table)
 		event.name = name;
 		return import_profile_add(import, "the kernel", &event);
 	}
-	if (strncmp(name, "[Unified Memory ", 16) != 0 || strcmp(name, "[Unified Memory page throttle]") == 0)
+	if (!nvprof_kind(name, &event.kind, &event.to_gpu))
 		return true;
 	if (!columns_number(import, &table->columns, ADDRESS, names[ADDRESS], &event.address, &is_empty))
 		return false;
-	if (strcmp(name, "[Unified Memory GPU page faults]") == 0 ||
-	    strcmp(name, "[Unified Memory CPU page faults]") == 0)
-		return take_fault(import, table, &event, name[16] == 'G');
-	if (strcmp(name, "[Unified Memory Memcpy HtoD]") == 0 ||
-	    strcmp(name, "[Unified Memory Memcpy DtoH]") == 0)
-		return take_copy(import, table, &event, name[23] == 'H');
-	return true;
+	return event.kind == IMPORT_MIGRATION ? take_copy(import, table, &event)
+					      : take_fault(import, table, &event);
 }
 
 static bool is_head(const char *line)

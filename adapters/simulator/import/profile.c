@@ -99,7 +99,7 @@ static int by_time(const void *a, const void *b)
 	return left->order < right->order ? -1 : left->order > right->order;
 }
 
-static bool load(struct import *import)
+bool import_profile_load(struct import *import)
 {
 	struct import_profile *profile = import->profile;
 
@@ -234,12 +234,19 @@ static bool write_cpu_fault(struct import *import, const struct import_event *ev
 	       access_at(import, event, event->address, true, 0);
 }
 
+/* A copy to the CPU whose cause is not told may be an eviction. */
+bool import_profile_touches(const struct import_event *event)
+{
+	return event->cause != IMPORT_CAUSE_EVICTION &&
+	       (event->to_gpu || event->cause != IMPORT_CAUSE_UNKNOWN);
+}
+
 static bool write_migration(struct import *import, size_t index)
 {
 	struct import_profile *profile = import->profile;
 	const struct import_event *event = &profile->event[index];
 	bool is_touched =
-		import->options->touched == IMPORT_TOUCHED_MIGRATED && event->cause != IMPORT_CAUSE_EVICTION;
+		import->options->touched == IMPORT_TOUCHED_MIGRATED && import_profile_touches(event);
 
 	if (event->cause != IMPORT_CAUSE_USER && !is_touched)
 		return true;
@@ -292,7 +299,7 @@ bool import_profile_write(struct import *import)
 {
 	struct import_profile *profile;
 
-	if (!import_profile_is_loaded(import) && !load(import))
+	if (!import_profile_is_loaded(import) && !import_profile_load(import))
 		return false;
 	profile = import->profile;
 	if (!has_accesses(import))

@@ -32,6 +32,10 @@ struct import_event {
 bool import_profile_is_loaded(const struct import *import);
 /* Checks the event and keeps it. `what` names it in errors. False: the error is filled. */
 bool import_profile_add(struct import *import, const char *what, const struct import_event *event);
+/* All events were handed over: sorts them and fills import->told. False: the error is filled. */
+bool import_profile_load(struct import *import);
+/* May a page of this migration count as touched where it went? */
+bool import_profile_touches(const struct import_event *event);
 /* Writes the rows of all events, in each of the readings. */
 bool import_profile_write(struct import *import);
 void import_profile_free(struct import *import);

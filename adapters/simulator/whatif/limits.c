@@ -37,6 +37,11 @@ static bool is_profile(const struct whatif_runs *runs)
 	return runs->input->told.is_profile;
 }
 
+static bool has_unknown_causes(const struct whatif_runs *runs)
+{
+	return runs->input->told.moved[IMPORT_TO_CPU][IMPORT_CAUSE_UNKNOWN].bytes > 0;
+}
+
 static const struct {
 	bool (*applies)(const struct whatif_runs *runs);
 	const char *text;
@@ -52,6 +57,8 @@ static const struct {
 		       "fault."},
 	{is_profile, "Writes to pages that had faulted for a read, and allocations that were never touched, "
 		     "are not known."},
+	{has_unknown_causes,
+	 "Copies to the CPU have no cause in it: they may be evictions, and count as no access of the CPU."},
 	{has_model_of_profile,
 	 "The time of computing is not in it: differences of the whole program are smaller than those "
 	 "of the times here."},

@@ -107,12 +107,16 @@ static void print_recorded_why(const struct import_told *told, FILE *out)
 		in += told->moved[IMPORT_TO_GPU][i].bytes;
 	if (in == 0)
 		return;
-	snprintf(text, sizeof(text),
-		 "Of what moved to the GPU, %.0f %% came for faults, %.0f %% because the driver guessed, "
-		 "%.0f %% by calls.",
-		 percent(told->moved[IMPORT_TO_GPU][IMPORT_CAUSE_COHERENCE].bytes, in),
-		 percent(told->moved[IMPORT_TO_GPU][IMPORT_CAUSE_PREFETCH].bytes, in),
-		 percent(told->moved[IMPORT_TO_GPU][IMPORT_CAUSE_USER].bytes, in));
+	if (told->moved[IMPORT_TO_GPU][IMPORT_CAUSE_UNKNOWN].bytes == in)
+		snprintf(text, sizeof(text), "The profile does not tell causes.");
+	else
+		snprintf(text, sizeof(text),
+			 "Of what moved to the GPU, %.0f %% came for faults, %.0f %% because the driver "
+			 "guessed, %.0f %% by "
+			 "calls.",
+			 percent(told->moved[IMPORT_TO_GPU][IMPORT_CAUSE_COHERENCE].bytes, in),
+			 percent(told->moved[IMPORT_TO_GPU][IMPORT_CAUSE_PREFETCH].bytes, in),
+			 percent(told->moved[IMPORT_TO_GPU][IMPORT_CAUSE_USER].bytes, in));
 	print_sentence(out, text);
 	if (out_bytes == 0)
 		return;
