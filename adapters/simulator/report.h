@@ -23,6 +23,7 @@ struct report {
 	uint32_t draw;	  /* of the constants of the model; 0: the model itself */
 	uint32_t draws;	  /* so many draws were asked for besides; 0: none */
 	bool is_complete; /* false: the run ended in an error, result has the counts so far */
+	bool has_faults_only; /* of the source, see source.h */
 	bool was_crash;	  /* its process was ended from outside */
 	char *error;	  /* why it is not complete; malloc'd, NULL: not known */
 	struct sim_result result;

@@ -196,6 +196,7 @@ static bool take(struct run_batch *batch, size_t index, const struct answer *ans
 		report->bound_d2h_bytes = answer->bound.level[0].d2h_bytes;
 		progress_run_ended(answer->bound.accesses);
 	} else {
+		report->has_faults_only = answer->recorded.has_faults_only;
 		if (!describe(q, index, answer, report))
 			return fail(batch, index, "out of memory");
 		progress_run_ended(answer->result.accesses);

@@ -75,6 +75,7 @@ nsys() {
 	equal 'accesses of the GPU' "$(rows '^[0-9]*,[0-9]')" $((40 + 40 * 16 + 512 + 16))
 	run 0 'nsys, a run of it' run --trace "$work/want" --memory 256M --policy prefetch=none --format json
 	says 'lists faults only'
+	if grep -q '"faults_only": true' "$work/out"; then ok "$name: faults_only"; else fail "$name: no faults_only"; fi
 	equal 'far faults' "$(sed 's/.*"far_faults": \([0-9]*\).*/\1/' "$work/out")" 40
 	run 0 'nsys, no faults of the GPU' import nsys "$work/no-gpu.sqlite"
 	says 'no table CUDA_UM_GPU_PAGE_FAULT_EVENTS' '--cuda-um-gpu-page-faults=true'
@@ -272,9 +273,9 @@ if [ -f $gpu_trace ]; then
 else
 	echo 'skipped: nvprof of a real GPU: its file is not there'
 fi
-damage nvprof 'a size that is none' \
-	"   Start  Duration  Unified Memory  Virtual Address  Name\n1.00ms    2.00us            4.0XB   0x7f0000000000  [Unified Memory Memcpy HtoD]\n" \
-	'size "4.0XB" is not a size as 4.000000KB'
+head='   Start  Duration  Unified Memory  Virtual Address  Name\n'
+row='  1.00ms    2.00us           4.0XB   0x7f0000000000  [Unified Memory Memcpy HtoD]\n'
+damage nvprof 'a size that is none' "$head$row" 'size "4.0XB" is not a size as 4.000000KB'
 
 # -- nvprof, CSV --
 cat >"$work/nvprof.csv" <<'N'

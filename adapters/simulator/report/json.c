@@ -101,6 +101,7 @@ void report_json_run(const struct row *row, const struct report *report, FILE *o
 	json_seeds(&one, out);
 	json_number("bound_h2d_bytes", "", report->has_bound, report->bound_h2d_bytes, out);
 	json_number("bound_d2h_bytes", "", report->has_bound, report->bound_d2h_bytes, out);
+	fprintf(out, ", \"faults_only\": %s", report->has_faults_only ? "true" : "false");
 	json_draws(row, report, out);
 	fputc('}', out);
 }
