@@ -91,6 +91,7 @@ int main(void) { return (int)elf_version(EV_CURRENT) < 0; }' -lelf
 		program debhelper dh
 		program lintian lintian
 		[ -f /usr/include/zstd.h ] || missing="$missing libzstd-dev"
+		[ -f /usr/include/sqlite3.h ] || missing="$missing libsqlite3-dev"
 		;;
 	cross)
 		program qemu-user-static qemu-i386-static

@@ -102,6 +102,9 @@ const char *import_format_name(const struct import_format *format);
 const char *import_format_summary(const struct import_format *format);
 /* The bits of the options that the format knows. */
 unsigned import_format_options(const struct import_format *format);
+/* Do the first bytes of `in`, decompressed, begin a trace of uvmsim, as text or binary? A file that cannot be rewound does not;
+ * the others are left where they were. */
+bool import_shows_trace(FILE *in);
 /* The format that the first bytes of `in` show, which must be a file that can be rewound: it is left where it was. NULL
  * with `error` filled: no format, or several. */
 const struct import_format *import_detect(FILE *in, const char *name, char error[SOURCE_ERROR_MAX]);

@@ -124,6 +124,12 @@ name='standard input' && prints '"format": "uvm-tools"'
 # -- other inputs --
 run 0 'a trace' whatif "$work/migrated.trace" --oversub 150 --policy nvidia-595
 prints 'migrated.trace, trace' 'What moves under nvidia-595' '1 reading and'
+"$uvmsim" trace --trace "$work/migrated.trace" --format binary --output "$work/binary.trace"
+"$uvmsim" trace --trace "$work/migrated.trace" --format oracleGeneral --output "$work/x.oracleGeneral.bin"
+for file in binary.trace x.oracleGeneral.bin; do
+	run 0 "$file" whatif "$work/$file" --oversub 150 --policy nvidia-595
+	prints "$file, trace"
+done
 printf '==1== Lackey, an example Valgrind tool\n L 1000,8\n S 2000,8\n' >"$work/lackey"
 run 0 'accesses of lackey' whatif "$work/lackey" --policy nvidia-595 --policy access-lru
 prints 'accesses    2 to 2 pages'

@@ -56,71 +56,6 @@ unsigned import_format_options(const struct import_format *format)
 	return format->options;
 }
 
-/* -- detection -- */
-
-#define HEAD_BYTES 4096u
-
-static const struct import_format *find_shown(const char *head, size_t length, const char *name,
-					      char error[SOURCE_ERROR_MAX])
-{
-	const struct import_format *found = NULL, *format;
-	char known[SOURCE_ERROR_MAX / 2] = "";
-	size_t at = 0;
-
-	for (size_t i = 0; (format = import_format_at(i)) != NULL; i++) {
-		at += (size_t)snprintf(known + at, sizeof(known) - at, "%s%s", i > 0 ? ", " : "",
-				       format->name);
-		at = at < sizeof(known) ? at : sizeof(known) - 1u;
-		if (!format->shows || !format->shows(head, length))
-			continue;
-		if (found) {
-			snprintf(error, SOURCE_ERROR_MAX,
-				 "%.200s: begins as %s and as %s do; name the format", name, found->name,
-				 format->name);
-			return NULL;
-		}
-		found = format;
-	}
-	if (!found)
-		snprintf(error, SOURCE_ERROR_MAX, "%.200s: its first bytes show no format; name one of %s",
-			 name, known);
-	return found;
-}
-
-const struct import_format *import_detect(FILE *in, const char *name, char error[SOURCE_ERROR_MAX])
-{
-	off_t start = ftello(in);
-	const struct import_format *format = NULL;
-	struct import_view *view;
-	char head[HEAD_BYTES];
-	size_t length;
-
-	if (start < 0 || fseeko(in, start, SEEK_SET) != 0) {
-		snprintf(error, SOURCE_ERROR_MAX, "%.200s: cannot be rewound; name its format", name);
-		return NULL;
-	}
-	view = import_view_open(in, false);
-	if (!view) {
-		snprintf(error, SOURCE_ERROR_MAX, "out of memory");
-		return NULL;
-	}
-	length = fread(head, 1, sizeof(head), import_view_file(view));
-	if (length == 0 && import_view_problem(view))
-		snprintf(error, SOURCE_ERROR_MAX, "%.200s: %s", name, import_view_problem(view));
-	else if (length == 0)
-		snprintf(error, SOURCE_ERROR_MAX, "%.200s: is empty", name);
-	else if (length >= 10 && memcmp(head, "uvmp-trace", 10) == 0)
-		snprintf(error, SOURCE_ERROR_MAX,
-			 "%.200s: is a trace of uvmsim already; see `uvmsim run --trace`", name);
-	else
-		format = find_shown(head, length, name, error);
-	import_view_close(view);
-	if (fseeko(in, start, SEEK_SET) == 0)
-		return format;
-	snprintf(error, SOURCE_ERROR_MAX, "%.200s: cannot be rewound: %s", name, strerror(errno));
-	return NULL;
-}
-
 /* -- a reading -- */
 
 static bool open_input(struct import *import, FILE *in)
@@ -202,7 +137,8 @@ static bool write_trace(struct import *import, FILE *in, FILE *out)
 	char comment[80];
 
 	snprintf(comment, sizeof(comment), "import %s%s%s", import->format->name,
-		 (import->format->options & IMPORT_TOUCHED) != 0 && import->options->touched == IMPORT_TOUCHED_MIGRATED
+		 (import->format->options & IMPORT_TOUCHED) != 0 &&
+				 import->options->touched == IMPORT_TOUCHED_MIGRATED
 			 ? " --touched migrated"
 			 : "",
 		 import->format->has_faults_only ? ", faults only" : "");

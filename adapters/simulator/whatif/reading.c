@@ -28,14 +28,12 @@ static FILE *open_rewindable(const char *path)
 	return NULL;
 }
 
-static bool is_trace(FILE *in)
+/* What `--trace` reads: traces, and cache traces by their names. */
+static bool is_trace(const struct whatif_request *request, FILE *in)
 {
-	char first[10];
-	bool is_text =
-		fread(first, 1, sizeof(first), in) == sizeof(first) && memcmp(first, "uvmp-trace", 10) == 0;
-
-	rewind(in);
-	return is_text;
+	if (request->from)
+		return strcmp(request->from, "trace") == 0;
+	return import_shows_trace(in) || strstr(request->path, "oracleGeneral") != NULL;
 }
 
 static const struct import_format *find_format(const struct whatif_request *request, FILE *in)
@@ -125,8 +123,7 @@ bool whatif_read(const struct whatif_request *request, struct whatif_input *inpu
 	bool is_good = in != NULL;
 
 	input->path = request->path;
-	if (is_good &&
-	    ((request->from && strcmp(request->from, "trace") == 0) || (!request->from && is_trace(in)))) {
+	if (is_good && is_trace(request, in)) {
 		input->format = "trace";
 		input->readings = 1;
 		input->reading[0].sources =
