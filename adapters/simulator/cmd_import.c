@@ -180,14 +180,13 @@ static int take_touched(const char *value, enum import_touched *touched)
 static int run(const struct request *request, const struct import_format *format, FILE *in,
 	       struct import_options *import)
 {
-	struct import_told told = {.notes = 0};
+	const struct import_told *told = import->told;
 	char error[SOURCE_ERROR_MAX] = "";
 	bool is_good;
 
-	import->told = &told;
 	is_good = import_run(format, in, request->file, import, stdout, error);
-	for (size_t i = 0; i < told.notes && is_good; i++)
-		say_note("%.200s: %s", request->file, told.note[i]);
+	for (size_t i = 0; i < told->notes && is_good; i++)
+		say_note("%.200s: %s", request->file, told->note[i]);
 	return is_good ? CLI_DONE : say_error("%s", error);
 }
 
@@ -207,8 +206,10 @@ static int unknown_format(const char *name)
 static int import_file(struct request *request, const struct import_format *format, FILE *in)
 {
 	struct import_options import = import_defaults;
+	struct import_told told = {.notes = 0};
 	int status = CLI_BAD_INPUT;
 
+	import.told = &told;
 	if (check_options(request, format) != CLI_DONE || !take_numbers(request, &import) ||
 	    take_touched(request->value[TOUCHED], &import.touched) != CLI_DONE)
 		return CLI_BAD_INPUT;

@@ -170,6 +170,7 @@ static bool write_trace(struct source *source, const struct cli_sources *sources
 	struct trace_writer *writer =
 		trace_write_open(output->file, name, form, origin(text, source, sources), error);
 	struct comments comments = {writer, error, false};
+	const struct sink sink = {.writer = writer};
 	bool is_copied;
 
 	if (!writer)
@@ -177,7 +178,7 @@ static bool write_trace(struct source *source, const struct cli_sources *sources
 	source->wants_bytes = true;
 	source->comment = copy_comment;
 	source->comment_context = &comments;
-	is_copied = copy_rows(source, &(struct sink){.writer = writer}, error) && !comments.has_failed;
+	is_copied = copy_rows(source, &sink, error) && !comments.has_failed;
 	source->comment = NULL;
 	source->comment_context = NULL;
 	if (is_copied)

@@ -46,7 +46,7 @@ bool columns_head(struct import *import, struct columns *columns, const char *co
 		for (size_t at = 0; at < columns->fields; at++)
 			if (strcmp(columns->field[at], wanted[i]) == 0)
 				columns->at[i] = at;
-		if (columns->at[i] == IMPORT_NONE && i < needed)
+		if (i < needed && columns->at[i] == IMPORT_NONE)
 			return import_bad(import, "the first line names no column %s", wanted[i]);
 	}
 	return true;

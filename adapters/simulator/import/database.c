@@ -22,9 +22,23 @@ struct database {
 
 /* -- the database -- */
 
+/* Text of a foreign file as printable ASCII. */
+static void print_plain(char *to, size_t room, const char *text)
+{
+	size_t length = 0;
+
+	for (; text && text[length] != '\0' && length < room - 1u; length++)
+		to[length] = text[length] >= ' ' && text[length] <= '~' ? text[length] : '?';
+	to[length] = '\0';
+}
+
+/* Messages of SQLite quote names of the database. */
 static bool fail(struct database *database)
 {
-	return import_bad(database->import, "%.200s", sqlite3_errmsg(database->handle));
+	char text[160];
+
+	print_plain(text, sizeof(text), sqlite3_errmsg(database->handle));
+	return import_bad(database->import, "%s", text);
 }
 
 static bool open_path(struct database *database, const char *path)
@@ -91,6 +105,7 @@ struct database *database_open(struct import *import)
 		return NULL;
 	}
 	database->import = import;
+	snprintf(import->place, sizeof(import->place), "database");
 	if (open_input(database) && find_table(database, "StringIds", &has_strings) &&
 	    (!has_strings ||
 	     sqlite3_prepare_v2(database->handle, "SELECT value FROM StringIds WHERE id = ?1", -1,
@@ -192,13 +207,9 @@ bool database_has(const struct database *database, size_t column)
 /* Of a value that is no whole number. */
 static bool fail_type(struct database *database, size_t column)
 {
-	const unsigned char *text = sqlite3_column_text(database->rows, (int)column);
 	char shown[41];
-	size_t length = 0;
 
-	for (; text && text[length] != '\0' && length < sizeof(shown) - 1; length++)
-		shown[length] = text[length] >= ' ' && text[length] <= '~' ? (char)text[length] : '?';
-	shown[length] = '\0';
+	print_plain(shown, sizeof(shown), (const char *)sqlite3_column_text(database->rows, (int)column));
 	return import_bad(database->import, "%s is \"%s\", not a whole number", database->column[column].name,
 			  shown);
 }

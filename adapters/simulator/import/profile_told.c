@@ -32,13 +32,12 @@ static bool add_part(struct parts *parts, const struct part *part)
 
 static bool add_parts(struct parts *parts, const struct import_event *event, uint32_t turn)
 {
-	uint64_t at = event->address, last = event->address;
+	uint64_t bytes = event->kind == IMPORT_MIGRATION ? event->bytes : 1u;
+	uint64_t at = event->address, last = at + (bytes - 1u);
 	struct part part = {.turn = turn, .to_gpu = event->to_gpu};
 
 	part.is_fault = event->kind != IMPORT_MIGRATION;
 	part.is_eviction = event->kind == IMPORT_MIGRATION && event->cause == IMPORT_CAUSE_EVICTION;
-	if (event->kind == IMPORT_MIGRATION)
-		last += event->bytes - 1u;
 	for (;;) {
 		uint64_t end = at / IMPORT_BLOCK * IMPORT_BLOCK + (IMPORT_BLOCK - 1u); /* its last byte */
 
