@@ -221,6 +221,11 @@ equal rows "$(grep -v '^[#ur]' "$work/out" | tr '\n' ' ')" \
 	'100,0,w,0x7f0000000000 120,1,r,0x7f0000010000 batch 121,0,r,0x7f0000020000 batch prefetch,cpu,0x7f0000200000,4096 500,cpu,w,0x7f0000000000 '
 run 0 'UVM tools, all that migrated' import --touched migrated "$work/tools"
 has '120,0,r,0x7f0000001000' '120,1,r,0x7f0000002000' '300,cpu,r,0x7f0000200000'
+# Time grows as the events do: these took minutes when each fault searched all later events for a kernel.
+awk 'BEGIN {for (i = 0; i < 150000; i++) printf "GpuFault accessType=1 gpuIndex=1 address=%d timeStamp=%d\n", 4096 * (i % 5000), i * 10}' >"$work/many"
+name='UVM tools, many faults and no kernel'
+timeout 60 "$uvmsim" import "$work/many" >"$work/out" 2>"$work/err"
+equal accesses "$(rows '^[0-9]*,[0-9]')" 150000
 fault='GpuFault accessType=1 gpuIndex=1 timeStamp=1'
 damage uvm-tools 'text for a number' "$fault address=abc\n" ':1: address=abc is not a number of 64 bits'
 damage uvm-tools 'negative' "$fault address=-1\n" 'address=-1 is not a number'

@@ -16,6 +16,7 @@ struct import_profile {
 	bool is_loaded; /* and sorted */
 	/* writing */
 	size_t next_kernel;  /* the first kernel that was not written */
+	size_t ahead;	     /* find_ahead */
 	uint64_t kernel_end; /* the latest end of those that were */
 	bool is_open;	     /* a kernel has begun, and no sync ended it */
 	uint64_t group_end;
@@ -189,17 +190,29 @@ static bool write_kernel(struct import *import, size_t index)
 	return import_kernel(import, event->name);
 }
 
+/* The first kernel or fault of the CPU behind the event. Events are asked for in their order, so each is passed once. */
+static size_t find_ahead(struct import_profile *profile, size_t index)
+{
+	if (profile->ahead <= index)
+		profile->ahead = index + 1u;
+	while (profile->ahead < profile->count && profile->event[profile->ahead].kind != IMPORT_CPU_FAULT &&
+	       (profile->event[profile->ahead].kind != IMPORT_KERNEL ||
+		profile->ahead < profile->next_kernel))
+		profile->ahead++;
+	return profile->ahead;
+}
+
 /* A fault after the end of all kernels so far: the kernel that it belongs to begins now. */
 static bool begin_next_kernel(struct import *import, size_t index)
 {
-	const struct import_profile *profile = import->profile;
+	struct import_profile *profile = import->profile;
+	size_t ahead;
 
 	if (profile->is_open && profile->event[index].start < profile->kernel_end)
 		return true;
-	for (size_t i = index + 1u; i < profile->count && profile->event[i].kind != IMPORT_CPU_FAULT; i++)
-		if (profile->event[i].kind == IMPORT_KERNEL && i >= profile->next_kernel)
-			return write_kernel(import, i);
-	return true;
+	ahead = find_ahead(profile, index);
+	return ahead == profile->count || profile->event[ahead].kind != IMPORT_KERNEL ||
+	       write_kernel(import, ahead);
 }
 
 /* Is the fault of the open group? */
@@ -304,7 +317,7 @@ bool import_profile_write(struct import *import)
 	profile = import->profile;
 	if (!has_accesses(import))
 		return false;
-	profile->next_kernel = 0;
+	profile->next_kernel = profile->ahead = 0;
 	profile->kernel_end = profile->group_end = 0;
 	profile->is_open = false;
 	profile->agents = profile->stalled = 0;
