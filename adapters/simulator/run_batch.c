@@ -371,7 +371,7 @@ static bool is_kept(const struct run_batch *batch, size_t index)
 		return false;
 	if (interrupt_caught == 0 && report->times.is_cut)
 		return index < batch->failed;
-	if (interrupt_caught != 0 || !batch->q->is_compare)
+	if (interrupt_caught != 0 || (!batch->q->is_compare && !batch->q->print))
 		return report->is_complete || report->result.accesses > 0;
 	if (batch->q->policies.is_sweep)
 		return report->workload[0] != '\0';
@@ -432,12 +432,15 @@ int run_batch_perform(struct run_request *q)
 	if (q->policies.is_sweep)
 		judge_presets(&batch);
 	kept = keep_results(&batch);
-	if (q->is_compare && kept > 0)
+	if (q->print && kept > 0)
+		q->print(q->print_context, batch.report, kept);
+	else if (q->is_compare && kept > 0)
 		report_compare(batch.report, kept, q->format, stdout);
 	else if (kept > 0)
 		report_run_draws(batch.report, kept, q->format, stdout);
 	free_reports(batch.report, batch.count);
-	cli_source_close_all(&q->sources);
+	if (!q->print)
+		cli_source_close_all(&q->sources);
 	if (interrupt_caught != 0) {
 		say_error("%s", batch.failed < batch.count ? batch.error : "interrupted");
 		return interrupt_status();

@@ -25,6 +25,10 @@ struct run_request {
 	const char *log_path;
 	struct sim_log log;
 	uint64_t until_ns; /* 0: not given */
+	/* Receives the `count` reports that are kept, in the order of their tasks, instead of standard output; the sources then
+	 * stay open for further batches. A run that is refused before its first access is kept, too. */
+	void (*print)(void *context, const struct report *report, size_t count);
+	void *print_context;
 };
 
 static inline size_t run_runs_of(const struct run_request *q)
