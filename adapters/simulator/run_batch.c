@@ -18,18 +18,6 @@
 
 /* -- one run -- */
 
-enum { NAME_MOST = 4608 }; /* of a workload or trace, in an answer */
-
-/* What one run answers. Plain data: it may come from another process. */
-struct answer {
-	bool is_complete;
-	struct sim_result result;  /* not complete: the counts so far */
-	struct sim_times times;	   /* if there is a model */
-	struct bound_result bound; /* or this */
-	char workload[NAME_MOST], error[SOURCE_ERROR_MAX];
-	struct cli_recorded recorded;
-};
-
 /* Does the run read rows that it may share? With time a workload is asked for its thread blocks instead. */
 static bool shares_rows(const struct run_batch *batch, size_t index)
 {
@@ -40,7 +28,7 @@ static bool shares_rows(const struct run_batch *batch, size_t index)
 
 /* The source of a run, from its beginning, or the rows that another run has recorded of it. *is_shared: may these be taken?
  * Were they? */
-static struct source *open_source(const struct run_batch *batch, size_t index, bool *is_shared, struct answer *answer)
+static struct source *open_source(const struct run_batch *batch, size_t index, bool *is_shared, struct run_answer *answer)
 {
 	const struct run_request *q = batch->q;
 	struct source *source = NULL;
@@ -58,7 +46,7 @@ static struct source *open_source(const struct run_batch *batch, size_t index, b
 }
 
 /* What the source says of its recording, after the run. */
-static void describe_recording(const struct source *source, struct answer *answer)
+static void describe_recording(const struct source *source, struct run_answer *answer)
 {
 	answer->recorded.bytes = source->recorded_bytes;
 	answer->recorded.has_faults_only = source->has_faults_only;
@@ -66,7 +54,7 @@ static void describe_recording(const struct source *source, struct answer *answe
 }
 
 static void run_timed(const struct run_batch *batch, size_t index, struct source *source, const struct sim_run *run,
-		      struct answer *answer)
+		      struct run_answer *answer)
 {
 	const struct run_request *q = batch->q;
 	struct model drawn;
@@ -75,7 +63,7 @@ static void run_timed(const struct run_batch *batch, size_t index, struct source
 	answer->is_complete = timed_run(source, &drawn, run, &answer->result, &answer->times, answer->error);
 }
 
-static void run_source(const struct run_batch *batch, size_t index, struct source *source, struct answer *answer)
+static void run_source(const struct run_batch *batch, size_t index, struct source *source, struct run_answer *answer)
 {
 	const struct run_request *q = batch->q;
 	struct sim_run run = {.memory = run_memory_of(q, index),
@@ -83,7 +71,7 @@ static void run_source(const struct run_batch *batch, size_t index, struct sourc
 			      .log = q->log,
 			      .until_ns = q->until_ns};
 
-	snprintf(answer->workload, NAME_MOST, "%s", source->name); /* first: the run may crash */
+	snprintf(answer->workload, RUN_NAME_MAX, "%s", source->name); /* first: the run may crash */
 	if (!run_is_bound(q, index))
 		run.policy = &run_policy_of(q, index)->policy;
 	if (run_is_bound(q, index))
@@ -97,7 +85,7 @@ static void run_source(const struct run_batch *batch, size_t index, struct sourc
 }
 
 /* Runs as a cache of pages, if the run suits and its source can be read again should that fail. False: not run. */
-static bool run_page_cache(const struct run_batch *batch, size_t index, struct answer *answer)
+static bool run_page_cache(const struct run_batch *batch, size_t index, struct run_answer *answer)
 {
 	const struct run_request *q = batch->q;
 	struct sim_run run = {.memory = run_memory_of(q, index), .seed = run_seed_of(q, index), .log = q->log};
@@ -112,7 +100,7 @@ static bool run_page_cache(const struct run_batch *batch, size_t index, struct a
 		source = open_source(batch, index, &is_shared, answer);
 	if (!source)
 		return false;
-	snprintf(answer->workload, NAME_MOST, "%s", source->name);
+	snprintf(answer->workload, RUN_NAME_MAX, "%s", source->name);
 	end = page_cache_run(source, &run, &answer->result, answer->error);
 	answer->is_complete = end == PAGE_CACHE_DONE;
 	describe_recording(source, answer);
@@ -121,7 +109,7 @@ static bool run_page_cache(const struct run_batch *batch, size_t index, struct a
 }
 
 /* Errors in a trace name the place of a row, which shared rows do not have: such a run is repeated with the trace itself. */
-static void run_one(const struct run_batch *batch, size_t index, struct answer *answer)
+static void run_one(const struct run_batch *batch, size_t index, struct run_answer *answer)
 {
 	bool is_trace = batch->q->sources.source[run_source_of(batch->q, index)].is_trace;
 	bool is_shared = shares_rows(batch, index);
@@ -140,6 +128,13 @@ static void run_one(const struct run_batch *batch, size_t index, struct answer *
 			return;
 		is_shared = false;
 	}
+}
+
+void run_alone(const struct run_request *q, struct run_answer *answer)
+{
+	const struct run_batch batch = {.q = q, .count = 1};
+
+	run_one(&batch, 0, answer);
 }
 
 /* -- all runs -- */
@@ -161,9 +156,7 @@ static bool fail(struct run_batch *batch, size_t index, const char *error)
 	return false;
 }
 
-/* Fills the report of a run. False: out of memory. */
-static bool describe(const struct run_request *q, size_t index, const struct answer *answer,
-		     struct report *report)
+bool run_describe(const struct run_request *q, size_t index, const struct run_answer *answer, struct report *report)
 {
 	const struct cli_policy *policy = run_policy_of(q, index);
 
@@ -183,7 +176,7 @@ static bool describe(const struct run_request *q, size_t index, const struct ans
 }
 
 /* Keeps the answer of a run. False: the later tasks are not needed. */
-static bool take(struct run_batch *batch, size_t index, const struct answer *answer)
+static bool take(struct run_batch *batch, size_t index, const struct run_answer *answer)
 {
 	const struct run_request *q = batch->q;
 	struct report *report = &batch->report[index];
@@ -197,7 +190,7 @@ static bool take(struct run_batch *batch, size_t index, const struct answer *ans
 		progress_run_ended(answer->bound.accesses);
 	} else {
 		report->has_faults_only = answer->recorded.has_faults_only;
-		if (!describe(q, index, answer, report))
+		if (!run_describe(q, index, answer, report))
 			return fail(batch, index, "out of memory");
 		progress_run_ended(answer->result.accesses);
 	}
@@ -224,7 +217,7 @@ static void end_rows(struct run_batch *batch, size_t index)
 
 static bool take_child(void *context, size_t index, const void *memory, const char *crash)
 {
-	const struct answer *answer = memory;
+	const struct run_answer *answer = memory;
 	struct run_batch *batch = context;
 	const struct run_request *q = batch->q;
 	const char *name = answer->workload[0] != '\0' ? answer->workload
@@ -237,14 +230,14 @@ static bool take_child(void *context, size_t index, const void *memory, const ch
 	snprintf(error, SOURCE_ERROR_MAX, "%.300s: %s", name, crash);
 	batch->report[index].was_crash = true;
 	if (q->policies.is_sweep && !run_is_bound(q, index) &&
-	    !describe(q, index, answer, &batch->report[index]))
+	    !run_describe(q, index, answer, &batch->report[index]))
 		return fail(batch, index, "out of memory");
 	return fail(batch, index, error);
 }
 
 static void run_in_turn(struct run_batch *batch)
 {
-	struct answer *answer = malloc(sizeof(*answer));
+	struct run_answer *answer = malloc(sizeof(*answer));
 
 	if (!answer)
 		fail(batch, 0, "out of memory");
@@ -261,7 +254,7 @@ static void run_side_by_side(struct run_batch *batch, unsigned jobs)
 {
 	struct parallel work = {.count = batch->count,
 				.jobs = jobs,
-				.answer_bytes = sizeof(struct answer),
+				.answer_bytes = sizeof(struct run_answer),
 				.context = batch,
 				.run = run_child,
 				.take = take_child};

@@ -1,0 +1,187 @@
+#!/bin/sh
+# uvmsim sweep: 500 runs interrupted, killed, resumed, divided, merged, with equal results; files of other sweeps and wrong
+# parameters are refused; GNU parallel on several local "hosts". usage: sweep.sh BUILD
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+build=$(cd "$1" && pwd)
+uvmsim=$build/uvmsim
+work=$(mktemp -d "$build/work.XXXXXX") || exit 1
+trap 'rm -rf "$work"' EXIT
+unset UVMP_POLICY
+cd "$work" || exit 1
+failed=0
+
+verdict() { # STATUS NAME
+	if [ "$1" = 0 ]; then
+		echo "ok   $2"
+	else
+		failed=1
+		echo "FAIL $2"
+		[ ! -s out ] || head -n 5 out | cut -c 1-200 | sed 's/^/     /'
+	fi
+}
+hostless() { sed 's/,[^,]*$//' "$1"; }
+same() { # A B: equal but for the host
+	hostless "$1" >a.cut
+	hostless "$2" >b.cut
+	cmp -s a.cut b.cut
+}
+
+cat >s.txt <<'END'
+# 500 runs
+workload = regular:bytes=2m,passes=2 random:bytes=2m
+oversub  = 50  100
+policy   = nvidia-595 "prefetch=density evict=lru2m"
+threshold = 1 51..99..16   # 1, 51, 67, 83, 99
+seed     = 1..10
+seed     = 99 0..0 11..11
+END
+grep -v '^seed' s.txt >small.txt # 40 runs
+"$uvmsim" sweep s.txt --list >out
+[ "$(wc -l <out)" = 520 ] && [ "$(sed -n 15p out)" = '14 workload=regular:bytes=2m,passes=2 oversub=50 policy=nvidia-595 threshold=51 seed=2' ] &&
+	tail -n 1 out | grep -qx '519 workload=random:bytes=2m oversub=100 policy="prefetch=density evict=lru2m" threshold=99 seed=11'
+verdict $? 'the runs: all combinations, the last key changes fastest'
+
+"$uvmsim" sweep s.txt --out all.csv >out 2>&1
+[ $? = 0 ] && [ "$(wc -l <all.csv)" = 521 ] && grep -qx 'all.csv: 520 of 520 runs, 520 now' out
+verdict $? '520 runs'
+awk -F, 'NR > 1 && $2 != NR - 2 {exit 1}' all.csv
+verdict $? 'the results are in the order of the sweep'
+"$uvmsim" sweep small.txt --out few.csv >out 2>&1 && "$uvmsim" sweep small.txt --out one.csv --jobs 1 >out 2>&1 && cmp -s few.csv one.csv
+verdict $? '--jobs has no influence'
+
+# Each run is that of `uvmsim run`.
+"$uvmsim" run --workload random:bytes=2m --oversub 100 --policy 'prefetch=density evict=lru2m threshold=67' --seed 7 --format csv >run.csv
+sed -n 2p run.csv >want
+grep '"random:bytes=2m",100%,"prefetch=density evict=lru2m",67,7,' all.csv | sed 's/^.*"prefetch=density evict=lru2m",67,7,//; s/,[^,]*$//' >got
+[ -s got ] && cmp -s want got
+verdict $? 'a row has the columns of uvmsim run'
+
+# Interrupted, killed, cut, resumed.
+wait_for() { # LINES FILE: until the file has so many
+	for _ in $(seq 300); do
+		[ "$(cat "$2" 2>/dev/null | wc -l)" -gt "$1" ] && return
+		sleep 0.02
+	done
+}
+env --default-signal=INT "$uvmsim" sweep s.txt --out part.csv --host elsewhere >out 2>&1 & # the shell has its jobs ignore it
+sweep=$!
+wait_for 60 part.csv
+kill -INT $sweep 2>/dev/null
+wait $sweep
+status=$?
+lines=$(wc -l <part.csv)
+[ $status = 130 ] && grep -q 'interrupted; the same command continues' out && [ "$lines" -gt 60 ] && [ "$lines" -lt 521 ]
+verdict $? 'SIGINT: what is done is kept'
+"$uvmsim" sweep s.txt --out part.csv >out 2>&1 &
+sweep=$!
+wait_for 200 part.csv
+kill -KILL $sweep 2>/dev/null
+wait $sweep 2>/dev/null
+lines=$(wc -l <part.csv)
+[ "$lines" -gt 200 ] && [ "$lines" -lt 521 ]
+verdict $? 'SIGKILL: what is done is kept'
+printf '%s' "$(tail -n 1 part.csv | cut -c 1-60)" >>part.csv
+"$uvmsim" sweep s.txt --out part.csv >out 2>&1
+[ $? = 0 ] && same part.csv all.csv && grep -q "520 of 520 runs, $((521 - lines)) now" out
+verdict $? 'resumed, with a cut last line: equal'
+grep -q '"elsewhere"$' part.csv
+verdict $? 'resumed: earlier results stay'
+cp part.csv before
+"$uvmsim" sweep s.txt --out part.csv >out 2>&1 && cmp -s part.csv before && grep -q ' 0 now' out
+verdict $? 'resumed when complete: nothing to do'
+(
+	flock 9
+	"$uvmsim" sweep s.txt --out part.csv >out 2>&1
+	[ $? = 2 ]
+) 9<part.csv && grep -q 'another uvmsim writes to this file' out
+verdict $? 'a file that another process writes is refused'
+
+# Shards, in any order, some twice.
+for i in 3 1 2; do "$uvmsim" sweep s.txt --out "shard$i.csv" --shard $i/3 --host "host$i"; done >out 2>&1
+[ $? = 0 ] && [ "$(cat shard?.csv | wc -l)" = 523 ] && ! cut -d, -f2 shard1.csv | sed 1d | grep -qxF "$(cut -d, -f2 shard2.csv shard3.csv | grep -v run)"
+verdict $? 'three shards have all runs, each once'
+"$uvmsim" sweep --merge merged.csv shard2.csv shard3.csv shard1.csv shard2.csv >out 2>&1
+[ $? = 0 ] && same merged.csv all.csv && grep -q '"host3"$' merged.csv
+verdict $? 'merged shards are the unsharded sweep'
+"$uvmsim" sweep --merge fromone.csv shard1.csv shard3.csv >out 2>&1
+[ $? = 1 ] && [ ! -e fromone.csv ] && grep -q 'run 1 has no result in these files; 173 of 520 runs are missing' out
+verdict $? 'merge: a missing shard is noticed'
+sed '5s/,1,/,7,/' shard1.csv >wrong.csv
+"$uvmsim" sweep --merge bad.csv shard1.csv shard2.csv shard3.csv wrong.csv >out 2>&1
+[ $? = 1 ] && [ ! -e bad.csv ] && grep -q 'run [0-9]* has two results: shard1.csv:5 and wrong.csv:5 differ' out
+verdict $? 'merge: contradictory results are noticed'
+"$uvmsim" sweep --merge all2.csv all.csv >out && cmp -s all2.csv all.csv
+verdict $? 'merge of one file: the same bytes'
+
+# Other files.
+refused() { # STATUS TEXT ARGUMENT...
+	want=$1 text=$2
+	shift 2
+	"$uvmsim" sweep "$@" >out 2>&1
+	[ $? = "$want" ] && grep -qF -- "$text" out && [ "$(wc -l <out)" = 1 ]
+	verdict $? "refused: $text"
+}
+sed 's/^seed     = 1\.\.10$/seed = 1..9 12/' s.txt >other.txt
+cp shard1.csv keep.csv
+refused 2 'has the results of another sweep' other.txt --out keep.csv
+cmp -s keep.csv shard1.csv
+verdict $? 'a refused file is unchanged'
+"$uvmsim" sweep other.txt --out other.csv --shard 1/40 >/dev/null
+refused 2 'a result of another sweep' --merge x.csv shard1.csv other.csv
+sed 's/,520,[^,]*,/,520,0.9.0,/' all.csv >version.csv
+refused 2 'has the results of another version' s.txt --out version.csv
+refused 2 'a result of another version' --merge x.csv all.csv version.csv
+echo 'a,b' >foreign.csv
+refused 2 'foreign.csv:1: not the results of a sweep' s.txt --out foreign.csv
+printf 'precious' >foreign.csv
+refused 2 'foreign.csv:1: not the results of a sweep' s.txt --out foreign.csv
+[ "$(cat foreign.csv)" = precious ]
+verdict $? 'a foreign file is unchanged'
+sed '9s/,/;/' all.csv >broken.csv
+refused 2 'broken.csv:9: not a line of results' s.txt --out broken.csv
+refused 2 'no.txt: No such file' no.txt --out x.csv
+refused 2 '--out is needed' s.txt
+refused 2 '--shard: "0/3"' s.txt --out x.csv --shard 0/3
+refused 2 '--shard: "4/3"' s.txt --out x.csv --shard 4/3
+refused 2 'one of them' s.txt --list --merge x.csv
+refused 2 '--merge takes no --out' --merge x.csv all.csv --out y.csv
+
+# Values that cannot run: the file and line are named.
+wrong() { # TEXT LINE...
+	text=$1
+	shift
+	printf '%s\n' "$@" >wrong.txt
+	refused 2 "$text" wrong.txt --out x.csv
+}
+wrong 'wrong.txt:1: workload: unknown workload' 'workload = regullar'
+wrong 'wrong.txt:2: gpu: ' 'workload = regular' 'gpu = titan-w'
+wrong 'wrong.txt:2: memory' 'workload = regular' 'memory = 1M'
+wrong 'wrong.txt:2: oversub' 'workload = regular' 'oversub = 7'
+wrong 'wrong.txt: policy: ' 'workload = regular' 'policy = nvidia-596'
+wrong 'wrong.txt: policy: ' 'workload = regular' 'threshold = 200'
+wrong 'several presets' 'workload = regular' 'policy = all'
+wrong 'wrong.txt:1: trace: ' 'trace = none.trace'
+wrong 'standard input cannot be read for every run' 'trace = -'
+
+# A run that fails has a row that says so, and the others continue.
+printf 'workload = regular:bytes=8m\nmemory = 2M 8M\npolicy = "max_batches=0"\n' >fails.txt
+"$uvmsim" sweep fails.txt --out fails.csv >out 2>&1
+[ $? = 1 ] && grep -q '2 of 2 runs, 2 now, 2 with an error' out && grep -c 'never services a fault' fails.csv | grep -qx 2
+verdict $? 'runs that fail are results: exit status 1'
+
+# GNU parallel, on three "hosts" of this machine: an ssh that runs the command here.
+if command -v parallel >/dev/null 2>&1; then
+	printf '#!/bin/sh\nFAKE_HOST=$1\nexport FAKE_HOST\nshift\n[ "$1" != -- ] || shift\nexec sh -c "$*"\n' >ssh
+	chmod +x ssh
+	# shellcheck disable=SC2016
+	parallel --will-cite --no-notice -S "1/$work/ssh alpha,1/$work/ssh beta,1/$work/ssh gamma" --workdir "$work" \
+		"$uvmsim"' sweep small.txt --shard {}/6 --out par{}.csv --host "$FAKE_HOST" --jobs 1' ::: 1 2 3 4 5 6 >out 2>&1
+	[ $? = 0 ] && "$uvmsim" sweep --merge par.csv par[1-6].csv >>out 2>&1 && same par.csv few.csv
+	verdict $? 'GNU parallel, six shards on three hosts: equal'
+	for host in alpha beta gamma; do grep -q "\"$host\"\$" par.csv || false; done
+	verdict $? 'GNU parallel: every host has had runs'
+else
+	echo 'skipped: GNU parallel is not installed: shards on several hosts'
+fi
+exit $failed
