@@ -6,6 +6,7 @@
 #include "cli.h"
 #include "number.h"
 #include "plugins.h"
+#include "sweep/sweep_compare.h"
 #include "sweep/sweep_merge.h"
 #include "sweep/sweep_run.h"
 
@@ -194,6 +195,8 @@ int cmd_sweep(int argc, char **argv)
 		status = check(&q);
 	if (status == CLI_DONE && q.merge)
 		status = sweep_merge(q.merge, q.file, q.files);
+	else if (status == CLI_DONE && q.compare)
+		status = sweep_compare(q.file[0], q.compare, q.of, q.format);
 	else if (status == CLI_DONE)
 		status = run_file(&q);
 	free(q.file);

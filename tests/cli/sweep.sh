@@ -164,6 +164,51 @@ wrong 'several presets' 'workload = regular' 'policy = all'
 wrong 'wrong.txt:1: trace: ' 'trace = none.trace'
 wrong 'standard input cannot be read for every run' 'trace = -'
 
+# Differences: the ratio that awk finds, and words where there is none.
+"$uvmsim" sweep --compare threshold all.csv --format csv >out 2>&1
+[ $? = 0 ] && [ "$(wc -l <out)" = 5 ] && [ "$(grep -c ',more$' out)" -ge 2 ]
+verdict $? 'compare: every value against the first'
+awk '
+	function field(n,   i, rest, f) { # of the line: quoted fields may have commas
+		rest = $0
+		for (i = 1; i <= n; i++) {
+			if (substr(rest, 1, 1) == "\"") {match(rest, /^"[^"]*"/); f = substr(rest, 2, RLENGTH - 2); rest = substr(rest, RLENGTH + 2)}
+			else {match(rest, /^[^,]*/); f = substr(rest, 1, RLENGTH); rest = substr(rest, RLENGTH + 2)}
+		}
+		return f
+	}
+	NR == 1 {n = split($0, head, ","); for (i = 1; i <= n; i++) if (head[i] == "far_faults") column = i; next}
+	{source = field(5); others = field(6) "|" field(7); value = field(8); seed = field(9)
+	 x[source, seed, others, value] = field(column); sources[source]; seeds[seed]; all[others]}
+	END {
+		for (s in sources) { # if all seeds are alike, they are one case
+			first = ""; alike = 1; part = n = 0
+			for (d in seeds) {
+				sum = count = 0; numbers = ""
+				for (o in all) {a = x[s, d, o, 99]; b = x[s, d, o, 1]; sum += log(a / b); count++; numbers = numbers " " a "/" b}
+				part += sum / count; n++
+				if (first == "") first = numbers; else if (numbers != first) alike = 0
+			}
+			cases += alike ? 1 : n; total += alike ? part / n : part
+		}
+		printf "%d %.4f\n", cases, exp(total / cases)
+	}' all.csv >want
+awk -F, '$2 == "\"99\"" {print $5, $12}' out >got
+awk 'NR == FNR {n = $1; r = $2; next} {exit !($1 == n && $2 - r < 0.0002 && r - $2 < 0.0002 && n >= 6)}' want got
+verdict $? "compare: cases and ratio are those of awk ($(cat want))"
+"$uvmsim" sweep --compare memory all.csv >out 2>&1 && grep -q '^100% .* 1.0000 .* no difference shown$' out
+verdict $? 'compare: no difference shown'
+"$uvmsim" sweep --compare policy all.csv --of h2d_bytes --format json >out 2>&1 && grep -q '"column": "h2d_bytes", .*"verdict": "no difference shown"}]' out
+verdict $? 'compare: another column, JSON'
+"$uvmsim" sweep --compare threshold all.csv --of refaults >out 2>&1 && grep -q 'no difference shown' out
+verdict $? 'compare: zeros on both sides are equal'
+refused 2 'seeds are samples of chance' --compare seed all.csv
+refused 2 'tresh is no parameter of this sweep' --compare tresh all.csv
+refused 2 'did you mean threshold?' --compare treshold all.csv
+refused 2 '--of: nothing is no result of this sweep' --compare threshold all.csv --of nothing
+refused 2 '--of: policy is not a whole number' --compare threshold all.csv --of policy
+refused 2 '--of and --format belong to --compare' s.txt --out x.csv --of far_faults
+
 # A run that fails has a row that says so, and the others continue.
 printf 'workload = regular:bytes=8m\nmemory = 2M 8M\npolicy = "max_batches=0"\n' >fails.txt
 "$uvmsim" sweep fails.txt --out fails.csv >out 2>&1
