@@ -4,6 +4,7 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 build=$(cd "$1" && pwd)
+root=$PWD
 uvmsim=$build/uvmsim
 work=$(mktemp -d "$build/work.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
@@ -214,6 +215,28 @@ printf 'workload = regular:bytes=8m\nmemory = 2M 8M\npolicy = "max_batches=0"\n'
 "$uvmsim" sweep fails.txt --out fails.csv >out 2>&1
 [ $? = 1 ] && grep -q '2 of 2 runs, 2 now, 2 with an error' out && grep -c 'never services a fault' fails.csv | grep -qx 2
 verdict $? 'runs that fail are results: exit status 1'
+
+# The job array of docs/examples, its tasks one after the other: then two of them again.
+mkdir -p slurm/docs && cp -r "$root/docs/examples" slurm/docs
+(
+	cd slurm || exit 1
+	PATH=$build:$PATH
+	SLURM_ARRAY_TASK_COUNT=8 SLURM_CPUS_PER_TASK=2
+	export PATH SLURM_ARRAY_TASK_ID SLURM_ARRAY_TASK_COUNT SLURM_CPUS_PER_TASK
+	for SLURM_ARRAY_TASK_ID in 1 2 3 4 5 6 7 8; do sh docs/examples/sweep.sbatch || exit 1; done
+	sed -i '$d' shard-3.csv
+	SLURM_ARRAY_TASK_COUNT=2 SHARDS=8
+	export SHARDS
+	for SLURM_ARRAY_TASK_ID in 3 7; do sh docs/examples/sweep.sbatch || exit 1; done
+	uvmsim sweep --merge results.csv shard-*.csv
+) >out 2>&1
+[ $? = 0 ] && grep -qx 'results.csv: 144 runs of 8 files' out && grep -qx 'shard-3.csv: 18 of 18 runs of shard 3/8, 1 now' out
+verdict $? 'the Slurm example: a job array, two tasks continued, merged'
+"$uvmsim" sweep --compare threshold slurm/results.csv --of h2d_bytes | sed '1d' >got
+awk '/^h2d_bytes of results.csv/ {on = 1; next} /^```/ {on = 0} on' "$root/docs/sweep.md" >want
+cp got out
+[ -s want ] && cmp -s got want
+verdict $? 'docs/sweep.md: its table is that of the example'
 
 # GNU parallel, on three "hosts" of this machine: an ssh that runs the command here.
 if command -v parallel >/dev/null 2>&1; then

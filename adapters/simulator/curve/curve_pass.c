@@ -33,7 +33,7 @@ struct pass {
 
 /* -- which policies -- */
 
-/* With one agent a batch has one fault, whatever `batch` is, and no page is accessed remotely. */
+/* With one agent a batch has one fault, with every value of `batch`, and no page is accessed remotely. */
 bool curve_is_stack(const struct uvmp_policy *policy, const char **reason)
 {
 	struct uvmp_policy plain = *policy, standard;

@@ -40,8 +40,7 @@ struct sweep {
 	struct sweep_axis axis[SWEEP_AXES_MAX];
 	size_t axes;
 	uint64_t runs;
-	uint64_t
-		id; /* of keys and values in their order, whatever blanks, comments and quotes are between them */
+	uint64_t id; /* of keys and values in their order; blanks, comments and quotes do not matter */
 };
 
 /* Reads a file. has_plugins: other keys may be those of plugins. False with `error`, `NAME:LINE: cause`; close it all the
