@@ -33,9 +33,9 @@ const char help_sweep[] =
 	"  --host NAME      the text of the last column (default: the host's name)\n"
 	"  --plugin FILE    as for `uvmsim run`\n"
 	"  --list           prints the runs instead, one a line\n"
-	"  --merge OUT      joins the results of all shards into one file, in the order of\n"
-	"                   the sweep; every run must be there\n"
-	"  --compare KEY    pairs the runs that differ in KEY alone, and says for each\n"
+	"  --merge OUT      joins the results of all shards in the order of the sweep;\n"
+			  "                   every run must be there\n"
+			  "  --compare KEY    pairs the runs that differ in KEY alone, and says for each\n"
 	"                   value whether it differs from the first one\n"
 	"  --of COLUMN      what is compared (default: time_ns, else far_faults)\n"
 	"  --format F       of --compare: table (default), json, csv\n";

@@ -74,7 +74,7 @@ static void print_json(struct windows *w)
 	fprintf(w->out,
 		", \"pages\": %llu, \"bytes\": %llu, \"first_pages\": %llu, \"units_64k\": %llu, \"blocks\": "
 		"%llu}",
-		(number)c->units[0], (number)(c->units[0] * PAGE_BYTES), (number)c->first_pages,
+		(number)c->units[0], (number)c->units[0] * PAGE_BYTES, (number)c->first_pages,
 		(number)c->units[1], (number)c->units[2]);
 }
 
@@ -85,7 +85,7 @@ static void print_csv(const struct windows *w)
 	quote_csv(w->source->name, w->out);
 	fprintf(w->out, ",%s,%llu,%llu,%llu,%llu,%llu,%llu,%llu,%llu,%llu\n", unit_of(w), (number)w->window,
 		(number)w->begin, (number)c->accesses, (number)c->cpu_accesses, (number)c->units[0],
-		(number)(c->units[0] * PAGE_BYTES), (number)c->first_pages, (number)c->units[1],
+		(number)c->units[0] * PAGE_BYTES, (number)c->first_pages, (number)c->units[1],
 		(number)c->units[2]);
 }
 
