@@ -60,7 +60,7 @@ verdict $? 'a row has the columns of uvmsim run'
 
 # Interrupted, killed, cut, resumed.
 wait_for() { # LINES FILE: until the file has so many
-	for _ in $(seq 300); do
+	for _ in $(seq 1500); do
 		[ "$(cat "$2" 2>/dev/null | wc -l)" -gt "$1" ] && return
 		sleep 0.02
 	done
@@ -143,6 +143,10 @@ sed '9s/,/;/' all.csv >broken.csv
 refused 2 'broken.csv:9: not a line of results' s.txt --out broken.csv
 refused 2 'no.txt: No such file' no.txt --out x.csv
 refused 2 '--out is needed' s.txt
+refused 2 'is not a regular file' s.txt --out /dev/null
+refused 2 'No such file or directory' s.txt --out none/x.csv
+refused 2 'a line of more than 1 MiB' --merge x.csv /dev/zero
+refused 2 'the line is longer than 65536 bytes' /dev/zero --out x.csv
 refused 2 '--shard: "0/3"' s.txt --out x.csv --shard 0/3
 refused 2 '--shard: "4/3"' s.txt --out x.csv --shard 4/3
 refused 2 'one of them' s.txt --list --merge x.csv
@@ -239,7 +243,7 @@ cp got out
 verdict $? 'docs/sweep.md: its table is that of the example'
 
 # GNU parallel, on three "hosts" of this machine: an ssh that runs the command here.
-if command -v parallel >/dev/null 2>&1; then
+if parallel --version 2>/dev/null | grep -q 'GNU parallel'; then
 	printf '#!/bin/sh\nFAKE_HOST=$1\nexport FAKE_HOST\nshift\n[ "$1" != -- ] || shift\nexec sh -c "$*"\n' >ssh
 	chmod +x ssh
 	# shellcheck disable=SC2016

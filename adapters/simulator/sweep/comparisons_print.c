@@ -111,7 +111,9 @@ static void print_table(const struct comparisons *all, FILE *out)
 		repeated += all->comparison[i].repeated;
 	}
 	if (repeated != 0)
-		fprintf(out, "\n%zu cases are left out: all seeds of their workload have given the same numbers.\n",
+		fprintf(out,
+			"\n%zu cases are left out: all seeds of their workload have given the same "
+			"numbers.\n",
 			repeated);
 }
 

@@ -10,6 +10,9 @@
 #include "array.h"
 #include "csv_line.h"
 #include "number.h"
+#include "text_line.h"
+
+#define LINE_MOST 1048576u
 
 static const char first_fields[] = "sweep,run,runs,version,";
 
@@ -93,24 +96,27 @@ bool results_read(struct results *results, FILE *in, const char *path, uint64_t 
 		  char error[RESULTS_ERROR_MAX])
 {
 	struct reader r = {.results = results, .path = path, .error = error};
-	char *text = NULL;
-	size_t room = 0;
+	struct text_line line = {.text = NULL};
+	enum text_line_end status = TEXT_LINE_OK;
 	bool is_good = true;
-	ssize_t length;
 
 	*end = 0;
-	while (is_good && (length = getline(&text, &room, in)) > 0) {
+	while (is_good && (status = text_line_read(&line, in, LINE_MOST)) == TEXT_LINE_OK) {
 		r.line++;
-		if (text[length - 1] != '\n') {
-			is_good = take_cut(&r, text);
+		if (!line.has_end) {
+			is_good = take_cut(&r, line.text);
 			break;
 		}
-		text[length - 1] = '\0';
-		is_good = strlen(text) + 1u == (size_t)length ? take_line(&r, text)
-							      : fail(&r, "a NUL character");
-		*end += (uint64_t)length;
+		is_good = strlen(line.text) == line.length ? take_line(&r, line.text)
+							   : fail(&r, "a NUL character");
+		*end += line.length + 1u;
 	}
-	free(text);
+	text_line_close(&line);
+	r.line++;
+	if (status == TEXT_LINE_TOO_LONG)
+		is_good = fail(&r, "a line of more than 1 MiB");
+	if (status == TEXT_LINE_NO_MEMORY)
+		is_good = fail(&r, "out of memory");
 	if (is_good && ferror(in)) {
 		snprintf(error, RESULTS_ERROR_MAX, "%.300s: cannot be read: %s", path, strerror(errno));
 		return false;

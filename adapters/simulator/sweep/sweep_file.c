@@ -8,6 +8,7 @@
 #include "array.h"
 #include "nearest.h"
 #include "number.h"
+#include "text_line.h"
 #include "uvmpolicy/policy.h"
 
 struct key {
@@ -254,11 +255,8 @@ static bool parse_line(struct parser *p, char *line)
 /* Trailing blanks and carriage returns do not count. */
 static bool trim(struct parser *p, char *line, size_t length)
 {
-	if (length > 0 && line[length - 1] == '\n')
-		length--;
-	if (length > SWEEP_LINE_MAX)
-		return fail(p, "the line is longer than %u bytes", SWEEP_LINE_MAX);
-	while (length > 0 && strchr(" \t\r", line[length - 1]) != NULL && line[length - 1] != '\0')
+	while (length > 0 &&
+	       (line[length - 1] == ' ' || line[length - 1] == '\t' || line[length - 1] == '\r'))
 		length--;
 	for (size_t i = 0; i < length; i++)
 		if (((unsigned char)line[i] < ' ' && line[i] != '\t') || line[i] == '\x7f')
@@ -308,18 +306,21 @@ bool sweep_parse(struct sweep *sweep, FILE *in, const char *name, bool has_plugi
 		 char error[SWEEP_ERROR_MAX])
 {
 	struct parser p = {.sweep = sweep, .name = name, .has_plugins = has_plugins, .error = error};
-	char *line = NULL;
-	size_t room = 0;
+	struct text_line line = {.text = NULL};
+	enum text_line_end end = TEXT_LINE_OK;
 	bool is_good = true;
-	ssize_t length;
 
 	memset(sweep, 0, sizeof(*sweep));
-	while (is_good && (length = getline(&line, &room, in)) >= 0) {
+	while (is_good && (end = text_line_read(&line, in, SWEEP_LINE_MAX)) == TEXT_LINE_OK) {
 		p.line++;
-		is_good = trim(&p, line, (size_t)length) && parse_line(&p, line);
+		is_good = trim(&p, line.text, line.length) && parse_line(&p, line.text);
 	}
-	free(line);
-	p.line += is_good && p.line == 0;
+	text_line_close(&line);
+	p.line += is_good && (p.line == 0 || end != TEXT_LINE_END);
+	if (end == TEXT_LINE_TOO_LONG)
+		is_good = fail(&p, "the line is longer than %u bytes", SWEEP_LINE_MAX);
+	if (end == TEXT_LINE_NO_MEMORY)
+		is_good = fail(&p, "out of memory");
 	if (is_good && ferror(in))
 		is_good = fail(&p, "the file cannot be read");
 	return is_good && finish(&p);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../cli.h"
@@ -73,12 +74,15 @@ static bool open_results(struct performance *p)
 {
 	char error[RESULTS_ERROR_MAX];
 	int fd = open(p->order->out, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+	struct stat info;
 	uint64_t end = 0;
 
 	if (fd >= 0)
 		p->out = fdopen(fd, "a+");
 	if (!p->out)
 		return fail(p, strerror(errno));
+	if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode))
+		return fail(p, "is not a regular file");
 	if (flock(fd, LOCK_EX | LOCK_NB) != 0)
 		return fail(p, errno == EWOULDBLOCK ? "another uvmsim writes to this file" : strerror(errno));
 	rewind(p->out);
