@@ -183,7 +183,8 @@ bool results_sort(struct results *results, char error[RESULTS_ERROR_MAX])
 {
 	size_t kept = 0;
 
-	qsort(results->line, results->count, results->count != 0 ? sizeof(*results->line) : 1u, compare);
+	if (results->count != 0)
+		qsort(results->line, results->count, sizeof(*results->line), compare);
 	for (size_t i = 0; i < results->count; i++) {
 		struct results_line *line = &results->line[i],
 				    *last = kept > 0 ? &results->line[kept - 1] : NULL;

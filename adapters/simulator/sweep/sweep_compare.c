@@ -8,191 +8,9 @@
 
 #include "../cli.h"
 #include "array.h"
-#include "csv_line.h"
-#include "nearest.h"
-#include "number.h"
-#include "results.h"
-#include "sweep_file.h"
+#include "sweep_table.h"
 
-enum {
-	FIRST_PARAMETER = 4,
-	PARAMETERS_MAX = SWEEP_AXES_MAX,
-	NAME_MAX_BYTES = 64,
-	FIELD_MAX = 4096,
-	CASE_MAX = 16384
-};
-
-/* A complete run. */
-struct entry {
-	char *source, *seed; /* the case; "" if it is the key, or no parameter */
-	char *others;	     /* further parameters but the key */
-	size_t value;	     /* of the key, numbered in the order of the sweep */
-	uint64_t number;
-};
-
-struct table {
-	struct comparisons *to;
-	struct results results;
-	size_t parameters_end;	  /* column */
-	size_t key, source, seed; /* columns; SIZE_MAX: none */
-	size_t column, is_complete;
-	struct entry *entry;
-	size_t entries, room, incomplete;
-	char **value;
-	size_t values, values_room;
-};
-
-/* -- columns -- */
-
-/* `policy` stands for policy_given, and so on. */
-static bool find_key(struct table *t, const char *key)
-{
-	char hint[NEAREST_TEXT_MAX], names[PARAMETERS_MAX][NAME_MAX_BYTES];
-	const char *header = t->results.header;
-	struct nearest nearest;
-
-	nearest_start(&nearest, key, strlen(key));
-	t->seed = t->source = t->key = SIZE_MAX;
-	for (size_t i = FIRST_PARAMETER; i < t->parameters_end && i < FIRST_PARAMETER + PARAMETERS_MAX; i++) {
-		char *field = names[i - FIRST_PARAMETER];
-		size_t length;
-
-		(void)csv_line_field(header, i, field, NAME_MAX_BYTES);
-		length = strlen(field);
-		if (length > 6 && strcmp(field + length - 6, "_given") == 0)
-			field[length - 6] = '\0';
-		if (strcmp(field, "seed") == 0)
-			t->seed = i;
-		if (strcmp(field, "workload") == 0)
-			t->source = i;
-		if (strcmp(field, key) == 0)
-			t->key = i;
-		nearest_try(&nearest, field);
-	}
-	if (t->key != SIZE_MAX && t->key != t->seed)
-		return true;
-	if (t->key != SIZE_MAX)
-		say_error("--compare: seeds are samples of chance; their values are not compared");
-	else
-		say_error("--compare: %.60s is no parameter of this sweep%s", key,
-			  nearest_hint(&nearest, hint));
-	return false;
-}
-
-static bool has_times(const struct table *t, size_t column)
-{
-	char field[32];
-
-	return t->results.count > 0 && column != SIZE_MAX &&
-	       csv_line_field(t->results.line[0].text, column, field, sizeof(field)) && field[0] != '\0';
-}
-
-static bool find_columns(struct table *t, const char *key, const char *column)
-{
-	const char *header = t->results.header;
-	size_t times = csv_line_find(header, "time_ns");
-
-	t->parameters_end = csv_line_find(header, "workload");
-	t->is_complete = csv_line_find(header, "complete");
-	if (t->parameters_end == SIZE_MAX || t->is_complete == SIZE_MAX) {
-		say_error("--compare: %.200s: there is no column workload or complete", t->to->path);
-		return false;
-	}
-	if (!find_key(t, key))
-		return false;
-	t->to->column = column ? column : has_times(t, times) ? "time_ns" : "far_faults";
-	t->column = csv_line_find(header, t->to->column);
-	if (t->column != SIZE_MAX && t->column > t->parameters_end)
-		return true;
-	say_error("--of: %.60s is no result of this sweep", t->to->column);
-	return false;
-}
-
-/* -- rows -- */
-
-/* The number of a value, which is new or not; SIZE_MAX: out of memory. */
-static size_t number_of(struct table *t, const char *text)
-{
-	size_t i = 0;
-
-	while (i < t->values && strcmp(t->value[i], text) != 0)
-		i++;
-	if (i < t->values)
-		return i;
-	if (!ARRAY_RESERVE(t->value, t->values_room, t->values + 1))
-		return SIZE_MAX;
-	t->value[i] = strdup(text);
-	return t->value[i] ? t->values++ : SIZE_MAX;
-}
-
-/* The texts of a line. */
-struct texts {
-	char value[FIELD_MAX], source[FIELD_MAX], seed[FIELD_MAX], others[CASE_MAX];
-	size_t used; /* of others */
-	bool is_complete, is_number;
-	uint64_t number;
-};
-
-static void read_field(const struct table *t, size_t i, const char *field, struct texts *to)
-{
-	if (i == t->key)
-		snprintf(to->value, FIELD_MAX, "%s", field);
-	else if (i == t->source)
-		snprintf(to->source, FIELD_MAX, "%s", field);
-	else if (i == t->seed)
-		snprintf(to->seed, FIELD_MAX, "%s", field);
-	else if (i >= FIRST_PARAMETER && i < t->parameters_end && to->used < CASE_MAX)
-		to->used += (size_t)snprintf(to->others + to->used, CASE_MAX - to->used, "%s\x1f", field);
-	if (i == t->is_complete)
-		to->is_complete = strcmp(field, "1") == 0;
-	if (i == t->column)
-		to->is_number = number_parse(field, strlen(field), &to->number);
-}
-
-/* False: the line has no number in the column. */
-static bool read_texts(const struct table *t, const char *line, struct texts *to)
-{
-	char field[FIELD_MAX];
-
-	to->source[0] = to->seed[0] = to->others[0] = '\0';
-	to->used = 0;
-	to->is_number = false;
-	for (size_t i = 0; line; i++) {
-		if (!csv_line_next(&line, field, sizeof(field)))
-			return false;
-		read_field(t, i, field, to);
-	}
-	return to->is_number && to->used < CASE_MAX;
-}
-
-static bool add_entry(struct table *t, struct texts *texts, const char *line)
-{
-	struct entry *entry;
-	size_t value;
-
-	if (!read_texts(t, line, texts)) {
-		say_error("--of: %.60s is not a whole number in every line of %.200s", t->to->column,
-			  t->to->path);
-		return false;
-	}
-	value = number_of(t, texts->value);
-	t->incomplete += !texts->is_complete;
-	if (value == SIZE_MAX || !ARRAY_RESERVE(t->entry, t->room, t->entries + 1)) {
-		say_error("out of memory");
-		return false;
-	}
-	if (!texts->is_complete)
-		return true;
-	entry = &t->entry[t->entries++];
-	*entry = (struct entry){strdup(texts->source), strdup(texts->seed), strdup(texts->others), value,
-				texts->number};
-	if (entry->source && entry->seed && entry->others)
-		return true;
-	say_error("out of memory");
-	return false;
-}
-
-static bool is_case(const struct entry *a, const struct entry *b)
+static bool is_case(const struct sweep_entry *a, const struct sweep_entry *b)
 {
 	return strcmp(a->source, b->source) == 0 && strcmp(a->seed, b->seed) == 0;
 }
@@ -200,7 +18,7 @@ static bool is_case(const struct entry *a, const struct entry *b)
 /* By case, in it by the other parameters, and the base first. */
 static int compare(const void *a, const void *b)
 {
-	const struct entry *x = a, *y = b;
+	const struct sweep_entry *x = a, *y = b;
 	int order = strcmp(x->source, y->source);
 
 	if (order == 0)
@@ -254,9 +72,10 @@ static void add_pair(struct observation *o, uint64_t base, uint64_t number, size
 }
 
 /* The observation of the case that begins with entry `first`; returns where the next case begins. */
-static size_t observe(const struct table *t, size_t first, size_t value, struct observation *o, size_t *zeros)
+static size_t observe(const struct sweep_table *t, size_t first, size_t value, struct observation *o,
+		      size_t *zeros)
 {
-	const struct entry *base = NULL, *e = &t->entry[first];
+	const struct sweep_entry *base = NULL, *e = &t->entry[first];
 	size_t i = first;
 
 	*o = (struct observation){.source = e->source};
@@ -270,7 +89,7 @@ static size_t observe(const struct table *t, size_t first, size_t value, struct 
 	return i;
 }
 
-static bool compare_value(const struct table *t, size_t value, struct comparison *c)
+static bool compare_value(const struct sweep_table *t, size_t value, struct comparison *c)
 {
 	struct observation *o = array_zeros(t->entries + 1u, sizeof(*o));
 	int64_t *log = array_zeros(t->entries + 1u, sizeof(*log));
@@ -293,22 +112,18 @@ static bool compare_value(const struct table *t, size_t value, struct comparison
 
 /* -- the whole -- */
 
-static int compare_all(struct table *t, enum report_format format)
+static int compare_all(struct sweep_table *t, enum report_format format)
 {
 	struct comparisons *to = t->to;
-	struct texts *texts = calloc(1, sizeof(*texts));
-	bool is_good = texts != NULL;
 
-	for (size_t i = 0; i < t->results.count && is_good; i++)
-		is_good = add_entry(t, texts, t->results.line[i].text);
-	free(texts);
-	if (!is_good)
+	if (!sweep_table_read(t))
 		return CLI_BAD_INPUT;
 	if (t->values < 2)
 		return say_error("--compare: %.60s has one value in %.200s", to->key, to->path);
 	if (t->incomplete != 0)
 		say_note("%zu runs are not complete, and are left out", t->incomplete);
-	qsort(t->entry, t->entries, t->entries != 0 ? sizeof(*t->entry) : 1u, compare);
+	if (t->entries != 0)
+		qsort(t->entry, t->entries, sizeof(*t->entry), compare);
 	to->base = t->value[0];
 	to->comparison = array_zeros(t->values - 1u, sizeof(*to->comparison));
 	to->count = t->values - 1u;
@@ -321,25 +136,10 @@ static int compare_all(struct table *t, enum report_format format)
 	return CLI_DONE;
 }
 
-static void close_table(struct table *t)
-{
-	for (size_t i = 0; i < t->entries; i++) {
-		free(t->entry[i].source);
-		free(t->entry[i].seed);
-		free(t->entry[i].others);
-	}
-	for (size_t i = 0; i < t->values; i++)
-		free(t->value[i]);
-	free(t->entry);
-	free(t->value);
-	free(t->to->comparison);
-	results_close(&t->results);
-}
-
 int sweep_compare(const char *path, const char *key, const char *column, enum report_format format)
 {
 	struct comparisons to = {.path = path, .key = key};
-	struct table t = {.to = &to};
+	struct sweep_table t = {.to = &to};
 	char error[RESULTS_ERROR_MAX];
 	FILE *in = cli_open(path);
 	int status = CLI_BAD_INPUT;
@@ -351,9 +151,9 @@ int sweep_compare(const char *path, const char *key, const char *column, enum re
 		say_error("--compare: %s", error);
 	else if (!t.results.has_key)
 		say_error("--compare: %.200s has no results", path);
-	else if (find_columns(&t, key, column))
+	else if (sweep_table_find_columns(&t, key, column))
 		status = compare_all(&t, format);
 	cli_close(in);
-	close_table(&t);
+	sweep_table_close(&t);
 	return status;
 }
