@@ -9,7 +9,7 @@
 
 #define ALL_MOST   14u	  /* pairs whose subsets are all taken */
 #define DRAWS	   19999u /* subsets otherwise */
-#define TAIL	   40u	  /* 2.5 % are one of so many */
+#define TAIL	   40u	  /* one mean of so many lies outside of the interval, at either end */
 #define MEAN_SHIFT 8	  /* further bits of fraction of a mean */
 #define MANTISSA   31
 #define EXP_MOST   (INT64_C(20) << STATISTICS_BITS)
