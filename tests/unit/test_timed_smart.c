@@ -98,6 +98,16 @@ static void test_remote_accesses_fill_the_tlbs(void **unused)
 	assert_true(times.kernel_ns > remote_ns);
 }
 
+/* A step of 32 pages crosses the link once for each of them, not again for those whose access ends after the first one. */
+static void test_a_remote_page_crosses_once(void **unused)
+{
+	(void)unused;
+	run("regular:bytes=1m,passes=1,threads=32", "preset=uvmsmart-always,remote_threshold=1000000");
+	assert_int_equal(result.accesses, 256);
+	assert_int_equal(result.remote_accesses, 256);
+	assert_int_equal(result.pages_migrated, 0);
+}
+
 /* Faults of different cycles are never one batch, with every `batch` of the policy; those of one cycle are. */
 static void test_a_batch_is_a_cycle(void **unused)
 {
@@ -139,6 +149,7 @@ int main(void)
 		cmocka_unit_test_setup(test_data_begins_on_the_cpu, load),
 		cmocka_unit_test_setup(test_ranges_are_rounded, load),
 		cmocka_unit_test_setup(test_remote_accesses_fill_the_tlbs, load),
+		cmocka_unit_test_setup(test_a_remote_page_crosses_once, load),
 		cmocka_unit_test_setup(test_a_batch_is_a_cycle, load),
 		cmocka_unit_test_setup(test_memory_is_free_when_its_copy_begins, load),
 	};

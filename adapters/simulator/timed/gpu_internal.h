@@ -94,6 +94,7 @@ struct asking {
 	struct sim_block *block;
 	uint32_t page; /* of the block */
 	bool is_write;
+	bool has_crossed; /* the answer was a remote access, which ends at time_ns */
 };
 
 enum event_kind { EVENT_MAP, EVENT_REPLAY, EVENT_LIMIT };

@@ -454,6 +454,7 @@ static bool holds_remote(const struct step *s, const struct run *run, uint64_t *
 
 	if (!is_asked(s, run->block, run->index))
 		return false;
+	gpu_remote_fill(s->gpu, s->now_ns);
 	*key = key_of(s->gpu, run->block, run->page, run->index, &unused);
 	return look_up(s->gpu, s->sm->utlb, *key);
 }
