@@ -14,6 +14,7 @@
 #include "gpu_lock.h"
 #include "gpu_ready.h"
 #include "gpu_remote.h"
+#include "gpu_retire.h"
 #include "gpu_table.h"
 #include "gpu_warp.h"
 
@@ -90,6 +91,7 @@ void gpu_close(struct gpu *gpu)
 	mshr_close(&gpu->mshr);
 	lanes_close(&gpu->lanes);
 	free(gpu->gained);
+	gpu_retire_close(gpu);
 	free(gpu->fill);
 	free(gpu->asking);
 	free(gpu->sm);
@@ -150,12 +152,21 @@ uint64_t gpu_now_ns(const struct gpu *gpu)
 
 /* -- time -- */
 
+/* Warps that wait to end do so before the SMs run, and their places get new thread blocks; those that come to their end
+ * in the quantum, after it. */
 static void run_quantum(struct gpu *gpu, uint64_t until_ns)
 {
+	uint64_t idle_ns = gpu_retire_idle_ns(gpu);
+
 	workload_restore_kernel(gpu->workload, &gpu->kernel);
 	gpu_table_wake_lanes(gpu);
+	if (gpu->retiring_count != 0 && idle_ns == gpu->now_ns) {
+		gpu_retire(gpu, idle_ns, gpu->now_ns);
+		gpu_group_deal(gpu);
+	}
 	for (uint32_t i = 0; i < gpu->runs; i++)
 		gpu_warp_run(gpu, i, until_ns);
+	gpu_retire(gpu, idle_ns, until_ns);
 	gpu_remote_answer(gpu);
 	gpu_ready_find_soonest(gpu);
 	gpu->counts.busy_ns += until_ns - gpu->now_ns;
