@@ -96,6 +96,7 @@ static const struct field fields[] = {
 	ANY_FIELD(cycle_batches, 0, 1, true),
 	ANY_FIELD(frees_at_start, 0, 1, true),
 	ANY_FIELD(retires_idle, 0, 1, true),
+	ANY_FIELD(keeps_faults, 0, 1, true),
 	ANY_FIELD(data_on_cpu, 0, 1, true),
 	ANY_FIELD(rounds_ranges, 0, 1, true),
 };

@@ -15,9 +15,13 @@ static void note_fault(struct system *system, const struct gpu_fault *at)
 	fault_buffer_add(&system->buffer, fault);
 }
 
-/* Is the fault of the cycle whose faults wait in the buffer? Each cycle's faults are a batch of their own (UVM Smart). */
+/* Is the fault of the cycle whose faults wait in the buffer? Each cycle's faults are a batch of their own (UVM Smart). With
+ * keeps_faults the next batch takes all that wait, so that a flush finds none. */
 static bool joins_batch(struct system *system, const struct gpu_fault *fault)
 {
+	if (system->model->keeps_faults != 0 &&
+	    system->buffer.count >= system->host.params.run.policy->replay.max_batch)
+		return false;
 	if (system->model->cycle_batches == 0)
 		return true;
 	if (system->buffer.count == 0)
