@@ -286,8 +286,8 @@ static void copy(struct thread *t, const struct uvmp_action *a, struct sim_block
 		end_ns = link_delay_pages(&system->link, direction, memory.last_ns,
 					  bytes < BASIC_BLOCK_BYTES ? bytes : BASIC_BLOCK_BYTES);
 	note_push(t, end_ns);
-	block->copied_ns = end_ns;
-	free_ns = system->model->frees_at_start != 0 ? start_ns : end_ns;
+	free_ns = is_out && system->model->frees_at_start != 0 ? start_ns : end_ns;
+	block->copied_ns = free_ns; /* the next copy of the block waits until then */
 	if (!is_out)
 		note_end(t, end_ns);
 	else if (waits_for_evictions(t))
