@@ -200,7 +200,7 @@ static inline __attribute__((always_inline)) void note_use(const struct step *s,
 	else
 		note_pages(gpu, run, is_write);
 	for (uint32_t i = 0; gpu->listener.touch && i < run->count; i++)
-		gpu->listener.touch(gpu->listener.context, run->block, run->index + i, is_write);
+		gpu->listener.touch(gpu->listener.context, run->block, run->index + i, is_write, s->now_ns);
 }
 
 /* The bytes that a span wants of a page, as they cross the link. */
@@ -356,7 +356,7 @@ static inline __attribute__((always_inline)) enum gpu_outcome use_page(struct st
 	gpu->counts.accesses++;
 	note_page(gpu, block, index, is_write);
 	if (gpu->listener.touch)
-		gpu->listener.touch(gpu->listener.context, block, index, is_write);
+		gpu->listener.touch(gpu->listener.context, block, index, is_write, s->now_ns);
 	if (alike == 1u && uvmp_mask_test(&block->remote, index))
 		now_ns = cross_link(s, (struct run){block, page, index, 1}, now_ns);
 	raise_ready(s, now_ns);
@@ -432,7 +432,7 @@ static enum gpu_outcome use_remote(struct step *s, struct run run, uint64_t key)
 		gpu->counts.tlb_misses++;
 		gpu->counts.l2_tlb_misses++;
 		if (gpu->listener.touch)
-			gpu->listener.touch(gpu->listener.context, run.block, run.index, is_write);
+			gpu->listener.touch(gpu->listener.context, run.block, run.index, is_write, s->now_ns);
 		gpu_remote_ask(gpu, &(struct asking){.time_ns = s->now_ns + gpu->model->walk_ns,
 						     .key = key,
 						     .who = s->who,

@@ -111,7 +111,7 @@ static void begin(struct thread *t, const struct uvmp_action *a)
  * memory is freed before it is needed. */
 static bool waits_for_evictions(const struct thread *t)
 {
-	return t->system->host.params.run.policy->plan == UVMP_PLAN_SERIAL && !t->is_ahead;
+	return t->system->model->queues_copies == 0 && t->system->host.params.run.policy->plan == UVMP_PLAN_SERIAL && !t->is_ahead;
 }
 
 /* Else each arriving page waits only for its own memory. */
@@ -265,6 +265,13 @@ static void note_end(struct thread *t, uint64_t end_ns)
 	t->copies_ns = later(t->copies_ns, end_ns);
 }
 
+/* With holds_memory, the block is evicted last until its pages have arrived. */
+static void hold(struct system *system, const struct sim_block *block, uint64_t until_ns)
+{
+	if (system->model->holds_memory != 0)
+		(void)uvmp_service_hold(system->host.service, HOST_GPU, HOST_SPACE, block->shape.start, until_ns);
+}
+
 static void copy(struct thread *t, const struct uvmp_action *a, struct sim_block *block, uint32_t pages)
 {
 	struct system *system = t->system;
@@ -292,8 +299,10 @@ static void copy(struct thread *t, const struct uvmp_action *a, struct sim_block
 		note_end(t, end_ns);
 	else if (waits_for_evictions(t))
 		note_end(t, free_ns);
-	if (direction == MODEL_TO_GPU)
+	if (direction == MODEL_TO_GPU) {
 		note_copy(t, start_ns, end_ns, pages);
+		hold(system, block, end_ns);
+	}
 	if (!is_out)
 		return;
 	reclaim_delay(&system->reclaim, free_ns);
@@ -381,6 +390,8 @@ static void flush(struct thread *t, const struct uvmp_action *a)
 
 static void wait_for(struct thread *t, const struct uvmp_action *a)
 {
+	if (t->system->model->queues_copies != 0)
+		return;
 	thread_wait(t, a->waits_for_copies ? t->copies_ns : t->replay_ns, &t->system->times->replay_ns);
 }
 
