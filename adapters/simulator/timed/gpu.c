@@ -152,6 +152,13 @@ uint64_t gpu_now_ns(const struct gpu *gpu)
 
 /* -- time -- */
 
+/* Where misses are decided about when their walks end (remote_miss_ns), a quantum is a walk: an access that misses is answered
+ * before the second next walk ends. */
+static uint64_t quantum_ns(const struct gpu *gpu)
+{
+	return gpu->model->remote_miss_ns != 0 && gpu->model->walk_ns != 0 ? gpu->model->walk_ns : QUANTUM_NS;
+}
+
 /* Warps that wait to end do so before the SMs run, and their places get new thread blocks; those that come to their end
  * in the quantum, after it. */
 static void run_quantum(struct gpu *gpu, uint64_t until_ns)
@@ -193,6 +200,8 @@ bool gpu_is_stuck(const struct gpu *gpu)
 
 static void pass_time(struct gpu *gpu, uint64_t until_ns, bool stops_when_done)
 {
+	const uint64_t most_ns = quantum_ns(gpu);
+
 	while (gpu->now_ns < until_ns && !(stops_when_done && gpu_is_done(gpu))) {
 		uint64_t event_ns = gpu_table_next_ns(gpu),
 			 end_ns = event_ns < until_ns ? event_ns : until_ns;
@@ -209,7 +218,7 @@ static void pass_time(struct gpu *gpu, uint64_t until_ns, bool stops_when_done)
 		}
 		if (ready_ns > gpu->now_ns)
 			gpu->now_ns = ready_ns;
-		run_quantum(gpu, end_ns - gpu->now_ns > QUANTUM_NS ? gpu->now_ns + QUANTUM_NS : end_ns);
+		run_quantum(gpu, end_ns - gpu->now_ns > most_ns ? gpu->now_ns + most_ns : end_ns);
 	}
 	while (gpu_table_next_ns(gpu) <= gpu->now_ns)
 		happen(gpu);
