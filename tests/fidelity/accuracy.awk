@@ -64,7 +64,18 @@ function is_inside(id,    range, percent) {
 	if (split(published[id], range, /\.\./) == 2)
 		return value[id] >= range[1] && value[id] <= range[2]
 	percent = published[id] == 0 ? (value[id] == 0 ? 0 : 100) : 100 * (value[id] / published[id] - 1)
-	return percent <= tolerance[id] && percent >= -tolerance[id]
+	return percent <= tolerance[id] && percent >= (is_thrashing(id) ? 100 * (1 / (1 + tolerance[id] / 100) - 1) : -tolerance[id])
+}
+# As in plan.awk: counts of runs whose memory is too small are judged by the ratio.
+function is_thrashing(id,    rest, name) {
+	if (unit[id] !~ /^(faults|pages|copies|transfers|groups|accesses|MiB|GiB|GB)$/)
+		return 0
+	for (rest = expression[id]; match(rest, /\([A-Za-z0-9_-]+\)/); rest = substr(rest, RSTART + RLENGTH)) {
+		name = substr(rest, RSTART + 1, RLENGTH - 2)
+		if (command[name] ~ / --(memory|oversub) /)
+			return 1
+	}
+	return 0
 }
 BEGIN {
 	FS = " [|] "

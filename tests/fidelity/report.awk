@@ -73,7 +73,8 @@ FILENAME == work "/figures" {
 		published = range[1] " to " range[2] " " unit; simulated = shown(value) " " unit
 	} else {
 		percent = published == 0 ? (value == 0 ? 0 : 100) : 100 * (value / published - 1)
-		verdict = percent <= tolerance && percent >= -tolerance ? "inside" : "misses"
+		least = $14 ? 100 * (1 / (1 + tolerance / 100) - 1) : -tolerance
+		verdict = percent <= tolerance && percent >= least ? "inside" : "misses"
 		error = sprintf("%+.1f %%", percent); published = published " " unit; simulated = shown(value) " " unit
 	}
 	if (tolerance == "-")

@@ -71,12 +71,6 @@ static void wake_crossed(struct gpu *gpu)
 			gpu_group_wake(gpu, gpu->asking[i].who.sm, gpu->asking[i].who.warp, gpu->asking[i].time_ns);
 }
 
-/* Has the driver given the GPU the page, whose copy is still under way? Pages on the CPU have the right to read at most. */
-static bool is_coming(const struct asking *asking)
-{
-	return uvmp_mask_test(&asking->block->given_high, asking->page);
-}
-
 /* The page has a fault out, or gets one; the warp waits with a page that is coming. */
 static void fault(struct gpu *gpu, const struct asking *asking, uint64_t page)
 {
@@ -85,7 +79,7 @@ static void fault(struct gpu *gpu, const struct asking *asking, uint64_t page)
 	if (gpu_mshr_is_there(gpu) &&
 	    gpu_mshr_miss(gpu, &asking->who, page, &is_new) == GPU_STALLED) /* woken when an entry is free */
 		gpu->sm[asking->who.sm].warp[asking->who.warp].pending &= ~((uint64_t)1 << asking->who.number);
-	if (is_new && !(gpu_mshr_is_there(gpu) && is_coming(asking)))
+	if (is_new && !(gpu_mshr_is_there(gpu) && gpu_mshr_is_coming(asking->block, asking->page)))
 		gpu_fault_raise(gpu, asking->time_ns - gpu->model->walk_ns, &asking->who, page, UVMP_RIGHT_NONE);
 }
 
@@ -113,7 +107,7 @@ void gpu_remote_answer(struct gpu *gpu)
 		struct asking *asking = &gpu->asking[i];
 		uint64_t page = (asking->block->shape.start >> gpu->page_shift) + asking->page;
 
-		if ((gpu_mshr_is_there(gpu) && (gpu_mshr_holds(gpu, page) || is_coming(asking))) ||
+		if ((gpu_mshr_is_there(gpu) && (gpu_mshr_holds(gpu, page) || gpu_mshr_is_coming(asking->block, asking->page))) ||
 		    (listener->miss &&
 		     listener->miss(listener->context, asking->block, asking->page, asking->is_write)))
 			fault(gpu, asking, page);

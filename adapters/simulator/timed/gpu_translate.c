@@ -403,7 +403,8 @@ static inline __attribute__((always_inline)) void lock_and_fault(struct step *s,
 				right_on(run->block, UVMP_CPU + 1u, run->index + i));
 }
 
-/* The warp lacks the page, and waits with an entry of the far-fault MSHRs. */
+/* The warp lacks the page, and waits with an entry of the far-fault MSHRs. In UVM Smart (queues_copies) pages that are coming
+ * have one, and no fault. */
 static enum gpu_outcome wait_in_mshr(struct step *s, struct run run)
 {
 	bool is_new;
@@ -411,7 +412,7 @@ static enum gpu_outcome wait_in_mshr(struct step *s, struct run run)
 
 	issue(s, 1);
 	outcome = gpu_mshr_miss(s->gpu, &s->who, run.page, &is_new);
-	if (is_new)
+	if (is_new && !(s->gpu->model->queues_copies != 0 && gpu_mshr_is_coming(run.block, run.index)))
 		gpu_fault_raise(s->gpu, s->now_ns, &s->who, run.page,
 				right_on(run.block, UVMP_CPU + 1u, run.index));
 	return outcome;
