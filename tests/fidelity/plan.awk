@@ -79,7 +79,7 @@ function resolved(expression, x,    out, name, key, full) {
 }
 # Counts of runs whose memory is too small are judged by the ratio: [1 / (1 + t), 1 + t] of the published figure.
 function is_thrashing(expression,    name) {
-	if (unit !~ /^(faults|pages|copies|transfers|groups|accesses|MiB|GiB|GB)$/)
+	if (unit !~ /^(faults|pages|copies|transfers|groups|accesses|batches|MiB|GiB|GB)$/)
 		return 0
 	while (match(expression, /\([A-Za-z0-9_-]+\)/)) {
 		name = substr(expression, RSTART + 1, RLENGTH - 2)
