@@ -114,6 +114,7 @@ static void test_a_batch_is_a_cycle(void **unused)
 	uint64_t single;
 
 	(void)unused;
+	model.queues_copies = model.keeps_faults = 0; /* faults collect while the driver waits for copies */
 	model.cycle_batches = 1;
 	run("backprop:n=16000", "preset=uvmsmart,prefetch=none");
 	single = result.batches;
@@ -133,6 +134,7 @@ static void test_memory_is_free_when_its_copy_begins(void **unused)
 	uint64_t early_ns, decisions;
 
 	(void)unused;
+	model.queues_copies = 0; /* a write-back is submitted when the page that needs its memory is served */
 	memory_bytes = 2u << 20;
 	run("regular:bytes=8M,passes=2", "preset=uvmsmart,evict=lru4k,prefetch=none");
 	early_ns = times.kernel_ns;
@@ -141,6 +143,69 @@ static void test_memory_is_free_when_its_copy_begins(void **unused)
 	run("regular:bytes=8M,passes=2", "preset=uvmsmart,evict=lru4k,prefetch=none");
 	assert_true(decisions > 0 && result.pages_evicted > 0);
 	assert_true(times.kernel_ns > early_ns * 14u / 10u);
+}
+
+/* Warps end only while no transfer is under way: a kernel ends with the last write-back. The page behind the memory comes in
+ * 1.76 us, while 64 KiB leave, which takes 5.88 us. */
+static void test_warps_end_while_no_copy_is_under_way(void **unused)
+{
+	uint64_t together_ns;
+
+	(void)unused;
+	memory_bytes = 2u << 20;
+	run("regular:bytes=2052k,passes=1", "preset=uvmsmart,evict=sl64k,prefetch=none");
+	together_ns = times.kernel_ns;
+	assert_int_equal(result.pages_evicted, 16);
+	model.retires_idle = 0;
+	run("regular:bytes=2052k,passes=1", "preset=uvmsmart,evict=sl64k,prefetch=none");
+	assert_int_equal(result.pages_evicted, 16);
+	assert_in_range(together_ns - times.kernel_ns, 1000, 4200);
+}
+
+/* A flush drops what the driver has read and not served. It is raised again in another order, so that other pages leave. */
+static void test_faults_are_kept(void **unused)
+{
+	static const char bfs[] = "rodinia_bfs:nodes=32768,edges=196608", policy[] = "preset=uvmsmart-none";
+	uint64_t kept;
+
+	(void)unused;
+	model.queues_copies = 0;
+	memory_bytes = 1u << 20;
+	run(bfs, policy);
+	kept = result.far_faults;
+	model.keeps_faults = 0;
+	run(bfs, policy);
+	assert_true(kept > result.far_faults);
+}
+
+/* Copies queue: the driver is through with all faults long before the copies are. */
+static void test_the_driver_waits_for_no_copy(void **unused)
+{
+	uint64_t waits_ns;
+
+	(void)unused;
+	run("random:bytes=4M,passes=1", "preset=uvmsmart,prefetch=none");
+	waits_ns = times.replay_ns;
+	model.queues_copies = 0;
+	run("random:bytes=4M,passes=1", "preset=uvmsmart,prefetch=none");
+	assert_int_equal(result.far_faults, 1024);
+	assert_int_equal(waits_ns, 0);
+	assert_true(times.replay_ns > 1024u * 1000u);
+}
+
+/* backprop reads two arrays in step: of LFU's units, the one that has arrived last has the fewest uses. */
+static void test_memory_in_use_stays(void **unused)
+{
+	uint64_t out;
+
+	(void)unused;
+	memory_bytes = 14733312;
+	run("backprop:n=131056", "preset=uvmsmart,evict=lfu2m");
+	out = result.pages_evicted;
+	assert_int_equal(result.pages_migrated, 6800);
+	model.holds_memory = 0;
+	run("backprop:n=131056", "preset=uvmsmart,evict=lfu2m");
+	assert_true(result.pages_migrated > 6800 && result.pages_evicted > out);
 }
 
 int main(void)
@@ -152,6 +217,10 @@ int main(void)
 		cmocka_unit_test_setup(test_a_remote_page_crosses_once, load),
 		cmocka_unit_test_setup(test_a_batch_is_a_cycle, load),
 		cmocka_unit_test_setup(test_memory_is_free_when_its_copy_begins, load),
+		cmocka_unit_test_setup(test_warps_end_while_no_copy_is_under_way, load),
+		cmocka_unit_test_setup(test_faults_are_kept, load),
+		cmocka_unit_test_setup(test_the_driver_waits_for_no_copy, load),
+		cmocka_unit_test_setup(test_memory_in_use_stays, load),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
