@@ -145,32 +145,38 @@ static void test_memory_is_free_when_its_copy_begins(void **unused)
 	assert_true(times.kernel_ns > early_ns * 14u / 10u);
 }
 
-/* Warps end only while no transfer is under way: a kernel ends with the last write-back. The page behind the memory comes in
- * 1.76 us, while 64 KiB leave, which takes 5.88 us. */
+/* Thread blocks end together, and the kernel after the last copy. What a wave of thread blocks has evicted, the next one lacks. */
 static void test_warps_end_while_no_copy_is_under_way(void **unused)
 {
-	uint64_t together_ns;
+	static const char bfs[] = "rodinia_bfs:nodes=65536,edges=393216", policy[] = "preset=uvmsmart-none";
+	uint64_t together_ns, faults;
 
 	(void)unused;
-	memory_bytes = 2u << 20;
-	run("regular:bytes=2052k,passes=1", "preset=uvmsmart,evict=sl64k,prefetch=none");
+	model.queues_copies = 0;
+	run("stream:bytes=4M,passes=1", "preset=uvmsmart");
 	together_ns = times.kernel_ns;
-	assert_int_equal(result.pages_evicted, 16);
+	faults = result.far_faults;
 	model.retires_idle = 0;
-	run("regular:bytes=2052k,passes=1", "preset=uvmsmart,evict=sl64k,prefetch=none");
-	assert_int_equal(result.pages_evicted, 16);
-	assert_in_range(together_ns - times.kernel_ns, 1000, 4200);
+	run("stream:bytes=4M,passes=1", "preset=uvmsmart");
+	assert_int_equal(result.far_faults, faults);
+	assert_true(times.kernel_ns < together_ns);
+	memory_bytes = 2u << 20;
+	run(bfs, policy);
+	faults = result.far_faults;
+	model.retires_idle = 1;
+	run(bfs, policy);
+	assert_true(result.far_faults > faults * 11u / 10u);
 }
 
 /* A flush drops what the driver has read and not served. It is raised again in another order, so that other pages leave. */
 static void test_faults_are_kept(void **unused)
 {
-	static const char bfs[] = "rodinia_bfs:nodes=32768,edges=196608", policy[] = "preset=uvmsmart-none";
+	static const char bfs[] = "rodinia_bfs:nodes=65536,edges=393216", policy[] = "preset=uvmsmart-none";
 	uint64_t kept;
 
 	(void)unused;
 	model.queues_copies = 0;
-	memory_bytes = 1u << 20;
+	memory_bytes = 2u << 20;
 	run(bfs, policy);
 	kept = result.far_faults;
 	model.keeps_faults = 0;
