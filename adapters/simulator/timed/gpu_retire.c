@@ -1,7 +1,7 @@
 /* Warps that end only while no transfer is under way; gpu_retire.h.
  *
- * A warp of UVM Smart retires only while the queues of reads and write-backs are empty and none is in flight (uvm-smart
- * specification 6.1). So thread blocks end together, when all their faults have been served, and the next ones begin together.
+ * A warp of UVM Smart retires only while the queues of reads and write-backs are empty and none is in flight. So thread blocks
+ * end together, when all their faults have been served, and the next ones begin together.
  *
  * A fault is in the queue from the end of its page walk until its page has arrived: that is its entry in the MSHRs. What is
  * prefetched or written back is on the link. Within a quantum the first fault or remote access ends the time in which
