@@ -38,6 +38,8 @@ int main(void) { return sqlite3_libversion_number() < 0; }' -lsqlite3
 		python3 -c 'import hypothesis' 2>/dev/null || /usr/bin/python3 -c 'import hypothesis' 2>/dev/null ||
 			missing="$missing python3-hypothesis"
 		program parallel parallel
+		python3 -c 'import prometheus_client' 2>/dev/null || /usr/bin/python3 -c 'import prometheus_client' 2>/dev/null ||
+			missing="$missing python3-prometheus-client"
 		program perl perl
 		program pkg-config pkg-config
 		program procps ps

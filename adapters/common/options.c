@@ -13,7 +13,7 @@
 
 static int name_length(const char *option)
 {
-	return (int)strcspn(option, "=*");
+	return (int)strcspn(option, "?=*");
 }
 
 static int bad(const struct options *options, const char *problem, const char *word)
@@ -50,7 +50,10 @@ static void fill_rows(const struct options *options, struct option rows[OPTIONS_
 		const char *option = options->list[i];
 
 		snprintf(names[i], sizeof(names[i]), "%.*s", name_length(option), option);
-		rows[i] = (struct option){names[i], strchr(option, '=') ? required_argument : no_argument,
+		rows[i] = (struct option){names[i],
+					  strchr(option, '?')	? optional_argument
+					  : strchr(option, '=') ? required_argument
+								: no_argument,
 					  NULL, FIRST_VALUE + i};
 	}
 	rows[i] = (struct option){NULL, 0, NULL, 0};

@@ -18,8 +18,9 @@ enum { OPTIONS_OPERAND = -1, OPTIONS_END = -2, OPTIONS_BAD = -3 };
 struct options {
 	int argc;
 	char **argv;		 /* argv[0] is not an argument */
-	const char *const *list; /* ends with NULL: names without dashes; `name=` takes a value, `name*` and
-	                            `name=*` may be repeated; at most OPTIONS_MOST */
+	const char *const *list; /* ends with NULL: names without dashes; `name=` takes a value, `name?=` takes
+	                            one only as `--name=value`, `name*` and `name=*` may be repeated; at most
+	                            OPTIONS_MOST */
 	const char *help;	 /* the command that prints help, for messages */
 	bool stops;		 /* the first operand ends the options */
 	int next;		 /* argv[next] is the next argument; start with 0 */

@@ -238,6 +238,8 @@ struct uvmp_pager_stats {
 							 * uvmp_pager_stats */
 	int store_error;				/* the first, negative errno; 0: none */
 	int trace_error; /* the first; the trace ends there, and is valid up to there */
+	uint64_t sequence; /* of statistics shown to other processes: odd while they are written. See
+			    * uvmp_pager_read_stats */
 };
 UVMP_PAGER_API void uvmp_pager_stats_size(struct uvmp_pager *pager, struct uvmp_pager_stats *stats,
 					  size_t size);
@@ -254,6 +256,18 @@ static inline void uvmp_pager_show_stats(struct uvmp_pager *pager, struct uvmp_p
 {
 	uvmp_pager_show_stats_size(pager, shown, sizeof(*shown));
 }
+UVMP_PAGER_API bool uvmp_pager_read_stats_size(const struct uvmp_pager_stats *shown,
+					       struct uvmp_pager_stats *stats, size_t size);
+/* Copies what uvmp_pager_show_stats keeps up to date, of this process or of another one. All figures
+ * are of one moment. False: the writer did not finish (it was killed while it wrote, or did not run
+ * for some time); the figures are then of two successive moments. Takes no lock. */
+static inline bool uvmp_pager_read_stats(const struct uvmp_pager_stats *shown, struct uvmp_pager_stats *stats)
+{
+	return uvmp_pager_read_stats_size(shown, stats, sizeof(*stats));
+}
+/* Writes the statistics as OpenMetrics text, with "# EOF": docs/uvmp-run.md names the metrics.
+ * -EINVAL: no pager or no file; else the error of writing, negative errno. */
+UVMP_PAGER_API int uvmp_pager_write_metrics(struct uvmp_pager *pager, FILE *out);
 
 /* Writes buffered lines of the trace and the log, which otherwise happens periodically and in
  * uvmp_pager_destroy: for programs that end by _exit. Returns the trace's first error, negative

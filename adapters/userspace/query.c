@@ -1,4 +1,5 @@
 /* The program's calls about a pager: statistics, features, policy, descriptors. */
+#include "metrics.h"
 #include "pager_internal.h"
 
 #include <errno.h>
@@ -109,4 +110,19 @@ void uvmp_pager_policy(struct uvmp_pager *p, char *text, size_t bytes)
 {
 	if (uvmp_policy_print(&p->policy, text, bytes) != UVMP_OK && bytes != 0)
 		text[0] = '\0';
+}
+
+int uvmp_pager_write_metrics(struct uvmp_pager *p, FILE *out)
+{
+	struct metrics_pager one = {.labels = ""};
+
+	if (!p || !out)
+		return -EINVAL;
+	uvmp_pager_stats(p, &one.stats);
+	errno = 0;
+	metrics_pagers(out, &one, 1);
+	metrics_end(out);
+	if (fflush(out) == 0 && !ferror(out))
+		return 0;
+	return errno != 0 ? -errno : -EIO;
 }

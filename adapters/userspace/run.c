@@ -1,13 +1,13 @@
 /* uvmp-run: runs a program with its large allocations under a pager; docs/uvmp-run.md.
  *
  * Makes a pager of its own first, so that impossible options are reported before anything is started.
- * Starts the program with libuvmp-preload, passes signals on to it, and stops when it stops. Shows
- * statistics of its pagers while it runs (on a terminal), reports when it has ended, and ends with its
- * exit status. */
+ * Starts the program with libuvmp-preload, passes signals on to it, and stops when it stops. Tells what
+ * its pagers do while it runs (run_watch.c), reports when it has ended, and ends with its exit status. */
 #include "run.h"
 #include "run_options.h"
 #include "run_program.h"
 #include "run_report.h"
+#include "run_watch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +30,6 @@
 #include "say.h"
 #include "uvmpolicy/policy.h"
 
-#define LIVE_MS	       500
 #define FEATURES_BYTES 1024
 #define RUN_INCOMPLETE 1   /* exit status: the program succeeded, but a requested file is incomplete */
 #define NOT_RUN	       126 /* exit statuses of shells */
@@ -40,7 +39,7 @@ struct run {
 	struct run_options options;
 	struct run_report report;
 	struct run_shared *shared;
-	struct run_thrash thrash[RUN_PROCESSES];
+	struct run_watch watch;
 	FILE *out; /* path of the report; NULL: standard error */
 	char policy[UVMP_POLICY_TEXT_MAX], features[FEATURES_BYTES], program[PATH_MAX];
 	int exec_error;		    /* of the child, which shares this structure */
@@ -283,6 +282,8 @@ static int prepare(struct run *run, int argc, char **argv)
 	if (status == 0)
 		status = open_report(run);
 	if (status == 0)
+		status = run_watch_open(&run->watch, &run->options);
+	if (status == 0)
 		status = open_shared(run);
 	if (status == 0 && !run->report.is_alone)
 		status = preload();
@@ -323,40 +324,34 @@ static void stop_too(int number)
 
 /* -- running -- */
 
-static bool is_watched(void)
+/* A signal, or the end of the program (SIGCHLD), within that time. */
+static int wait_signal(const sigset_t *set, siginfo_t *info, uint64_t ns)
 {
-	return isatty(STDERR_FILENO) && tcgetpgrp(STDERR_FILENO) == getpgrp();
+	const struct timespec pause = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+
+	return sigtimedwait(set, info, ns == UINT64_MAX ? NULL : &pause);
 }
 
-/* Returns whether the terminal shows the live line now. */
-static bool tell(struct run *run, uint64_t start_ns, bool is_live, bool is_shown)
+static int wait_for(struct run *run, pid_t pid, const sigset_t *set)
 {
-	run_report_thrash(run->shared, run->thrash, is_shown);
-	return is_shown |
-	       (is_live && is_watched() && run_report_live(run->shared, (double)(now_ns() - start_ns) / 1e9));
-}
-
-static int wait_for(struct run *run, pid_t pid, const sigset_t *set, uint64_t start_ns)
-{
-	const struct timespec pause = {0, LIVE_MS * 1000000L};
-	bool is_told = !run->report.is_quiet, is_live = is_told && isatty(STDERR_FILENO), is_shown = false;
 	int status;
 	pid_t got;
 
 	while ((got = waitpid(pid, &status, WNOHANG | WUNTRACED)) != pid || WIFSTOPPED(status)) {
+		uint64_t ns = run_watch_wait_ns(&run->watch, now_ns());
 		siginfo_t info;
 
-		if (got == pid)
+		if (got == pid) {
+			run_watch_hide(&run->watch);
 			stop_too(WSTOPSIG(status));
+		}
 		if (got < 0 && errno != EINTR)
 			return 0;
-		if (sigtimedwait(set, &info, is_told ? &pause : NULL) >= 0)
+		if (wait_signal(set, &info, ns) >= 0)
 			hand_on(pid, &info);
-		else if (is_told && errno == EAGAIN)
-			is_shown = tell(run, start_ns, is_live, is_shown);
+		if (ns != UINT64_MAX)
+			run_watch_turn(&run->watch, now_ns());
 	}
-	if (is_shown)
-		fputs("\r\033[K", stderr);
 	return status;
 }
 
@@ -368,6 +363,19 @@ static void become_program(struct run *run, const sigset_t *mask, const struct s
 	execvp(run->options.program[0], run->options.program);
 	run->exec_error = errno;
 	_exit(NOT_RUN);
+}
+
+static void begin_watch(struct run *run, uint64_t start_ns)
+{
+	const char *asked = getenv(RUN_POLICY);
+
+	run->watch.shared = run->shared;
+	run->watch.policy = run->watch.panel.asked = asked ? asked : UVMP_PAGER_POLICY;
+	run->watch.panel.policy = run->watch.metrics.policy = run->policy;
+	run->watch.panel.store = run->watch.metrics.store = run->report.store;
+	run->watch.panel.program = run->options.program[0];
+	run->watch.panel.budget_bytes = run->report.budget_bytes;
+	run_watch_begin(&run->watch, start_ns);
 }
 
 /* False: a requested file is incomplete. */
@@ -431,15 +439,17 @@ static int execute(struct run *run)
 		return say_error("fork: %s", strerror(errno));
 	if (pid == 0)
 		become_program(run, &mask, &children);
-	run->report.status = wait_for(run, pid, &set, start_ns);
+	begin_watch(run, start_ns);
+	run->report.status = wait_for(run, pid, &set);
 	run->report.time_ns = now_ns() - start_ns;
+	is_complete = run_watch_end(&run->watch, start_ns + run->report.time_ns);
 	if (getrusage(RUSAGE_CHILDREN, &usage) == 0)
 		run->report.peak_rss_bytes = (uint64_t)usage.ru_maxrss << 10;
 	if (run->exec_error != 0) {
 		say_error("%s: %s", run->options.program[0], strerror(run->exec_error));
 		return run->exec_error == ENOENT ? NOT_FOUND : NOT_RUN;
 	}
-	is_complete = report(run);
+	is_complete = report(run) && is_complete;
 	if (is_without_pager(run))
 		return RUN_NO_PAGER;
 	status = end_as(run->report.status);

@@ -20,7 +20,7 @@
 
 #define SIZE_MOST ((uint64_t)1 << 46)
 
-enum kind { SWITCH, SIZE, COUNT, TEXT, PLUGIN, POLICY, STORE, OUTPUT };
+enum kind { SWITCH, OPTIONAL, SIZE, COUNT, TEXT, PLUGIN, POLICY, STORE, OUTPUT };
 
 struct run_option {
 	const char *flag, *value; /* value, as help names it; NULL: a switch */
@@ -58,8 +58,15 @@ static const struct run_option table[] = {
 	{"--sample", "PAGES", COUNT, RUN_SAMPLE, NULL, 1, 4096,
 	 "touches of so many resident pages at a time, others every\n"
 	 "10 ms, are recorded too, and given to the policy; such as 64"},
-	{"--report", "FILE", OUTPUT, NULL, NULL, 0, 0, "write the report to this file, not to standard error"},
+	{"--report", "FILE", OUTPUT, NULL, NULL, 0, 0,
+	 "write the report to this file, not to standard error"},
 	{"--format", "FORMAT", TEXT, NULL, NULL, 0, 0, "format of the report: table (default), json, csv"},
+	{"--live", "FORM", OPTIONAL, NULL, NULL, 0, 0,
+	 "figures while it runs: line (default; a terminal has it without\n--live), full: in the lower part "
+	 "of the terminal"},
+	{"--metrics", "WHERE", TEXT, NULL, NULL, 0, 0,
+	 "the same figures as OpenMetrics text, twice a second: FILE,\nwhich is replaced, or unix:PATH, a "
+	 "socket"},
 	{"--require", NULL, SWITCH, RUN_REQUIRE, NULL, 0, 0,
 	 "exit with status 2 if no pager can run, instead of running the\nprogram without one"},
 	{"--verbose", NULL, SWITCH, NULL, NULL, 0, 0,
@@ -79,9 +86,10 @@ static void list_options(const char *list[ROWS + 3], char names[ROWS][32])
 {
 	for (size_t row = 0; row < ROWS; row++) {
 		snprintf(names[row], sizeof(names[row]), "%s%s", table[row].flag + 2,
-			 table[row].kind == SWITCH   ? ""
-			 : table[row].kind == PLUGIN ? "=*"
-						     : "=");
+			 table[row].kind == SWITCH     ? ""
+			 : table[row].kind == OPTIONAL ? "?="
+			 : table[row].kind == PLUGIN   ? "=*"
+						       : "=");
 		list[row] = names[row];
 	}
 	list[ROWS] = "help";
@@ -208,7 +216,8 @@ static int pass_plugins(const struct run_option *option, const struct run_option
 		char *line = NULL;
 
 		if (strchr(path, '\n'))
-			return say_error("%s: %.200s: a path with a line break is not accepted", option->flag, path);
+			return say_error("%s: %.200s: a path with a line break is not accepted", option->flag,
+					 path);
 		if (!plugins_load(path))
 			return RUN_USAGE;
 		if (before && asprintf(&line, "%s\n", before) < 0)
@@ -304,7 +313,8 @@ static void print_row(const struct run_option *option)
 {
 	char head[64];
 
-	snprintf(head, sizeof(head), "%s %s", option->flag, option->value ? option->value : "");
+	snprintf(head, sizeof(head), option->kind == OPTIONAL ? "%s[=%s]" : "%s %s", option->flag,
+		 option->value ? option->value : "");
 	printf("  %-19s ", head);
 	for (const char *at = option->help; *at; at++) {
 		putchar(*at);

@@ -2,136 +2,34 @@
 #include "run_report.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "quote.h"
+#include "run_figures.h"
 
 #define LISTED_MOST  16u /* processes in the table */
-#define LIVE_MOST    256
 #define THRASH_TIMES 20u /* pages moved in, relative to managed memory: above this the pages circle */
 
-/* Counts are sums over processes. Managed memory is that of the largest process: the budget holds for
- * each. */
-struct column {
-	const char *key;
-	size_t offset;
-	bool is_greatest;
-};
-
-#define COLUMN(name)                                                                                         \
-	{                                                                                                    \
-#name, offsetof(struct uvmp_pager_stats, name), false                                        \
-	}
-static const struct column columns[] = {
-	{"peak_managed_bytes", offsetof(struct uvmp_pager_stats, peak_managed_bytes), true},
-	COLUMN(faults),
-	COLUMN(duplicates),
-	COLUMN(write_faults),
-	COLUMN(batches),
-	COLUMN(replays),
-	COLUMN(bytes_in),
-	COLUMN(copies_in),
-	COLUMN(bytes_zeroed),
-	COLUMN(bytes_out),
-	COLUMN(copies_out),
-	COLUMN(bytes_dropped),
-	COLUMN(evictions),
-	COLUMN(managed_bytes),
-	COLUMN(resident_bytes),
-	COLUMN(store_bytes),
-	COLUMN(stall_ns),
-	COLUMN(service_ns),
-	COLUMN(waited_ns),
-	COLUMN(thrash_ns),
-	COLUMN(thrash_waited_ns),
-	COLUMN(thrash_bytes),
-	{"peak_resident_bytes", offsetof(struct uvmp_pager_stats, peak_resident_bytes), true},
-	{"peak_store_bytes", offsetof(struct uvmp_pager_stats, peak_store_bytes), true},
-};
-#define COLUMNS (sizeof(columns) / sizeof(columns[0]))
-
-static uint64_t value_of(const struct column *column, const struct uvmp_pager_stats *stats)
-{
-	uint64_t value;
-
-	memcpy(&value, (const uint8_t *)stats + column->offset, sizeof(value));
-	return value;
-}
-
 /* -- over all processes -- */
-
-static uint32_t slots(const struct run_shared *shared)
-{
-	return shared->slots < RUN_PROCESSES ? shared->slots : RUN_PROCESSES;
-}
 
 static bool has_managed(const struct run_slot *slot)
 {
 	return slot->stats.peak_managed_bytes != 0;
 }
 
-/* Forked children inherit their parent's memory, but most only start another program. */
 static bool has_used(const struct run_slot *slot)
 {
-	return slot->stats.faults != 0;
+	return run_has_used(&slot->stats);
 }
 
-/* Processes that used managed memory. */
+/* Processes that used managed memory, and the sums. The program has ended. */
 static uint32_t sum_up(const struct run_shared *shared, struct uvmp_pager_stats *sum)
 {
-	uint32_t managed = 0;
+	struct uvmp_pager_stats stats[RUN_PROCESSES];
 
-	*sum = (struct uvmp_pager_stats){0};
-	for (uint32_t i = 0; i < slots(shared); i++) {
-		const struct uvmp_pager_stats *one = &shared->slot[i].stats;
-
-		managed += has_used(&shared->slot[i]);
-		for (size_t c = 0; c < COLUMNS; c++) {
-			uint64_t value = value_of(&columns[c], sum), more = value_of(&columns[c], one);
-
-			if (!columns[c].is_greatest)
-				value += more;
-			else if (value < more)
-				value = more;
-			memcpy((uint8_t *)sum + columns[c].offset, &value, sizeof(value));
-		}
-		if (sum->store_error == 0)
-			sum->store_error = one->store_error;
-	}
-	return managed;
-}
-
-static uint32_t more_processes(const struct run_shared *shared)
-{
-	return shared->slots > RUN_PROCESSES ? shared->slots - RUN_PROCESSES : 0;
-}
-
-/* -- sizes -- */
-
-struct bytes_text {
-	char text[32];
-};
-
-static struct bytes_text bytes_of(uint64_t bytes)
-{
-	static const char unit[][4] = {"B", "KiB", "MiB", "GiB", "TiB"};
-	uint64_t tenths = bytes * 10u;
-	struct bytes_text to;
-	unsigned i = 0;
-
-	for (; i < 4 && tenths >= 10240u; i++)
-		tenths /= 1024u;
-	if (i == 0)
-		snprintf(to.text, sizeof(to.text), "%" PRIu64 " B", bytes);
-	else
-		snprintf(to.text, sizeof(to.text), "%" PRIu64 ".%" PRIu64 " %s", tenths / 10u, tenths % 10u,
-			 unit[i]);
-	return to;
+	return run_sum(stats, run_read(shared, stats, true), sum);
 }
 
 /* -- unmanaged memory -- */
@@ -183,7 +81,7 @@ static void write_unmanaged(FILE *out, const struct run_shared *shared)
 				"  not managed, by reason: bytes asked for (freed or not), allocations and "
 				"mappings\n");
 		is_first = false;
-		fprintf(out, "  %12s %9" PRIu64 "  %s\n", bytes_of(u->bytes).text, u->count, reasons[i].text);
+		fprintf(out, "  %12s %9" PRIu64 "  %s\n", run_size(u->bytes).text, u->count, reasons[i].text);
 	}
 }
 
@@ -205,7 +103,7 @@ static void write_processes(FILE *out, const struct run_report *report)
 
 	fprintf(out, "  %8s %-15s %11s %9s %11s %11s %9s\n", "process", "", "managed", "faults", "in", "out",
 		"stalled");
-	for (uint32_t i = 0; i < slots(report->shared); i++) {
+	for (uint32_t i = 0; i < run_slots(report->shared); i++) {
 		const struct run_slot *slot = &report->shared->slot[i];
 		const struct uvmp_pager_stats *s = &slot->stats;
 
@@ -217,8 +115,8 @@ static void write_processes(FILE *out, const struct run_report *report)
 		}
 		listed++;
 		fprintf(out, "  %8" PRId32 " %-15.15s %11s %9" PRIu64 " %11s %11s %7.2f s\n", slot->pid,
-			slot->name, bytes_of(s->peak_managed_bytes).text, s->faults,
-			bytes_of(s->bytes_in).text, bytes_of(s->bytes_out).text, (double)s->stall_ns / 1e9);
+			slot->name, run_size(s->peak_managed_bytes).text, s->faults,
+			run_size(s->bytes_in).text, run_size(s->bytes_out).text, (double)s->stall_ns / 1e9);
 	}
 	if (left != 0)
 		fprintf(out, "  and %" PRIu32 " more; --format csv has all\n", left);
@@ -242,7 +140,7 @@ static uint64_t moved_times(const struct run_shared *shared)
 {
 	uint64_t most = 0;
 
-	for (uint32_t i = 0; i < slots(shared); i++) {
+	for (uint32_t i = 0; i < run_slots(shared); i++) {
 		const struct uvmp_pager_stats *s = &shared->slot[i].stats;
 		uint64_t times = has_managed(&shared->slot[i]) ? s->bytes_in / s->peak_managed_bytes : 0;
 
@@ -261,21 +159,21 @@ static void write_table(FILE *out, const struct run_report *report)
 		return;
 	fprintf(out, "uvmp-run: %.2f s, %" PRIu32 " process%s with managed memory\n",
 		(double)report->time_ns / 1e9, managed, managed == 1 ? "" : "es");
-	fprintf(out, "  %-10s %s at most%s; budget %s\n", "managed", bytes_of(sum.peak_managed_bytes).text,
-		managed == 1 ? "" : " in one process", bytes_of(report->budget_bytes).text);
+	fprintf(out, "  %-10s %s at most%s; budget %s\n", "managed", run_size(sum.peak_managed_bytes).text,
+		managed == 1 ? "" : " in one process", run_size(report->budget_bytes).text);
 	fprintf(out,
 		"  %-10s %" PRIu64 " in %" PRIu64 " batches, %" PRIu64 " duplicates; %" PRIu64
 		" first writes to clean pages\n",
 		"faults", sum.faults, sum.batches, sum.duplicates, sum.write_faults);
-	fprintf(out, "  %-10s %s in %" PRIu64 " copies, and %s of zeros\n", "in", bytes_of(sum.bytes_in).text,
-		sum.copies_in, bytes_of(sum.bytes_zeroed).text);
+	fprintf(out, "  %-10s %s in %" PRIu64 " copies, and %s of zeros\n", "in", run_size(sum.bytes_in).text,
+		sum.copies_in, run_size(sum.bytes_zeroed).text);
 	fprintf(out, "  %-10s %s in %" PRIu64 " writes; %s left unchanged\n", "out",
-		bytes_of(sum.bytes_out).text, sum.copies_out, bytes_of(sum.bytes_dropped).text);
+		run_size(sum.bytes_out).text, sum.copies_out, run_size(sum.bytes_dropped).text);
 	fprintf(out, "  %-10s %" PRIu64 "\n", "evictions", sum.evictions);
-	fprintf(out, "  %-10s %s%s at the end, %s at most (%s)\n", "store", bytes_of(sum.store_bytes).text,
-		is_ram ? " of RAM" : "", bytes_of(sum.peak_store_bytes).text, report->store);
+	fprintf(out, "  %-10s %s%s at the end, %s at most (%s)\n", "store", run_size(sum.store_bytes).text,
+		is_ram ? " of RAM" : "", run_size(sum.peak_store_bytes).text, report->store);
 	fprintf(out, "  %-10s %s of managed memory at most; %s of all memory of the largest process\n",
-		"resident", bytes_of(sum.peak_resident_bytes).text, bytes_of(report->peak_rss_bytes).text);
+		"resident", run_size(sum.peak_resident_bytes).text, run_size(report->peak_rss_bytes).text);
 	fprintf(out, "  %-10s %.2f s, over all threads; the pager worked %.2f s\n", "stalled",
 		(double)sum.stall_ns / 1e9, (double)sum.service_ns / 1e9);
 	if (sum.thrash_ns != 0)
@@ -283,15 +181,15 @@ static void write_table(FILE *out, const struct run_report *report)
 			"  %-10s %.2f s: threads waited in %" PRIu64
 			" %% of that time, and %s came again after eviction\n",
 			"thrashing", (double)sum.thrash_ns / 1e9, sum.thrash_waited_ns * 100u / sum.thrash_ns,
-			bytes_of(sum.thrash_bytes).text);
+			run_size(sum.thrash_bytes).text);
 	write_unmanaged(out, report->shared);
 	if (report->is_verbose)
 		write_verbose(out, report);
 	if (managed > 1)
 		write_processes(out, report);
-	if (more_processes(report->shared) != 0)
+	if (run_slots_beyond(report->shared) != 0)
 		fprintf(out, "  %" PRIu32 " more processes are not in these figures\n",
-			more_processes(report->shared));
+			run_slots_beyond(report->shared));
 	if (moved_times(report->shared) > THRASH_TIMES)
 		fprintf(out,
 			"  moved %" PRIu64 " times what it managed: another --policy or --budget may suit it "
@@ -303,9 +201,9 @@ static void write_table(FILE *out, const struct run_report *report)
 
 static void write_counts(FILE *out, const struct uvmp_pager_stats *stats, const char *indent)
 {
-	for (size_t c = 0; c < COLUMNS; c++)
-		fprintf(out, "%s\"%s\": %" PRIu64 ",\n", indent, columns[c].key,
-			value_of(&columns[c], stats));
+	for (size_t c = 0; c < run_columns_count; c++)
+		fprintf(out, "%s\"%s\": %" PRIu64 ",\n", indent, run_columns[c].key,
+			run_figure(&run_columns[c], stats));
 }
 
 static void write_texts(FILE *out, const char *lines)
@@ -367,27 +265,27 @@ static void write_json(FILE *out, const struct run_report *report)
 	write_status(out, report);
 	fprintf(out, "  \"time_ns\": %" PRIu64 ",\n  \"loaded\": %" PRIu32 ",\n  \"managed\": %" PRIu32 ",\n",
 		report->time_ns, report->shared->loaded, managed);
-	fprintf(out, "  \"unlisted\": %" PRIu32 ",\n", more_processes(report->shared));
+	fprintf(out, "  \"unlisted\": %" PRIu32 ",\n", run_slots_beyond(report->shared));
 	write_counts(out, &sum, "  ");
 	fprintf(out, "  \"peak_rss_bytes\": %" PRIu64 ",\n", report->peak_rss_bytes);
 	write_unmanaged_json(out, report->shared);
 	fprintf(out, "  \"store_error\": %d,\n  \"features\": ", -sum.store_error);
 	write_texts(out, report->features);
 	fputs(",\n  \"processes\": [", out);
-	for (uint32_t i = 0; i < slots(report->shared); i++) {
+	for (uint32_t i = 0; i < run_slots(report->shared); i++) {
 		fputs(i == 0 ? "\n" : ",\n", out);
 		write_process(out, &report->shared->slot[i]);
 	}
-	fprintf(out, "%s]\n}\n", slots(report->shared) == 0 ? "" : "\n  ");
+	fprintf(out, "%s]\n}\n", run_slots(report->shared) == 0 ? "" : "\n  ");
 }
 
 static void write_csv(FILE *out, const struct run_report *report)
 {
 	fputs("pid,name,error,policy,store,budget_bytes", out);
-	for (size_t c = 0; c < COLUMNS; c++)
-		fprintf(out, ",%s", columns[c].key);
+	for (size_t c = 0; c < run_columns_count; c++)
+		fprintf(out, ",%s", run_columns[c].key);
 	fputs(",store_error\n", out);
-	for (uint32_t i = 0; i < slots(report->shared); i++) {
+	for (uint32_t i = 0; i < run_slots(report->shared); i++) {
 		const struct run_slot *slot = &report->shared->slot[i];
 
 		fprintf(out, "%" PRId32 ",", slot->pid);
@@ -400,8 +298,8 @@ static void write_csv(FILE *out, const struct run_report *report)
 		fputc(',', out);
 		quote_csv(report->store, out);
 		fprintf(out, ",%" PRIu64, report->budget_bytes);
-		for (size_t c = 0; c < COLUMNS; c++)
-			fprintf(out, ",%" PRIu64, value_of(&columns[c], &slot->stats));
+		for (size_t c = 0; c < run_columns_count; c++)
+			fprintf(out, ",%" PRIu64, run_figure(&run_columns[c], &slot->stats));
 		fprintf(out, ",%d\n", -slot->stats.store_error);
 	}
 }
@@ -420,13 +318,13 @@ void run_report_write(FILE *out, const struct run_report *report)
 
 static void say_nothing_managed(const struct run_report *report)
 {
-	const struct bytes_text threshold = bytes_of(report->threshold_bytes);
+	const struct run_size_text threshold = run_size(report->threshold_bytes);
 	struct uvmp_pager_stats sum;
 
 	(void)sum_up(report->shared, &sum);
 	if (sum.peak_managed_bytes != 0) {
 		fprintf(stderr, "uvmp-run: the program did not touch its managed memory, %s at most\n",
-			bytes_of(sum.peak_managed_bytes).text);
+			run_size(sum.peak_managed_bytes).text);
 		write_unmanaged(stderr, report->shared);
 	} else if (report->shared->loaded != 0 && has_unmanaged(report->shared)) {
 		fprintf(stderr,
@@ -483,7 +381,7 @@ bool run_report_trouble(const struct run_report *report)
 	uint32_t managed = 0, failed = 0;
 	bool is_complete = true;
 
-	for (uint32_t i = 0; i < slots(report->shared); i++) {
+	for (uint32_t i = 0; i < run_slots(report->shared); i++) {
 		const struct run_slot *slot = &report->shared->slot[i];
 
 		managed += has_used(slot);
@@ -499,51 +397,4 @@ bool run_report_trouble(const struct run_report *report)
 		say_nothing_managed(report);
 	say_signal(report);
 	return is_complete;
-}
-
-/* -- while it runs -- */
-
-/* What has come since the last line, if that is as long as all before: a process that thrashes on gets ever fewer lines. Figures that
- * change are being written: they count if they are the same half a second later. */
-static void say_thrash(const struct run_slot *slot, struct run_thrash *said, bool is_line)
-{
-	const struct uvmp_pager_stats *s = &slot->stats;
-	uint64_t seen_ns = said->seen_ns, ns = s->thrash_ns - said->ns;
-
-	said->seen_ns = s->thrash_ns;
-	if (ns == 0 || ns < said->ns || s->thrash_ns != seen_ns)
-		return;
-	fprintf(stderr,
-		"%suvmp-run: %s (process %" PRId32
-		") thrashes: in %.1f s, threads waited for pages in %" PRIu64
-		" %% of the time, and %s came again after eviction; --budget %" PRIu64
-		"M would hold all that is managed\n",
-		is_line ? "\r\033[K" : "", slot->name, slot->pid, (double)ns / 1e9,
-		(s->thrash_waited_ns - said->waited_ns) * 100u / ns,
-		bytes_of(s->thrash_bytes - said->bytes).text, s->managed_bytes >> 20);
-	*said = (struct run_thrash){s->thrash_ns, s->thrash_ns, s->thrash_waited_ns, s->thrash_bytes};
-}
-
-void run_report_thrash(const struct run_shared *shared, struct run_thrash said[RUN_PROCESSES], bool is_line)
-{
-	for (uint32_t i = 0; i < slots(shared); i++)
-		say_thrash(&shared->slot[i], &said[i], is_line);
-}
-
-bool run_report_live(const struct run_shared *shared, double seconds)
-{
-	struct winsize size = {0};
-	struct uvmp_pager_stats sum;
-	char text[LIVE_MOST];
-	int width = LIVE_MOST;
-
-	if (sum_up(shared, &sum) == 0)
-		return false;
-	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col != 0)
-		width = size.ws_col;
-	snprintf(text, sizeof(text), "%6.1f s  %" PRIu64 " faults  resident %s of %s  in %s  out %s", seconds,
-		 sum.faults, bytes_of(sum.resident_bytes).text, bytes_of(sum.managed_bytes).text,
-		 bytes_of(sum.bytes_in).text, bytes_of(sum.bytes_out).text);
-	fprintf(stderr, "\r%.*s\033[K", width - 1, text);
-	return true;
 }

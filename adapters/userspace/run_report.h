@@ -1,5 +1,5 @@
-/* run_report.h: the report of a run, as a table for people, as JSON or CSV for programs (docs/uvmp-
- * run.md has the keys), and as one line while it runs. */
+/* run_report.h: the report of a run, as a table for people, as JSON or CSV for programs: docs/uvmp-run.md has
+ * the keys. */
 #ifndef UVMP_RUN_REPORT_H
 #define UVMP_RUN_REPORT_H
 
@@ -30,15 +30,5 @@ void run_report_write(FILE *out, const struct run_report *report);
 /* Reports problems on stderr, and why nothing was managed, if so. False: the log or the trace is
  * incomplete. */
 bool run_report_trouble(const struct run_report *report);
-/* Statistics of a process as of the last call, and as of the last line. */
-struct run_thrash {
-	uint64_t seen_ns, ns, waited_ns, bytes;
-};
-
-/* While the program runs: a line on stderr for each process that has begun to thrash, or has thrashed for twice as long as at
- * its last line. Call it at most every THRASH_PERIOD_NS / 2. is_line: the terminal shows run_report_live's. */
-void run_report_thrash(const struct run_shared *shared, struct run_thrash said[RUN_PROCESSES], bool is_line);
-/* For the terminal on stderr, cut to its width. False: no process has reported yet. */
-bool run_report_live(const struct run_shared *shared, double seconds);
 
 #endif

@@ -2,10 +2,13 @@
 #include "pager_internal.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 
 #include "store_internal.h"
+
+#define READ_TRIES 200u /* of a copy that is consistent; a writer needs less than a microsecond */
 
 static void raise_to(uint64_t *peak, uint64_t now)
 {
@@ -51,12 +54,45 @@ void pager_log_flush(struct uvmp_pager *p)
 	release_too_large(&before, result != 0 && errno == EFBIG);
 }
 
+/* A sequence lock: readers in other processes repeat a copy during which the sequence was odd or has changed. A
+ * program of an older version has no sequence in its structure. */
+static void publish(struct uvmp_pager_stats *shown, size_t bytes, const struct uvmp_pager_stats *now)
+{
+	const size_t before = offsetof(struct uvmp_pager_stats, sequence);
+
+	if (bytes < sizeof(*shown)) {
+		sized_copy(shown, bytes, now, before);
+		return;
+	}
+	__atomic_store_n(&shown->sequence, now->sequence - 1u, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	memcpy(shown, now, before);
+	__atomic_store_n(&shown->sequence, now->sequence, __ATOMIC_RELEASE);
+	memset((char *)shown + sizeof(*shown), 0, bytes - sizeof(*shown));
+}
+
 void statistics_publish(struct uvmp_pager *p)
 {
 	struct uvmp_pager_stats now;
 
 	if (!p->shown)
 		return;
+	p->stats.sequence += 2u;
 	statistics_count(p, &now);
-	sized_copy(p->shown, p->shown_bytes, &now, sizeof(now));
+	publish(p->shown, p->shown_bytes, &now);
+}
+
+bool uvmp_pager_read_stats_size(const struct uvmp_pager_stats *shown, struct uvmp_pager_stats *stats,
+				size_t size)
+{
+	for (unsigned tries = 0; tries < READ_TRIES; tries++) {
+		uint64_t sequence = __atomic_load_n(&shown->sequence, __ATOMIC_ACQUIRE);
+
+		sized_copy(stats, size, shown, sizeof(*shown));
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (sequence % 2u == 0 && __atomic_load_n(&shown->sequence, __ATOMIC_RELAXED) == sequence)
+			return true;
+		sched_yield();
+	}
+	return false;
 }

@@ -9,9 +9,9 @@
 
 #include "options.h"
 
-static const char *const list[] = {"size=", "memory=*", "flag", "many*", NULL};
+static const char *const list[] = {"size=", "memory=*", "flag", "many*", "form?=", NULL};
 
-enum { SIZE, MEMORY, FLAG, MANY };
+enum { SIZE, MEMORY, FLAG, MANY, FORM };
 
 #define ARGUMENTS(...)                                                                                       \
 	char *argv[] = {(char *)(uintptr_t) "test", __VA_ARGS__, NULL};                                      \
@@ -19,6 +19,12 @@ enum { SIZE, MEMORY, FLAG, MANY };
 	                          .argv = argv,                                                              \
 	                          .list = list,                                                              \
 	                          .help = "test --help"}
+#define ARGUMENTS_AGAIN(name, ...)                                                                           \
+	char *name##_argv[] = {(char *)(uintptr_t) "test", __VA_ARGS__, NULL};                               \
+	struct options name = {.argc = (int)(sizeof(name##_argv) / sizeof(name##_argv[0])) - 1,              \
+	                       .argv = name##_argv,                                                          \
+	                       .list = list,                                                                 \
+	                       .help = "test --help"}
 #define WORD(text) (char *)(uintptr_t)(text)
 
 static void expect(struct options *options, int want, const char *value)
@@ -82,6 +88,19 @@ static void stops_after_dashes(void **state)
 	assert_string_equal(argv[options.next], "--size");
 }
 
+static void optional_value(void **state)
+{
+	ARGUMENTS(WORD("--form"), WORD("line"), WORD("--flag"));
+	ARGUMENTS_AGAIN(given, WORD("--form=full"), WORD("--form"));
+
+	(void)state;
+	expect(&options, FORM, NULL);
+	expect(&options, OPTIONS_OPERAND, "line"); /* the next word is not its value */
+	expect(&options, FLAG, NULL);
+	expect(&given, FORM, "full");
+	expect(&given, OPTIONS_BAD, NULL); /* twice */
+}
+
 /* The word is the last of a command line, or the last but one with `next`. */
 static void refused(const char *word, const char *next)
 {
@@ -113,7 +132,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(both_spellings),   cmocka_unit_test(literal),
 	        cmocka_unit_test(stops_at_operand), cmocka_unit_test(stops_after_dashes),
-	        cmocka_unit_test(refuses),
+	        cmocka_unit_test(refuses),          cmocka_unit_test(optional_value),
 	};
 
 	return cmocka_run_group_tests_name("options", tests, NULL, NULL);

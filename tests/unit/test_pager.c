@@ -126,6 +126,59 @@ static void test_sizes_of_other_versions(void **state)
 	assert_string_equal(pager_error, "the configuration has fields that this library does not have");
 }
 
+/* Statistics for other processes: a copy is of one moment, or says that it is not. */
+static void test_shown_statistics(void **state)
+{
+	struct uvmp_pager *pager = open_with(8 * MIB, NULL, "mem");
+	struct uvmp_pager_stats shown, copy, now;
+
+	(void)state;
+	memset(&shown, 0, sizeof(shown));
+	uvmp_pager_show_stats(pager, &shown);
+	assert_non_null(uvmp_pager_alloc(pager, MIB));
+	assert_true(shown.sequence != 0 && shown.sequence % 2 == 0);
+	assert_true(uvmp_pager_read_stats(&shown, &copy));
+	assert_memory_equal(&copy, &shown, sizeof(copy));
+	uvmp_pager_stats(pager, &now);
+	assert_true(copy.managed_bytes == now.managed_bytes && copy.budget_bytes == now.budget_bytes);
+	shown.sequence--; /* a writer that died in the middle */
+	assert_false(uvmp_pager_read_stats(&shown, &copy));
+	assert_true(copy.managed_bytes == now.managed_bytes);
+	assert_non_null(uvmp_pager_alloc(pager, MIB));
+	assert_true(uvmp_pager_read_stats(&shown, &copy));
+	copy.managed_most_bytes = 1;
+	assert_true(uvmp_pager_read_stats_size(&shown, &copy, offsetof(struct uvmp_pager_stats, managed_most_bytes)));
+	assert_true(copy.managed_most_bytes == 1); /* not of that version: not written */
+	uvmp_pager_show_stats(pager, NULL);
+	uvmp_pager_destroy(pager);
+}
+
+static void test_metrics(void **state)
+{
+	struct uvmp_pager *pager = open_with(8 * MIB, NULL, "mem");
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *out = open_memstream(&text, &bytes), *full = fopen("/dev/full", "w");
+
+	(void)state;
+	assert_non_null(uvmp_pager_alloc(pager, MIB));
+	assert_int_equal(uvmp_pager_write_metrics(pager, out), 0);
+	fclose(out);
+	assert_non_null(strstr(text, "# TYPE uvmp_pager_in_bytes counter\n# UNIT uvmp_pager_in_bytes bytes\n# HELP "));
+	assert_non_null(strstr(text, "\nuvmp_pager_managed_bytes 2097152\n"));
+	assert_non_null(strstr(text, "\nuvmp_pager_faults_total 0\n"));
+	assert_non_null(strstr(text, "\nuvmp_pager_waited_seconds_total 0.000000000\n"));
+	assert_string_equal(text + bytes - 6, "# EOF\n");
+	assert_int_equal(uvmp_pager_write_metrics(NULL, stdout), -EINVAL);
+	assert_int_equal(uvmp_pager_write_metrics(pager, NULL), -EINVAL);
+	if (full) {
+		assert_int_equal(uvmp_pager_write_metrics(pager, full), -ENOSPC);
+		fclose(full);
+	}
+	free(text);
+	uvmp_pager_destroy(pager);
+}
+
 static void test_a_file_in_use_is_left_alone(void **state)
 {
 	struct uvmp_pager_config config;
@@ -689,6 +742,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_bad_configurations),
 					   cmocka_unit_test(test_sizes_of_other_versions),
+	                                   cmocka_unit_test(test_shown_statistics),
+	                                   cmocka_unit_test(test_metrics),
 	                                   cmocka_unit_test(test_a_file_in_use_is_left_alone),
 	                                   cmocka_unit_test(test_bad_calls),
 	                                   cmocka_unit_test(test_contents_outlive_eviction),
