@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what a make target needs and this system lacks: by apt-get when root, else it prints the one line to run.
-# usage: deps.sh test|test-bare|lint|coverage|fuzz|msan|bench|abi|cross (of the architectures in CROSS)|deb|kernel-test|kernel-test-debug
+# usage: deps.sh test|test-bare|lint|coverage|fuzz|msan|bench|abi|cross (of the architectures in CROSS)|deb|docs|kernel-test|kernel-test-debug
 set -u
 CC=${CC:-cc}
 missing=
@@ -88,6 +88,13 @@ int main(void) { return sqlite3_libversion_number() < 0; }' -lsqlite3
 			probe libelf-dev '#include <gelf.h>
 int main(void) { return (int)elf_version(EV_CURRENT) < 0; }' -lelf
 		fi
+		;;
+	docs)
+		program doxygen doxygen
+		program graphviz dot
+		program python3-sphinx sphinx-build
+		/usr/bin/python3 -c 'import myst_parser' 2>/dev/null || missing="$missing python3-myst-parser"
+		/usr/bin/python3 -c 'import furo' 2>/dev/null || missing="$missing furo"
 		;;
 	deb)
 		program dpkg-dev dpkg-buildpackage

@@ -112,6 +112,16 @@ fidelity-figures:
 	@sh tests/fidelity/plot.sh docs/fidelity
 	@sh tests/fidelity/accuracy.sh docs/accuracy.md
 
+## make figure     FIGURE=NAME: one figure of docs/fidelity made again, and compared with its data there: docs/reproduce.md
+.PHONY: figure docs
+figure: $(BUILD)/uvmsim
+	@sh tests/fidelity/figure.sh $(BUILD)/uvmsim $(BUILD) '$(FIGURE)'
+
+## make docs       the documentation as a site, with the reference of the API, into build/docs; warnings are errors
+docs:
+	@sh tests/deps.sh docs
+	@sh docs/site/docs.sh $(BUILD) $(VERSION)
+
 ## make policies   every preset and the best combination of keys, on nine programs at five memory sizes, and on nineteen at 16 times
 ##                 the size; into docs/policies-results.md, docs/policies-results-large.md and pictures; goes on where it was
 ##                 interrupted. POLICIES_SHORT=1: two programs, two sizes, one seed, under build/policies/short/;

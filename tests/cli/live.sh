@@ -100,7 +100,7 @@ fi
 # -- metrics in a file, and lines -----------------------------------------------------------------------------------------
 # starts OPTION...: in the background, a program that reads its memory until $work/end exists; its $pid
 starts() {
-	rm -f "$work/end"
+	rm -f "$work/end" "$work/metrics"
 	timeout -s KILL 120 "$run" --budget 8M --policy 'prefetch=density evict=lru' --format json --report "$work/report" "$@" \
 		"$program" until 16 "$work/end" >"$work/out" 2>"$work/err" </dev/null &
 	pid=$!
@@ -192,7 +192,7 @@ fi
 # in_terminal COMMAND SECONDS: what a terminal of 80 columns and 24 rows gets, in $work/screen; then
 # $work/end exists
 in_terminal() {
-	rm -f "$work/end"
+	rm -f "$work/end" "$work/metrics"
 	(sleep "$2" && touch "$work/end") &
 	script -qec "stty cols 80 rows 24; $1" /dev/null >"$work/screen" </dev/null
 	wait

@@ -1,5 +1,6 @@
 #!/bin/sh
-# README.md: its first screen, its width, and that its targets and its commands of uvmsim work. usage: readme.sh BUILD
+# README.md: its first screen, its size, and that its targets and its commands of uvmsim work, as do those of docs/targets.md
+# and docs/index.md. usage: readme.sh BUILD
 set -u
 build=$(cd "$1" && pwd)
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -20,10 +21,16 @@ sed -n 1,5p "$work/first" | grep -q '^    make run' && sed -n 1,5p "$work/first"
 verdict "it opens with make run and make test" $?
 grep -q 'Decisions are equal' "$work/first" && grep -q '(docs/accuracy.md)' "$work/first"
 verdict "the first screen claims equal decisions and links docs/accuracy.md" $?
-awk 'length > 100 && !/^\|/ {print NR ": " $0; wide = 1} END {exit wide}' "$readme" >"$work/out"
-verdict "at most 100 columns outside of tables" $?
+awk 'length > 100 {print NR ": " $0; wide = 1} END {exit wide}' "$readme" >"$work/out"
+verdict "at most 100 columns" $?
+[ "$(wc -l <"$readme")" -lt 100 ]
+verdict "fewer than 100 lines" $?
+[ "$(grep -c '^!\[.*](docs/.*\.svg)$' "$readme")" = 1 ]
+verdict "one picture" $?
 
-targets=$(grep -oE '(^    |`|&& )make( -s)? [a-z][a-z-]+' "$readme" | sed 's/.* //' | sort -u)
+pages="$readme $root/docs/targets.md $root/docs/index.md"
+# shellcheck disable=SC2086 # a list of files
+targets=$(grep -ohE '(^    |`|&& )make( -s)? [a-z][a-z-]+' $pages | sed 's/.* //' | sort -u)
 : >"$work/out"
 for target in $targets; do
 	grep -qE "^([a-z-]+ )*$target( [a-z-]+)*:" "$root/Makefile" "$root"/tests/*.mk "$root"/adapters/*.mk || echo "the Makefile has no target $target" >>"$work/out"
@@ -31,9 +38,10 @@ done
 [ ! -s "$work/out" ] && [ "$(echo "$targets" | wc -l)" -ge 12 ]
 verdict "$(echo "$targets" | wc -l) targets exist" $?
 
-# Its commands of uvmsim, lines that end in \ joined, as they stand: in a folder with build/.
+# Their commands of uvmsim, lines that end in \ joined, as they stand: in a folder with build/.
 ln -s "$build" "$work/build"
-sed -e ':a' -e '/\\$/{N;s/\\\n *//;ba' -e '}' "$readme" | sed -n 's|^    \(build/uvmsim .*\)|\1|p' >"$work/commands"
+# shellcheck disable=SC2086 # a list of files
+sed -e ':a' -e '/\\$/{N;s/\\\n *//;ba' -e '}' $pages | sed -n 's|^    \(build/\)*\(uvmsim .*\)|build/\2|p' >"$work/commands"
 count=0
 while read -r command; do
 	count=$((count + 1))

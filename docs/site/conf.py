@@ -1,0 +1,57 @@
+"""The site of the documentation: Sphinx with MyST over the Markdown of docs/, as it stands. Run by docs/site/docs.sh.
+
+MyST reads CommonMark, as code hosts do, and makes the same anchors of headings. Every broken link, missing anchor and page
+outside of the navigation is a warning, and docs.sh makes warnings errors.
+"""
+
+import os
+import pathlib
+
+HERE = pathlib.Path(__file__).parent
+
+project = "libuvmpolicy"
+copyright = "the libuvmpolicy authors, MIT licence"  # Sphinx knows it by this name
+release = os.environ.get("UVMP_VERSION", "")
+extensions = ["myst_parser"]
+root_doc = "index"
+source_suffix = {".md": "markdown"}
+exclude_patterns = ["site"]
+myst_heading_anchors = 4
+myst_enable_extensions = []
+highlight_language = "none"
+pygments_style = "friendly"
+pygments_dark_style = "monokai"
+html_theme = "furo"
+html_title = f"libuvmpolicy {release}"
+html_static_path = ["style.css"]
+html_css_files = ["style.css"]
+html_extra_path = [os.environ["UVMP_API"]] if "UVMP_API" in os.environ else []
+html_show_sphinx = False
+html_copy_source = False
+# The pages of fidelity and of the policies' results are tables; their search index would be most of the site.
+html_theme_options = {"sidebar_hide_name": False}
+
+
+def navigation():
+    """The trees of pages, in MyST's words; the Markdown of docs/ has none of them."""
+    lines = []
+    for line in (HERE / "navigation.txt").read_text().splitlines():
+        if line.startswith("## "):
+            if lines:
+                lines.append("```")
+            lines += ["", "```{toctree}", ":hidden:", f":caption: {line[3:]}", ""]
+        elif line and not line.startswith("#"):
+            lines.append(line)
+    return "\n".join(lines + ["```", ""])
+
+
+def read(_app, docname, source):
+    if docname == "index":
+        source[0] += navigation()
+    if docname in ("index", "headers") and html_extra_path:
+        source[0] += '\n<p><a class="reference" href="api/index.html">Reference of the API</a>, from the headers.</p>\n'
+
+
+def setup(app):
+    app.connect("source-read", read)
+    return {"parallel_read_safe": True}

@@ -1,0 +1,28 @@
+#!/bin/sh
+# The documentation as a site: the pages of docs/ by Sphinx, and the reference of the API by Doxygen. Warnings are errors.
+# usage: docs.sh BUILD VERSION: into BUILD/docs
+set -eu
+build=$1 version=$2
+here=$(dirname "$0")
+rm -rf "$build/docs" "$build/docs-work"
+mkdir -p "$build/docs-work/extra"
+# Drawings have a source; what code hosts show is its picture, kept beside it.
+for source in docs/pictures/*.dot; do
+	picture=${source%.dot}.svg
+	dot -Tsvg "$source" | cmp -s - "$picture" || {
+		echo "docs: $picture is not that of $source; run: dot -Tsvg $source -o $picture" >&2
+		exit 1
+	}
+done
+{
+	cat "$here/Doxyfile"
+	echo "PROJECT_NUMBER = $version"
+	echo "INPUT = include/uvmpolicy adapters/common/uvmpolicy/host.h adapters/userspace/pager.h adapters/userspace/store.h"
+	echo "OUTPUT_DIRECTORY = $build/docs-work/extra"
+} >"$build/docs-work/Doxyfile"
+doxygen "$build/docs-work/Doxyfile"
+UVMP_VERSION=$version UVMP_API=$(cd "$build/docs-work/extra" && pwd) PYTHONDONTWRITEBYTECODE=1 \
+	sphinx-build -q -W --keep-going -j auto -d "$build/docs-work/doctrees" -c "$here" docs "$build/docs"
+rm -rf "$build/docs-work"
+/usr/bin/python3 "$here/check.py" "$build/docs"
+echo "$build/docs/index.html"
