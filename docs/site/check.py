@@ -4,10 +4,18 @@ the network. usage: check.py FOLDER. Exit status 1 with a line for each fault.""
 import html.parser
 import os
 import pathlib
+import re
 import sys
 import urllib.parse
 
-LOADS = {"script": "src", "img": "src", "iframe": "src", "source": "src", "object": "data", "embed": "src"}
+LOADS = {
+    "script": "src",
+    "img": "src",
+    "iframe": "src",
+    "source": "src",
+    "object": "data",
+    "embed": "src",
+}
 SHEETS = {"stylesheet", "icon", "preload", "prefetch", "preconnect"}
 
 
@@ -21,7 +29,9 @@ class Page(html.parser.HTMLParser):
 
     def handle_starttag(self, tag, attrs):
         values = dict(attrs)
-        self.anchors.update(v for k, v in attrs if v and (k == "id" or (k == "name" and tag == "a")))
+        self.anchors.update(
+            v for k, v in attrs if v and (k == "id" or (k == "name" and tag == "a"))
+        )
         if tag == "a" and values.get("href"):
             self.links.append(values["href"])
         if tag == "link" and SHEETS & set((values.get("rel") or "").split()):
@@ -53,13 +63,37 @@ def faults_of(root, path, page, pages):
                 yield f"{target}: no element of this name"
 
 
+def sheet_faults(root, path):
+    """What a style sheet loads from elsewhere."""
+    text = re.sub(
+        r"/\*.*?\*/", "", path.read_text(encoding="utf-8", errors="replace"), flags=re.DOTALL
+    )
+    for target in re.findall(r"url\(\s*['\"]?([^'\")]+)", text) + re.findall(
+        r"@import\s+['\"]([^'\"]+)", text
+    ):
+        if target.startswith("data:"):
+            continue
+        if re.match(r"[a-z]+:|/", target):
+            yield f"loads {target} from elsewhere"
+        elif not (path.parent / re.split("[?#]", target)[0]).is_file():
+            yield f"{target}: no such file"
+
+
 def main():
     root = pathlib.Path(sys.argv[1]).resolve()
     pages = {path: Page(path) for path in sorted(root.rglob("*.html"))}
-    faults = [f"{path.relative_to(root)}: {fault}" for path, page in pages.items() for fault in faults_of(root, path, page, pages)]
+    faults = []
+    for path, page in pages.items():
+        faults += [
+            f"{path.relative_to(root)}: {fault}" for fault in faults_of(root, path, page, pages)
+        ]
+    for path in sorted(root.rglob("*.css")):
+        faults += [f"{path.relative_to(root)}: {fault}" for fault in sheet_faults(root, path)]
     for fault in faults:
         print(fault, file=sys.stderr)
-    print(f"{len(pages)} pages, {sum(len(page.links) for page in pages.values())} links, {len(faults)} of them wrong")
+    print(
+        f"{len(pages)} pages, {sum(len(page.links) for page in pages.values())} links, {len(faults)} of them wrong"
+    )
     return 1 if faults or not pages else 0
 
 

@@ -28,7 +28,6 @@ html_css_files = ["style.css"]
 html_extra_path = [os.environ["UVMP_API"]] if "UVMP_API" in os.environ else []
 html_show_sphinx = False
 html_copy_source = False
-# The pages of fidelity and of the policies' results are tables; their search index would be most of the site.
 html_theme_options = {"sidebar_hide_name": False}
 
 
@@ -49,7 +48,9 @@ def read(_app, docname, source):
     if docname == "index":
         source[0] += navigation()
     if docname in ("index", "headers") and html_extra_path:
-        source[0] += '\n<p><a class="reference" href="api/index.html">Reference of the API</a>, from the headers.</p>\n'
+        source[
+            0
+        ] += '\n<p><a class="reference" href="api/index.html">Reference of the API</a>, made from the headers.</p>\n'
 
 
 def setup(app):

@@ -17,12 +17,21 @@ done
 {
 	cat "$here/Doxyfile"
 	echo "PROJECT_NUMBER = $version"
-	echo "INPUT = include/uvmpolicy adapters/common/uvmpolicy/host.h adapters/userspace/pager.h adapters/userspace/store.h"
+	echo "INPUT = docs/site/api.dox include/uvmpolicy adapters/common/uvmpolicy/host.h adapters/userspace/pager.h adapters/userspace/store.h"
 	echo "OUTPUT_DIRECTORY = $build/docs-work/extra"
 } >"$build/docs-work/Doxyfile"
 doxygen "$build/docs-work/Doxyfile"
 UVMP_VERSION=$version UVMP_API=$(cd "$build/docs-work/extra" && pwd) PYTHONDONTWRITEBYTECODE=1 \
 	sphinx-build -q -W --keep-going -j auto -d "$build/docs-work/doctrees" -c "$here" docs "$build/docs"
 rm -rf "$build/docs-work"
+# Debian's style sheet of the theme imports another package's from the root of a web server: style.css has what is needed of it.
+# Its script is a module beside the one that it imports, but loaded as a plain script: they become one.
+sed -i '/^@import url(\/javascript\//d' "$build/docs/_static/styles/furo.css"
+scripts=$build/docs/_static/scripts
+if grep -q '^import Gumshoe' "$scripts/furo.js"; then
+	{ cat "$scripts/gumshoe-patched.js" && sed '/^import /d' "$scripts/furo.js"; } >"$scripts/one.js"
+	mv "$scripts/one.js" "$scripts/furo.js"
+	rm "$scripts/gumshoe-patched.js"
+fi
 /usr/bin/python3 "$here/check.py" "$build/docs"
 echo "$build/docs/index.html"
