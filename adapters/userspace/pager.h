@@ -237,7 +237,7 @@ struct uvmp_pager_stats {
 							 * uvmp_pager_show_stats, or of a call of
 							 * uvmp_pager_stats */
 	int store_error;				/* the first, negative errno; 0: none */
-	int trace_error; /* the first; the trace ends there, and is valid up to there */
+	int trace_error;   /* the first; the trace ends there, and is valid up to there */
 	uint64_t sequence; /* of statistics shown to other processes: odd while they are written. See
 			    * uvmp_pager_read_stats */
 };
