@@ -12,14 +12,14 @@ installed = $(call put,644,$(headers),$(INCLUDEDIR)/uvmpolicy) \
   $(call put,755,$(addprefix $(BUILD)/,$(addsuffix .so.$(VERSION),$(shared))),$(LIBDIR)) $(call put,755,$(BUILD)/libuvmp-preload.so,$(PRELOADDIR)) \
   $(call put,644,$(pcs),$(LIBDIR)/pkgconfig) $(call put,644,$(cmakes),$(LIBDIR)/cmake/uvmpolicy) \
   $(call put,755,$(addprefix $(BUILD)/,uvmsim uvmp-run),$(BINDIR)) $(foreach s,1 3 7,$(call put,644,$(wildcard docs/*.$(s)),$(MANDIR)/man$(s))) $(call put,644,LICENSE adapters/python/uvmpolicy/api.json,$(DOCDIR)) \
-  $(foreach d,. examples fidelity,$(call put,644,$(filter-out %.1 %.3 %.7,$(foreach f,$(wildcard docs/$(d)/*),$(if $(wildcard $(f)/.),,$(f)))),$(DOCDIR)/$(d)))
+  $(foreach d,. examples fidelity pictures,$(call put,644,$(filter-out %.1 %.3 %.7,$(foreach f,$(wildcard docs/$(d)/*),$(if $(wildcard $(f)/.),,$(f)))),$(DOCDIR)/$(d)))
 install: all $(cmakes) $(pcs)
 	@set -e; for f in $(installed); do IFS=:; set -- $$f; install -D -m "$$1" "$$2" '$(DESTDIR)'"$$3"; done
 	@for l in $(shared); do ln -sf $$l.so.$(VERSION) '$(DESTDIR)$(LIBDIR)'/$$l.so.$(SOMAJOR); ln -sf $$l.so.$(SOMAJOR) '$(DESTDIR)$(LIBDIR)'/$$l.so; done
 uninstall:
 	@for f in $(installed); do rm -f '$(DESTDIR)'"$${f##*:}"; done
 	@for l in $(shared); do rm -f '$(DESTDIR)$(LIBDIR)'/$$l.so '$(DESTDIR)$(LIBDIR)'/$$l.so.$(SOMAJOR); done
-	@for d in $(INCLUDEDIR)/uvmpolicy $(DOCDIR)/examples $(DOCDIR)/fidelity $(DOCDIR) $(LIBDIR)/cmake/uvmpolicy; do rmdir '$(DESTDIR)'"$$d" 2>/dev/null || :; done
+	@for d in $(INCLUDEDIR)/uvmpolicy $(DOCDIR)/examples $(DOCDIR)/fidelity $(DOCDIR)/pictures $(DOCDIR) $(LIBDIR)/cmake/uvmpolicy; do rmdir '$(DESTDIR)'"$$d" 2>/dev/null || :; done
 # $(1) TITLE LIBRARIES [LIBRARIES-OF-A-STATIC-PROGRAM]. Directories below PREFIX are named by it, so that an installation can be moved.
 below   = $(patsubst $(PREFIX)/%,$${prefix}/%,$(1))
 pc_file = printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$(call below,$(LIBDIR))' 'includedir=$(call below,$(INCLUDEDIR))' 'Name: $(basename $(@F))' \
