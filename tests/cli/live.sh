@@ -122,6 +122,11 @@ while [ $i -lt 4 ]; do
 	sleep 0.5
 	i=$((i + 1))
 done
+tried=0
+until [ "$(grep -c '^uvmp-run: .* faults ' "$work/err")" -ge 2 ] || [ $tried = 100 ]; do
+	sleep 0.1
+	tried=$((tried + 1))
+done
 touch "$work/end"
 wait $pid || fail 'a run with metrics: exit status' "$(cat "$work/err")"
 cp "$metrics" "$work/copy.4"
@@ -189,15 +194,23 @@ if ! command -v script >/dev/null; then
 	echo 'skipped: no script, a terminal'
 	exit $failed
 fi
-# in_terminal COMMAND SECONDS: what a terminal of 80 columns and 24 rows gets, in $work/screen; then
-# $work/end exists
+# in_terminal COMMAND TEXT COUNT: what a terminal of 80 columns and 24 rows gets, in $work/screen. Once the text came that often,
+# or after 30 s, $work/end exists.
 in_terminal() {
-	rm -f "$work/end" "$work/metrics"
-	(sleep "$2" && touch "$work/end") &
-	script -qec "stty cols 80 rows 24; $1" /dev/null >"$work/screen" </dev/null
+	rm -f "$work/end"
+	: >"$work/screen"
+	(
+		tried=0
+		until [ "$(grep -o -e "$2" "$work/screen" | wc -l)" -ge "$3" ] || [ $tried = 150 ]; do
+			sleep 0.2
+			tried=$((tried + 1))
+		done
+		touch "$work/end"
+	) &
+	script -qefc "stty cols 80 rows 24; $1" /dev/null >"$work/screen" </dev/null
 	wait
 }
-in_terminal "$run --budget 8M --live=full --policy 'prefetch=density evict=lru' $program until 16 $work/end" 1.7
+in_terminal "$run --budget 8M --live=full --policy 'prefetch=density evict=lru' $program until 16 $work/end" ' faults ' 2
 esc=$(printf '\033')
 tr '\r' '\n' <"$work/screen" | sed "s/$esc\[[0-9;]*H$esc\[K/\n/g; s/$esc[78]//g; s/$esc\[[0-9;]*m//g" >"$work/rows"
 for text in ' uvmp-run  .*budget 8.0 MiB  1 process' ' faults  *[0-9.kM]*  *[0-9.kM]*/s' ' in  *[0-9.]* [KMG]iB' ' stalled .* %' \
@@ -209,10 +222,10 @@ awk '/^ (uvmp-run|faults|in|out|stalled|resident|store|thrashing|policy) / && le
 grep -q "$esc\[1;1[0-9]r" "$work/screen" && [ "$(tr -d '\n' <"$work/screen" | grep -o "$esc\[[0-9;]*r" | tail -n 1)" = "$esc[r" ] &&
 	ok '--live=full: the whole terminal is given back' || fail '--live=full: the whole terminal is given back'
 grep -q 'program: all words right' "$work/screen" && ok '--live=full: the program has the terminal too' || fail '--live=full: the program has the terminal too'
-in_terminal "stty rows 10; $run --budget 8M --live=full $program until 16 $work/end" 1.3
+in_terminal "stty rows 10; $run --budget 8M --live=full $program until 16 $work/end" ' faults ' 2
 grep -q "$esc\[1;[0-9]*r" "$work/screen" && fail 'a terminal of ten rows has the line' "$(cat "$work/screen")" || ok 'a terminal of ten rows has the line'
 tr '\r' '\n' <"$work/screen" | grep ' faults .*stall' | sed "s/$esc.*//" >"$work/lines"
 awk 'length > 79 { wide = 1 } END { exit wide || NR < 2 }' "$work/lines" && ok 'the line: at most 79 columns' || fail 'the line: at most 79 columns' "$(cat "$work/lines")"
-in_terminal "TERM=dumb $run --budget 8M --live=full $program simple 16" 0
+in_terminal "TERM=dumb $run --budget 8M --live=full $program simple 16" right 1
 grep -q "$esc\[1;[0-9]*r" "$work/screen" && fail 'a dumb terminal has the line' || ok 'a dumb terminal has the line'
 exit $failed
