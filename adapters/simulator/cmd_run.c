@@ -35,6 +35,8 @@ const char help_run[] = "usage: uvmsim run --workload NAME[:k=v,...] | --trace F
 			"  --format F       table (default), json, csv\n"
 			"  --log FILE       the decision log, one action a line, for `uvmsim explain`\n"
 			"                   (run only)\n"
+			"  --timeline FILE  with --gpu: start and end of kernels, batches, copies, evictions\n"
+			"                   and replays, for Perfetto (run only)\n"
 			"  --log-completions  the log also says when each action completed (run only)\n";
 
 const char help_compare[] = "usage: uvmsim compare --workload NAME[:k=v,...] | --trace FILE\n"
@@ -59,7 +61,7 @@ const char help_compare[] = "usage: uvmsim compare --workload NAME[:k=v,...] | -
 
 static const char *const options[] = {"workload=*", "trace=*",	       "gpu=",	  "memory=*", "oversub=*",
 				      "policy=*",   "seed=",	       "format=", "log=",     "jobs=",
-				      "seeds=",	    "log-completions", "until=",  "plugin=*", "uncertainty=", "help",	  NULL};
+				      "seeds=",	    "log-completions", "until=",  "plugin=*", "uncertainty=", "timeline=", "help",	  NULL};
 enum option {
 	WORKLOAD,
 	TRACE,
@@ -76,6 +78,7 @@ enum option {
 	UNTIL,
 	PLUGIN,
 	UNCERTAINTY,
+	TIMELINE,
 	HELP
 };
 
@@ -142,6 +145,9 @@ static int add_option(void *request, int option, const char *value)
 		if (!options_number("--uncertainty", value, 1, REPORT_DRAWS_MAX, &number))
 			return CLI_BAD_INPUT;
 		q->draws = (uint32_t)number;
+		break;
+	case TIMELINE:
+		q->outputs.timeline_path = value;
 		break;
 	case HELP: /* main has answered it */
 		return CLI_BAD_INPUT;
@@ -223,6 +229,20 @@ static int check_request(const struct run_request *q, const char *subcommand)
 	return check_draws(q, subcommand);
 }
 
+/* Options of files that show runs. */
+static int check_outputs(const struct run_request *q, const char *subcommand)
+{
+	if (q->outputs.timeline_path == NULL)
+		return CLI_DONE;
+	if (q->is_compare)
+		return say_error("compare: --timeline belongs to one run; use `uvmsim run`");
+	if (!q->has_model)
+		return say_error("%s: --timeline needs --gpu: without a GPU model a run has no time", subcommand);
+	if (q->draws != 0)
+		return say_error("run: --uncertainty makes several runs, and --timeline belongs to one run");
+	return CLI_DONE;
+}
+
 static int run_request(struct run_request *q, struct options *args)
 {
 	int status = cli_take_options(args, add_option, q);
@@ -232,8 +252,13 @@ static int run_request(struct run_request *q, struct options *args)
 	if (status == CLI_DONE)
 		status = check_request(q, args->argv[0]);
 	if (status == CLI_DONE)
+		status = check_outputs(q, args->argv[0]);
+	if (status == CLI_DONE)
 		status = open_log(q);
-	return status == CLI_DONE ? close_log(q, run_batch_perform(q)) : status;
+	if (status != CLI_DONE)
+		return status;
+	status = outputs_open(&q->outputs);
+	return close_log(q, status == CLI_DONE ? outputs_close(&q->outputs, run_batch_perform(q)) : status);
 }
 
 static int run_command(struct options args, bool is_compare)

@@ -82,7 +82,10 @@ static void run_source(const struct run_batch *batch, size_t index, struct sourc
 			      .seed = run_seed_of(q, index),
 			      .log = q->log,
 			      .until_ns = q->until_ns};
+	struct observers observers = {.count = 0};
 
+	outputs_observe(&q->outputs, &observers);
+	run.observers = observers.count != 0 ? &observers : NULL;
 	snprintf(answer->workload, NAME_MOST, "%s", source->name); /* first: the run may crash */
 	if (!run_is_bound(q, index))
 		run.policy = &run_policy_of(q, index)->policy;
@@ -101,12 +104,15 @@ static bool run_page_cache(const struct run_batch *batch, size_t index, struct a
 {
 	const struct run_request *q = batch->q;
 	struct sim_run run = {.memory = run_memory_of(q, index), .seed = run_seed_of(q, index), .log = q->log};
+	struct observers observers = {.count = 0};
 	enum page_cache_end end;
 	struct source *source = NULL;
 	bool is_shared = shares_rows(batch, index);
 
 	if (run_is_bound(q, index) || q->has_model || !cli_source_is_file(&q->sources, run_source_of(q, index)))
 		return false;
+	outputs_observe(&q->outputs, &observers);
+	run.observers = observers.count != 0 ? &observers : NULL;
 	run.policy = &run_policy_of(q, index)->policy;
 	if (page_cache_suits(&run))
 		source = open_source(batch, index, &is_shared, answer);
@@ -432,6 +438,7 @@ int run_batch_perform(struct run_request *q)
 	if (q->policies.is_sweep)
 		judge_presets(&batch);
 	kept = keep_results(&batch);
+	outputs_write(&q->outputs, batch.report, kept);
 	if (q->is_compare && kept > 0)
 		report_compare(batch.report, kept, q->format, stdout);
 	else if (kept > 0)

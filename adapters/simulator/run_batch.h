@@ -4,6 +4,7 @@
 
 #include "cli_policies.h"
 #include "cli_source.h"
+#include "outputs.h"
 #include "report.h"
 
 enum { MANY = 64, JOBS_MOST = 1024 }; /* repetitions of one option; processes */
@@ -25,6 +26,7 @@ struct run_request {
 	const char *log_path;
 	struct sim_log log;
 	uint64_t until_ns; /* 0: not given */
+	struct outputs outputs;
 };
 
 static inline size_t run_runs_of(const struct run_request *q)
