@@ -35,6 +35,7 @@ const char help_run[] = "usage: uvmsim run --workload NAME[:k=v,...] | --trace F
 			"  --format F       table (default), json, csv\n"
 			"  --log FILE       the decision log, one action a line, for `uvmsim explain`\n"
 			"                   (run only)\n"
+			"  --report FILE    pictures and tables as one HTML file\n"
 			"  --timeline FILE  with --gpu: start and end of kernels, batches, copies, evictions\n"
 			"                   and replays, for Perfetto (run only)\n"
 			"  --log-completions  the log also says when each action completed (run only)\n";
@@ -61,7 +62,7 @@ const char help_compare[] = "usage: uvmsim compare --workload NAME[:k=v,...] | -
 
 static const char *const options[] = {"workload=*", "trace=*",	       "gpu=",	  "memory=*", "oversub=*",
 				      "policy=*",   "seed=",	       "format=", "log=",     "jobs=",
-				      "seeds=",	    "log-completions", "until=",  "plugin=*", "uncertainty=", "timeline=", "help",	  NULL};
+				      "seeds=",	    "log-completions", "until=",  "plugin=*", "uncertainty=", "timeline=", "report=", "help",	  NULL};
 enum option {
 	WORKLOAD,
 	TRACE,
@@ -79,6 +80,7 @@ enum option {
 	PLUGIN,
 	UNCERTAINTY,
 	TIMELINE,
+	REPORT,
 	HELP
 };
 
@@ -149,6 +151,9 @@ static int add_option(void *request, int option, const char *value)
 	case TIMELINE:
 		q->outputs.timeline_path = value;
 		break;
+	case REPORT:
+		q->outputs.report_path = value;
+		break;
 	case HELP: /* main has answered it */
 		return CLI_BAD_INPUT;
 	}
@@ -167,6 +172,7 @@ static int set_defaults(struct run_request *q, const char *command)
 	if (q->policies.count == 0) {
 		const char *text = getenv("UVMP_POLICY");
 
+		q->outputs.command.default_policy = text;
 		return text ? cli_policies_add(&q->policies, "UVMP_POLICY", text)
 			    : cli_policies_add(&q->policies, "--policy", "preset=nvidia-595");
 	}
@@ -232,6 +238,8 @@ static int check_request(const struct run_request *q, const char *subcommand)
 /* Options of files that show runs. */
 static int check_outputs(const struct run_request *q, const char *subcommand)
 {
+	if (q->outputs.report_path != NULL && !html_is_built_in())
+		return CLI_BAD_INPUT;
 	if (q->outputs.timeline_path == NULL)
 		return CLI_DONE;
 	if (q->is_compare)
@@ -255,6 +263,7 @@ static int run_request(struct run_request *q, struct options *args)
 		status = check_outputs(q, args->argv[0]);
 	if (status == CLI_DONE)
 		status = open_log(q);
+	q->has_bounds = q->is_compare || q->outputs.report_path != NULL;
 	if (status != CLI_DONE)
 		return status;
 	status = outputs_open(&q->outputs);
@@ -274,6 +283,8 @@ static int run_command(struct options args, bool is_compare)
 	}
 	q->sources.seed = 1;
 	q->is_compare = is_compare;
+	q->outputs.command.argc = args.argc;
+	q->outputs.command.argv = args.argv;
 	status = run_request(q, &args);
 	free(q);
 	return status;

@@ -28,7 +28,14 @@ struct answer {
 	struct bound_result bound; /* or this */
 	char workload[NAME_MOST], error[SOURCE_ERROR_MAX];
 	struct cli_recorded recorded;
+	struct collector collector[]; /* one, if the command line collects */
 };
+
+static size_t answer_bytes(const struct run_request *q)
+{
+	return sizeof(struct answer) + (outputs_collects(&q->outputs) ? sizeof(struct collector) : 0);
+}
+
 
 /* Does the run read rows that it may share? With time a workload is asked for its thread blocks instead. */
 static bool shares_rows(const struct run_batch *batch, size_t index)
@@ -84,7 +91,7 @@ static void run_source(const struct run_batch *batch, size_t index, struct sourc
 			      .until_ns = q->until_ns};
 	struct observers observers = {.count = 0};
 
-	outputs_observe(&q->outputs, &observers);
+	outputs_observe(&q->outputs, run_is_collected(q, index) ? answer->collector : NULL, &observers);
 	run.observers = observers.count != 0 ? &observers : NULL;
 	snprintf(answer->workload, NAME_MOST, "%s", source->name); /* first: the run may crash */
 	if (!run_is_bound(q, index))
@@ -111,7 +118,7 @@ static bool run_page_cache(const struct run_batch *batch, size_t index, struct a
 
 	if (run_is_bound(q, index) || q->has_model || !cli_source_is_file(&q->sources, run_source_of(q, index)))
 		return false;
-	outputs_observe(&q->outputs, &observers);
+	outputs_observe(&q->outputs, run_is_collected(q, index) ? answer->collector : NULL, &observers);
 	run.observers = observers.count != 0 ? &observers : NULL;
 	run.policy = &run_policy_of(q, index)->policy;
 	if (page_cache_suits(&run))
@@ -188,6 +195,14 @@ static bool describe(const struct run_request *q, size_t index, const struct ans
 	return report->workload && report->policy_given;
 }
 
+static bool keep_pictures(const struct collector *collector, struct report *report)
+{
+	report->collector = malloc(sizeof(*collector));
+	if (report->collector)
+		*report->collector = *collector;
+	return report->collector != NULL;
+}
+
 /* Keeps the answer of a run. False: the later tasks are not needed. */
 static bool take(struct run_batch *batch, size_t index, const struct answer *answer)
 {
@@ -203,7 +218,8 @@ static bool take(struct run_batch *batch, size_t index, const struct answer *ans
 		progress_run_ended(answer->bound.accesses);
 	} else {
 		report->has_faults_only = answer->recorded.has_faults_only;
-		if (!describe(q, index, answer, report))
+		if (!describe(q, index, answer, report) ||
+		    (run_is_collected(q, index) && !keep_pictures(answer->collector, report)))
 			return fail(batch, index, "out of memory");
 		progress_run_ended(answer->result.accesses);
 	}
@@ -250,7 +266,7 @@ static bool take_child(void *context, size_t index, const void *memory, const ch
 
 static void run_in_turn(struct run_batch *batch)
 {
-	struct answer *answer = malloc(sizeof(*answer));
+	struct answer *answer = malloc(answer_bytes(batch->q));
 
 	if (!answer)
 		fail(batch, 0, "out of memory");
@@ -267,7 +283,7 @@ static void run_side_by_side(struct run_batch *batch, unsigned jobs)
 {
 	struct parallel work = {.count = batch->count,
 				.jobs = jobs,
-				.answer_bytes = sizeof(struct answer),
+				.answer_bytes = answer_bytes(batch->q),
 				.context = batch,
 				.run = run_child,
 				.take = take_child};
@@ -311,6 +327,7 @@ static void perform(struct run_batch *batch)
 {
 	size_t jobs = batch->q->jobs != 0 ? batch->q->jobs : parallel_processors();
 
+	jobs = batch->q->is_compare || batch->q->draws != 0 ? jobs : 1; /* one run, beside its bound: it writes files */
 	jobs = jobs < JOBS_MOST ? jobs : JOBS_MOST;
 	jobs = jobs < batch->count ? jobs : batch->count;
 	share_rows(batch, jobs);
@@ -326,7 +343,7 @@ static void share_bounds(struct run_batch *batch)
 {
 	const struct run_request *q = batch->q;
 
-	for (size_t i = 0; i < batch->count && q->is_compare; i++) {
+	for (size_t i = 0; i < batch->count && q->has_bounds; i++) {
 		size_t group = i - i % run_group_of(q);
 		const struct report *bound =
 			&batch->report[group + run_bounds_of(q) + run_seed_number(q, i)];
@@ -406,6 +423,7 @@ static void free_reports(struct report *report, size_t count)
 		free(report[i].workload);
 		free(report[i].policy_given);
 		free(report[i].error);
+		free(report[i].collector);
 	}
 	free(report);
 }
