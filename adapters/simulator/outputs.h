@@ -7,7 +7,7 @@
 #include "observe/timeline.h"
 #include "report.h"
 
-#define OUTPUTS_PICTURES_MOST 12u /* runs of which pictures are collected, with about 3 MiB for each */
+#define OUTPUTS_PICTURES_MOST 12u /* runs of which pictures are collected, with about 4 MiB for each */
 
 struct outputs {
 	const char *timeline_path, *report_path; /* NULL: not asked for */

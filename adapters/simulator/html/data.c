@@ -60,7 +60,8 @@ static void write_causes(const char *key, const struct collector *c, int directi
 	fputc('}', out);
 }
 
-static void write_pictures(const struct collector *c, const char *clock, FILE *out)
+/* `knows_stalls`: the events came from a run with time; a log does not say when warps stalled. */
+static void write_pictures(const struct collector *c, const char *clock, bool knows_stalls, FILE *out)
 {
 	const struct grid *g = &c->grid;
 
@@ -84,7 +85,7 @@ static void write_pictures(const struct collector *c, const char *clock, FILE *o
 	fprintf(out, ",\"zero_bytes\":%llu,\"program_to_gpu_bytes\":%llu,\"program_to_cpu_bytes\":%llu,\"stalled_ns\":",
 		(unsigned long long)c->zero_bytes, (unsigned long long)c->program_bytes[COLLECTOR_TO_GPU],
 		(unsigned long long)c->program_bytes[COLLECTOR_TO_CPU]);
-	if (strcmp(clock, "ns") == 0)
+	if (knows_stalls)
 		fprintf(out, "%llu}", (unsigned long long)c->stalled);
 	else
 		fputs("null}", out);
@@ -100,7 +101,7 @@ static void write_run(const struct row *row, const struct report *report, FILE *
 	report_json_run(row, report, out);
 	fputs(",\"pictures\":", out);
 	if (report->collector)
-		write_pictures(report->collector, report->gpu ? "ns" : "faults", out);
+		write_pictures(report->collector, report->gpu ? "ns" : "faults", report->gpu != NULL, out);
 	else
 		fputs("null", out);
 	fputc('}', out);
@@ -145,7 +146,7 @@ static void write_all(const struct html_page *page, const char *command, FILE *o
 		fputs("{\"name\":", out);
 		quote_json(page->log, out);
 		fputs(",\"pictures\":", out);
-		write_pictures(page->log_pictures, "ns", out);
+		write_pictures(page->log_pictures, "ns", false, out);
 		fputs("}}\n", out);
 	} else {
 		fputs("null}\n", out);

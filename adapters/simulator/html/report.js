@@ -6,13 +6,15 @@
   const palette = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6d31", "#7f7f7f"];
   const planes = [ // painted in this order
     { key: "prefetched", name: "prefetched or requested", color: [0, 158, 115] },
-    { key: "faulted", name: "faulted", color: [0, 114, 178] },
+    { key: "faulted", name: "faulted", color: [0, 114, 178], onDark: [86, 180, 233] },
     { key: "evicted", name: "evicted", color: [213, 94, 0] },
   ];
   const hidden = new Set();
   const most = 8; // runs in one chart of distributions
   let charts = [];
   let theme;
+
+  const colorOf = (plane) => (theme.isDark && plane.onDark) || plane.color;
 
   /* -- text -- */
   function scaled(value, units, step) {
@@ -145,13 +147,15 @@
       }
       return { label: policy, data: middle, spread, backgroundColor: palette[index % palette.length] };
     });
+    const values = sets.flatMap((set) => set.data).filter((v) => v), isWide = Math.max(...values) > 8 * Math.min(...values);
     const hasSpread = sets.some((s) => s.spread.some((v) => v));
     const names = labels.length > 1 ? labels.concat("geometric mean") : labels;
     const where = section(hasTime ? "Speed-up over " + base : "Far faults of " + base + " for each of this policy",
       (hasTime ? "Time of " + base + " divided by the time of the policy." : "More is better. Without --gpu there is no time.") +
       (hasSpread ? " Bars: median of the seeds or draws; lines: least to most." : "") +
+      (isWide ? " Logarithmic." : "") +
       (missing ? " Runs that did not complete have no bar, and their policy no geometric mean." : ""), true);
-    chart(where, "bar", names, sets, { scales: { x: axis(""), y: axis("", asRatio) }, plugins: { tooltip: tips(asRatio) } });
+    chart(where, "bar", names, sets, { scales: { x: axis(""), y: Object.assign(axis("", asRatio), isWide ? { type: "logarithmic", ticks: { callback: (v) => (/^[125]$/.test((v / Math.pow(10, Math.floor(Math.log10(v) + 1e-9))).toFixed(3).replace(".000", "")) ? asRatio(v) : "") } } : {}) }, plugins: { tooltip: tips(asRatio) } });
   }
 
   /* -- heat maps -- */
@@ -184,7 +188,7 @@
         const alpha = 0.45 + 0.55 * Math.sqrt(count[i] / peak), below = pixels.data[at + 3] / 255;
         const all = alpha + below * (1 - alpha);
         for (let k = 0; k < 3; k++)
-          pixels.data[at + k] = (plane.color[k] * alpha + pixels.data[at + k] * below * (1 - alpha)) / all;
+          pixels.data[at + k] = (colorOf(plane)[k] * alpha + pixels.data[at + k] * below * (1 - alpha)) / all;
         pixels.data[at + 3] = 255 * all;
       }
     }
@@ -219,7 +223,7 @@
       "One cell: " + asCount(p.row_pages) + " page" + (p.row_pages > 1 ? "s" : "") + " by " +
       (p.clock === "ns" ? asTime(p.column_width) : asCount(p.column_width) + " faults") +
       (p.row_pages > 1 || p.column_width > 1 ? "; finer detail of the " + asCount(p.events) + " events was merged into these cells." : ".") +
-      " Pages in the order of their allocation; darker: more of them.", true);
+      " Pages in the order of their allocation; the stronger the colour, the more of them.", true);
     const keys = element("div", where, "", "keys"), box = element("div", where, "", "heat"), at = element("p", where, "", "at note");
     const canvas = element("canvas", box), counts = planes.map((plane) => cells(p, plane.key));
     let frame;
@@ -230,14 +234,14 @@
       canvas.width = width * ratio; canvas.height = height * ratio; canvas.style.height = height + "px";
       ctx.scale(ratio, ratio);
       ctx.imageSmoothingEnabled = false;
-      ctx.drawImage(paint(p, Math.round(frame.width * ratio), Math.round(frame.height * ratio)), frame.x, frame.y, frame.width, frame.height);
+      ctx.drawImage(paint(p, Math.floor(frame.width / 2), Math.floor(frame.height / 2)), frame.x, frame.y, frame.width, frame.height);
       paintAxes(ctx, p, frame, format, p.clock === "ns" ? "time" : "faults fetched so far");
     }
     for (const plane of planes) {
       const label = element("label", keys), input = element("input", label);
       input.type = "checkbox"; input.checked = !hidden.has(plane.key);
       input.addEventListener("change", () => { if (input.checked) hidden.delete(plane.key); else hidden.add(plane.key); redraw(); });
-      element("i", label).style.background = "rgb(" + plane.color + ")";
+      element("i", label).style.background = "rgb(" + colorOf(plane) + ")";
       element("span", label, plane.name);
     }
     canvas.addEventListener("pointermove", (event) => {
@@ -252,6 +256,7 @@
   }
 
   /* -- bars of the runs -- */
+  const beyond = " It moves every page that is accessed: policies that access memory of the CPU across the link can move less.";
   function stack(title, note, entries, name, parts, format, isWide) {
     const used = parts.filter((part) => entries.some((e) => part.value(e) > 0));
     if (used.length === 0) return;
@@ -286,7 +291,7 @@
   function drawBelady(entries, name) {
     const known = entries.filter((e) => e.run.bound_h2d_bytes !== null && e.run.complete);
     if (known.length === 0) return;
-    const where = section("Distance to Belady's optimum", "Moved to the GPU; the optimum knows the future, and moves single pages of 4 KiB.");
+    const where = section("Distance to Belady's optimum", "Moved to the GPU. The optimum knows the future, and moves single pages of 4 KiB." + beyond);
     chart(where, "bar", known.map(name), [
       { label: "this run", data: known.map((e) => e.run.h2d_bytes), backgroundColor: palette[0] },
       { label: "optimum", data: known.map((e) => e.run.bound_h2d_bytes), backgroundColor: palette[7] },
@@ -335,7 +340,7 @@
       const optimum = new Map(first.filter((e) => e.run.bound_h2d_bytes !== null).map((e) => [e.run.memory_bytes, point(e, "bound_h2d_bytes")]));
       if (optimum.size > 0) sets.push({ label: "Belady's optimum", data: [...optimum.values()], color: palette[7], borderDash: [6, 4] });
       for (const set of sets) set.data.sort((a, b) => a.x - b.x);
-      curve("Memory size: " + workload.split(/[:,]/)[0], "Each point is a run; between points nothing is known.", sets);
+      curve("Memory size: " + workload.split(/[:,]/)[0], "Each point is a run; between points nothing is known." + (optimum.size > 0 ? beyond : ""), sets);
     }
   }
   function drawBounds() {
@@ -350,20 +355,22 @@
   /* -- all of them -- */
   function draw(isPrint) {
     const style = getComputedStyle(document.documentElement), of = (name) => style.getPropertyValue(name).trim();
-    theme = isPrint ? { text: "#000", faint: "#444", line: "#bbb" } : { text: of("--text"), faint: of("--faint"), line: of("--line") };
+    theme = isPrint ? { text: "#000", faint: "#444", line: "#bbb", isDark: false } : { text: of("--text"), faint: of("--faint"), line: of("--line"), isDark: of("--back") !== "#ffffff" };
     for (const made of charts) made.destroy();
     charts = [];
     main.textContent = "";
     Chart.defaults.color = theme.faint;
     Chart.defaults.borderColor = theme.line;
-    const name = namer(data.runs), drawn = data.runs.filter((e) => e.pictures);
+    const drawn = data.runs.filter((e) => e.pictures);
     drawSpeedups();
     drawCurves();
     drawBounds();
+    const name = namer(data.runs.filter((e) => !e.run.draw && e.run.seed === data.runs[0].run.seed));
     for (const e of drawn) drawHeat(drawn.length > 1 ? "Pages over time: " + name(e) : "Pages over time", e.pictures);
     if (data.log) drawHeat("Pages over time", data.log.pictures);
-    if (data.not_drawn > 0) element("p", main, "Heat maps and distributions: the first " + drawn.length + " runs; " + data.not_drawn + " more have none.", "note");
-    const shown = data.runs.filter((e) => !e.run.draw);
+    if (data.not_drawn > 0) element("p", main, "Heat maps and distributions: the first " + drawn.length + " runs; " + data.not_drawn + " more have none.", "note all");
+    const shown = data.runs.filter((e) => !e.run.draw && e.run.seed === data.runs[0].run.seed);
+    if (shown.length < data.runs.length) element("p", main, "From here on: the first seed, and the model itself.", "note all");
     drawTimes(shown, name);
     const pictured = data.log ? [{ pictures: data.log.pictures }] : drawn, title = data.log ? () => data.log.name : name;
     if (pictured.length > 0) stack("Bytes by cause", "Managed pages that moved, and why.", pictured, title, causeParts(pictured), asBytes);

@@ -10,7 +10,7 @@
 
 #include "histogram.h"
 
-enum { RETURNS_SLOTS = 8192 };
+enum { RETURNS_SLOTS = 32768 };
 
 struct returns_slot {
 	uint64_t page;	/* plus 1; 0: free */
