@@ -5,7 +5,7 @@
 
 #include "cli.h"
 #include "plugins.h"
-#include "run_batch.h"
+#include "run_options.h"
 
 const char help_run[] = "usage: uvmsim run --workload NAME[:k=v,...] | --trace FILE   [options]\n"
 			"\n"
@@ -63,26 +63,6 @@ const char help_compare[] = "usage: uvmsim compare --workload NAME[:k=v,...] | -
 static const char *const options[] = {"workload=*", "trace=*",	       "gpu=",	  "memory=*", "oversub=*",
 				      "policy=*",   "seed=",	       "format=", "log=",     "jobs=",
 				      "seeds=",	    "log-completions", "until=",  "plugin=*", "uncertainty=", "timeline=", "report=", "help",	  NULL};
-enum option {
-	WORKLOAD,
-	TRACE,
-	GPU,
-	MEMORY,
-	OVERSUB,
-	POLICY,
-	SEED,
-	FORMAT,
-	LOG,
-	JOBS,
-	SEEDS,
-	COMPLETIONS,
-	UNTIL,
-	PLUGIN,
-	UNCERTAINTY,
-	TIMELINE,
-	REPORT,
-	HELP
-};
 
 static int add_gpu(struct run_request *q, const char *value)
 {
@@ -103,64 +83,64 @@ static int add_memory(struct run_request *q, bool is_percent, const char *value)
 	return cli_memory(is_percent, value, memory);
 }
 
-static int add_option(void *request, int option, const char *value)
+int run_take_option(void *request, int option, const char *value)
 {
 	struct run_request *q = request;
 	uint64_t number;
 
-	switch ((enum option)option) {
-	case WORKLOAD:
-	case TRACE:
-		return cli_source_add(&q->sources, option == TRACE, value);
-	case GPU:
+	switch ((enum run_option)option) {
+	case RUN_WORKLOAD:
+	case RUN_TRACE:
+		return cli_source_add(&q->sources, option == RUN_TRACE, value);
+	case RUN_GPU:
 		return add_gpu(q, value);
-	case MEMORY:
-	case OVERSUB:
-		return add_memory(q, option == OVERSUB, value);
-	case POLICY:
+	case RUN_MEMORY:
+	case RUN_OVERSUB:
+		return add_memory(q, option == RUN_OVERSUB, value);
+	case RUN_POLICY:
 		return cli_policies_add(&q->policies, "--policy", value);
-	case SEED:
+	case RUN_SEED:
 		return cli_seed(value, &q->sources.seed);
-	case FORMAT:
+	case RUN_FORMAT:
 		return cli_format(value, &q->format);
-	case LOG:
+	case RUN_LOG:
 		q->log_path = value;
 		break;
-	case JOBS:
+	case RUN_JOBS:
 		if (!options_number("--jobs", value, 1, JOBS_MOST, &number))
 			return CLI_BAD_INPUT;
 		q->jobs = (unsigned)number;
 		break;
-	case SEEDS:
+	case RUN_SEEDS:
 		if (!options_number("--seeds", value, 1, REPORT_SEEDS_MAX, &number))
 			return CLI_BAD_INPUT;
 		q->seeds = (uint32_t)number;
 		break;
-	case COMPLETIONS:
+	case RUN_COMPLETIONS:
 		q->log.has_completions = true;
 		break;
-	case UNTIL:
+	case RUN_UNTIL:
 		return cli_time("--until", value, &q->until_ns) ? CLI_DONE : CLI_BAD_INPUT;
-	case PLUGIN: /* loaded before the options are read */
+	case RUN_PLUGIN: /* loaded before the options are read */
 		break;
-	case UNCERTAINTY:
+	case RUN_UNCERTAINTY:
 		if (!options_number("--uncertainty", value, 1, REPORT_DRAWS_MAX, &number))
 			return CLI_BAD_INPUT;
 		q->draws = (uint32_t)number;
 		break;
-	case TIMELINE:
+	case RUN_TIMELINE:
 		q->outputs.timeline_path = value;
 		break;
-	case REPORT:
+	case RUN_REPORT:
 		q->outputs.report_path = value;
 		break;
-	case HELP: /* main has answered it */
+	case RUN_HELP: /* main has answered it */
 		return CLI_BAD_INPUT;
 	}
 	return CLI_DONE;
 }
 
-static int set_defaults(struct run_request *q, const char *command)
+int run_set_defaults(struct run_request *q, const char *command)
 {
 	if (q->sources.count == 0)
 		return say_error("%s: one of --workload and --trace is needed; see `uvmsim %s --help`",
@@ -212,7 +192,7 @@ static int check_draws(const struct run_request *q, const char *subcommand)
 }
 
 /* Options that contradict each other or the subcommand. */
-static int check_request(const struct run_request *q, const char *subcommand)
+int run_check_request(const struct run_request *q, const char *subcommand)
 {
 	if (!q->is_compare && run_runs_of(q) > 1)
 		return say_error(
@@ -253,12 +233,12 @@ static int check_outputs(const struct run_request *q, const char *subcommand)
 
 static int run_request(struct run_request *q, struct options *args)
 {
-	int status = cli_take_options(args, add_option, q);
+	int status = cli_take_options(args, run_take_option, q);
 
 	if (status == CLI_DONE)
-		status = set_defaults(q, args->argv[0]);
+		status = run_set_defaults(q, args->argv[0]);
 	if (status == CLI_DONE)
-		status = check_request(q, args->argv[0]);
+		status = run_check_request(q, args->argv[0]);
 	if (status == CLI_DONE)
 		status = check_outputs(q, args->argv[0]);
 	if (status == CLI_DONE)

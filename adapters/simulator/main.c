@@ -18,6 +18,7 @@ struct command {
 static const struct command commands[] = {
 	{"run", cmd_run, help_run, "run one workload or trace under one policy, and count the cost"},
 	{"compare", cmd_compare, help_compare, "run several policies, one row each"},
+	{"plot", cmd_plot, help_plot, "draw runs as text: heat map, bars, curve"},
 	{"bound", cmd_bound, help_bound, "lower bounds for every policy: compulsory traffic, Belady's optimum"},
 	{"explain", cmd_explain, help_explain, "explain why pages moved, from a decision log"},
 	{"whatif", cmd_whatif, help_whatif, "rank policies from a profile, and say what moved and why"},

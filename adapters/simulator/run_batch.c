@@ -457,7 +457,9 @@ int run_batch_perform(struct run_request *q)
 		judge_presets(&batch);
 	kept = keep_results(&batch);
 	outputs_write(&q->outputs, batch.report, kept);
-	if (q->is_compare && kept > 0)
+	if (q->show && kept > 0)
+		q->show(q->show_context, batch.report, kept);
+	else if (q->is_compare && kept > 0)
 		report_compare(batch.report, kept, q->format, stdout);
 	else if (kept > 0)
 		report_run_draws(batch.report, kept, q->format, stdout);

@@ -28,6 +28,9 @@ struct run_request {
 	struct sim_log log;
 	uint64_t until_ns; /* 0: not given */
 	struct outputs outputs;
+	/* Shows the reports in place of the table; NULL: format. */
+	void (*show)(void *context, const struct report *report, size_t count);
+	void *show_context;
 };
 
 static inline size_t run_runs_of(const struct run_request *q)

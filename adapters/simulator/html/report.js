@@ -223,7 +223,7 @@
       "One cell: " + asCount(p.row_pages) + " page" + (p.row_pages > 1 ? "s" : "") + " by " +
       (p.clock === "ns" ? asTime(p.column_width) : asCount(p.column_width) + " faults") +
       (p.row_pages > 1 || p.column_width > 1 ? "; finer detail of the " + asCount(p.events) + " events was merged into these cells." : ".") +
-      " Pages in the order of their allocation; the stronger the colour, the more of them.", true);
+      " Pages in the order " + (data.log ? "in which the log names their blocks" : "of their allocation") + "; the stronger the colour, the more of them.", true);
     const keys = element("div", where, "", "keys"), box = element("div", where, "", "heat"), at = element("p", where, "", "at note");
     const canvas = element("canvas", box), counts = planes.map((plane) => cells(p, plane.key));
     let frame;
@@ -235,7 +235,7 @@
       ctx.scale(ratio, ratio);
       ctx.imageSmoothingEnabled = false;
       ctx.drawImage(paint(p, Math.floor(frame.width / 2), Math.floor(frame.height / 2)), frame.x, frame.y, frame.width, frame.height);
-      paintAxes(ctx, p, frame, format, p.clock === "ns" ? "time" : "faults fetched so far");
+      paintAxes(ctx, p, frame, format, data.log ? "clock of the log" : p.clock === "ns" ? "time" : "faults fetched so far");
     }
     for (const plane of planes) {
       const label = element("label", keys), input = element("input", label);
@@ -324,11 +324,13 @@
 
   /* -- curves over memory size -- */
   function curve(title, note, sets) {
-    const where = section(title, note, true), top = (key) => Math.max(...sets.flatMap((set) => set.data.map((point) => point[key])));
+    const values = sets.flatMap((set) => set.data.map((point) => point.y)).filter((y) => y > 0);
+    const isWide = Math.max(...values) > 30 * Math.min(...values);
+    const where = section(title, note + (isWide ? " Logarithmic." : ""), true), top = (key) => Math.max(...sets.flatMap((set) => set.data.map((point) => point[key])));
     sets.forEach((set, i) => Object.assign(set, { borderColor: set.color || palette[i % palette.length], backgroundColor: set.color || palette[i % palette.length], pointRadius: 3 }));
     chart(where, "line", [], sets, {
-      scales: { x: Object.assign(axis("GPU memory", asBytes, false, top("x")), { type: "linear", beginAtZero: false }), y: axis("moved to the GPU", asBytes, false, top("y")) },
-      plugins: { tooltip: Object.assign(tips(asBytes), { callbacks: Object.assign(tips(asBytes).callbacks, { title: (items) => asBytes(items[0].raw.x) }) }) },
+      scales: { x: Object.assign(axis("GPU memory", asBytes, false, top("x")), { type: "linear", beginAtZero: false }), y: isWide ? Object.assign(axis("moved to the GPU", asBytes), { type: "logarithmic" }) : axis("moved to the GPU", asBytes, false, top("y")) },
+      plugins: { legend: { labels: { usePointStyle: true, pointStyle: "line" } }, tooltip: Object.assign(tips(asBytes), { callbacks: Object.assign(tips(asBytes).callbacks, { title: (items) => asBytes(items[0].raw.x) }) }) },
     });
   }
   function drawCurves() {

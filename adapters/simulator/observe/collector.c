@@ -57,6 +57,8 @@ static void take(void *context, const struct observe_event *e)
 
 	c->events++;
 	grid_extend(&c->grid, e->end);
+	if (e->pages != 0)
+		c->page_bytes = (uint32_t)(e->bytes / e->pages);
 	switch (e->kind) {
 	case OBSERVE_BATCH:
 		take_batch(c, e);

@@ -19,6 +19,7 @@ struct collector {
 	uint64_t cause_bytes[COLLECTOR_DIRECTIONS][UVMP_CAUSE_COUNT]; /* of managed pages */
 	uint64_t zero_bytes, program_bytes[COLLECTOR_DIRECTIONS];
 	uint64_t stalled; /* a kernel was on the GPU, and no warp could run */
+	uint32_t page_bytes; /* 0: no page has moved */
 	uint64_t events, batches, last_batch;
 };
 
