@@ -107,6 +107,8 @@ static void draw_workload(const struct report *report, size_t count, FILE *out)
 			continue;
 		fprintf(out, "  %c  %.75s\n", (char)next++, report[i].policy_given);
 	}
+	if (strcmp(report[0].policy, report[count - 1].policy) != 0)
+		fputs("     Of several policies in one place the first one is shown.\n", out);
 	if (has_bound)
 		fputs("  *  Belady's optimum, if no policy is in the same place\n", out);
 }
