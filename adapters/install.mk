@@ -12,7 +12,7 @@ installed = $(call put,644,$(headers),$(INCLUDEDIR)/uvmpolicy) \
   $(call put,755,$(addprefix $(BUILD)/,$(addsuffix .so.$(VERSION),$(shared))),$(LIBDIR)) $(call put,755,$(BUILD)/libuvmp-preload.so,$(PRELOADDIR)) \
   $(call put,644,$(pcs),$(LIBDIR)/pkgconfig) $(call put,644,$(cmakes),$(LIBDIR)/cmake/uvmpolicy) \
   $(call put,755,$(addprefix $(BUILD)/,uvmsim uvmp-run),$(BINDIR)) $(foreach s,1 3 7,$(call put,644,$(wildcard docs/*.$(s)),$(MANDIR)/man$(s))) $(call put,644,LICENSE adapters/python/uvmpolicy/api.json,$(DOCDIR)) \
-  $(foreach d,. examples fidelity,$(call put,644,$(filter-out %.1 %.3 %.7,$(foreach f,$(wildcard docs/$(d)/*),$(if $(wildcard $(f)/.),,$(f)))),$(DOCDIR)/$(d)))
+  $(foreach d,. examples fidelity pictures,$(call put,644,$(filter-out %.1 %.3 %.7,$(foreach f,$(wildcard docs/$(d)/*),$(if $(wildcard $(f)/.),,$(f)))),$(DOCDIR)/$(d)))
 install: all $(cmakes) $(pcs)
 	@set -e; for f in $(installed); do IFS=:; set -- $$f; install -D -m "$$1" "$$2" '$(DESTDIR)'"$$3"; done
 	@for l in $(shared); do ln -sf $$l.so.$(VERSION) '$(DESTDIR)$(LIBDIR)'/$$l.so.$(SOMAJOR); ln -sf $$l.so.$(SOMAJOR) '$(DESTDIR)$(LIBDIR)'/$$l.so; done

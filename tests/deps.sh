@@ -93,6 +93,7 @@ int main(void) { return (int)elf_version(EV_CURRENT) < 0; }' -lelf
 		program lintian lintian
 		[ -f /usr/include/zstd.h ] || missing="$missing libzstd-dev"
 		[ -f /usr/include/sqlite3.h ] || missing="$missing libsqlite3-dev"
+		[ -f /usr/share/javascript/chart.js/chart.min.js ] || missing="$missing libjs-chart.js"
 		;;
 	cross)
 		program qemu-user-static qemu-i386-static
