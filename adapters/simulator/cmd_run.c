@@ -36,8 +36,8 @@ const char help_run[] = "usage: uvmsim run --workload NAME[:k=v,...] | --trace F
 			"  --log FILE       the decision log, one action a line, for `uvmsim explain`\n"
 			"                   (run only)\n"
 			"  --report FILE    pictures and tables as one HTML file\n"
-			"  --timeline FILE  with --gpu: start and end of kernels, batches, copies, evictions\n"
-			"                   and replays, for Perfetto (run only)\n"
+			"  --timeline FILE  with --gpu: start and end of kernels, batches, copies,\n"
+			"                   evictions and replays, for Perfetto (run only)\n"
 			"  --log-completions  the log also says when each action completed (run only)\n";
 
 const char help_compare[] = "usage: uvmsim compare --workload NAME[:k=v,...] | --trace FILE\n"

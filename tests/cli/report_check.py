@@ -57,7 +57,7 @@ def counts(histogram: list[list[int]]) -> int:
 
 
 def check_pictures(pictures: dict[str, Any], run: dict[str, Any]) -> None:
-    """Whatever was merged, no page and no batch is missing."""
+    """Merging loses no page and no batch."""
     expected = {
         "far_faults": total(pictures["faulted"]),
         "pages_prefetched": total(pictures["prefetched"]),

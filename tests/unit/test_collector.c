@@ -135,7 +135,7 @@ static void test_returns_without_sampling_are_exact(void **state)
 	assert_int_equal(r->distance.count[1], 1); /* 1 */
 }
 
-/* In a loop over more pages than fit, oldest out first, all return at the same distance, whatever part of them is watched. */
+/* In a loop over more pages than fit, oldest out first, all return at the same distance, and so does any sample of them. */
 static void test_returns_of_a_sample_stand_for_all(void **state)
 {
 	const uint32_t pages = 200000, fit = 50000, rounds = 5, distance = pages - fit;

@@ -1,5 +1,5 @@
-/* collector.h: an observer that keeps what the pictures of a run show, in bounded memory: about 4 MiB, whatever the length
- * of the run. Plain data, nothing that points: it may come from another process. */
+/* collector.h: an observer that keeps what the pictures of a run show, in bounded memory: about 4 MiB for a run of any
+ * length. Plain data, nothing that points: it may come from another process. */
 #ifndef UVMSIM_COLLECTOR_H
 #define UVMSIM_COLLECTOR_H
 
