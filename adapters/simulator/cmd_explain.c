@@ -60,7 +60,7 @@ static bool read_address(const char *text, struct explain_query *query)
 }
 
 /* The answer, on standard output and in a file with pictures. */
-static int explain_with_report(FILE *in, const char *name, struct explain_query *query, struct html_page *page,
+static int explain_with_report(FILE *in, const char *name, struct explain_query query, struct html_page *page,
 			       const char *path)
 {
 	struct collector *collector = malloc(sizeof(*collector));
@@ -73,8 +73,8 @@ static int explain_with_report(FILE *in, const char *name, struct explain_query 
 	if (is_good) {
 		collector_init(collector);
 		observe_add(&observers, collector_observer(collector));
-		query->observers = &observers;
-		is_good = explain_log(in, name, query, answer, error);
+		query.observers = &observers;
+		is_good = explain_log(in, name, &query, answer, error);
 		fclose(answer);
 	}
 	if (text)
@@ -129,7 +129,7 @@ int cmd_explain(int argc, char **argv)
 	if (in == NULL)
 		return CLI_BAD_INPUT;
 	if (report) {
-		status = explain_with_report(in, path, &query, &page, report);
+		status = explain_with_report(in, path, query, &page, report);
 		cli_close(in);
 		return status;
 	}

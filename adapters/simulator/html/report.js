@@ -364,6 +364,8 @@
     Chart.defaults.color = theme.faint;
     Chart.defaults.borderColor = theme.line;
     const drawn = data.runs.filter((e) => e.pictures);
+    const broken = data.runs.filter((e) => !e.run.complete).length;
+    if (broken > 0) element("p", main, broken + " of " + data.runs.length + " runs did not complete: their numbers are those up to their end.", "note all");
     drawSpeedups();
     drawCurves();
     drawBounds();

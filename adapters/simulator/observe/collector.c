@@ -12,8 +12,8 @@ void collector_init(struct collector *c)
 static void take_batch(struct collector *c, const struct observe_event *e)
 {
 	histogram_add(&c->batch_faults, e->faults, 1);
-	if (c->batches++ != 0)
-		histogram_add(&c->batch_interval, e->start - c->last_batch, 1);
+	if (c->batches++ != 0) /* the clock of a log may run backwards */
+		histogram_add(&c->batch_interval, e->start > c->last_batch ? e->start - c->last_batch : 0, 1);
 	c->last_batch = e->start;
 }
 
