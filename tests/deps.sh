@@ -38,6 +38,7 @@ int main(void) { return sqlite3_libversion_number() < 0; }' -lsqlite3
 		program python3 python3
 		python3 -c 'import hypothesis' 2>/dev/null || /usr/bin/python3 -c 'import hypothesis' 2>/dev/null ||
 			missing="$missing python3-hypothesis"
+		program parallel parallel
 		program perl perl
 		program pkg-config pkg-config
 		program procps ps

@@ -64,6 +64,8 @@ int cmd_run(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
 int cmd_plot(int argc, char **argv);
 int cmd_bound(int argc, char **argv);
+int cmd_curve(int argc, char **argv);
+int cmd_sweep(int argc, char **argv);
 int cmd_explain(int argc, char **argv);
 int cmd_trace(int argc, char **argv);
 int cmd_import(int argc, char **argv);
@@ -72,6 +74,7 @@ int cmd_list(int argc, char **argv);
 int cmd_measured(int argc, char **argv);
 
 extern const char help_decide[], help_check[], help_run[], help_compare[], help_list[], help_measured[];
+extern const char help_curve[], help_sweep[];
 extern const char help_bound[], help_explain[], help_trace[], help_import[], help_whatif[], help_plot[];
 
 #endif

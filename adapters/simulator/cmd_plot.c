@@ -97,9 +97,11 @@ static int draw(struct request *q, struct options *args)
 	plot_style_init();
 	q->run.outputs.is_plotted = q->plot.kind == PLOT_HEAT;
 	q->run.has_bounds = q->plot.kind == PLOT_CURVE;
-	q->run.show = show;
-	q->run.show_context = &q->plot;
-	return run_batch_perform(&q->run);
+	q->run.print = show;
+	q->run.print_context = &q->plot;
+	status = run_batch_perform(&q->run);
+	cli_source_close_all(&q->run.sources);
+	return status;
 }
 
 int cmd_plot(int argc, char **argv)

@@ -20,6 +20,8 @@ static const struct command commands[] = {
 	{"compare", cmd_compare, help_compare, "run several policies, one row each"},
 	{"plot", cmd_plot, help_plot, "draw runs as text: heat map, bars, curve"},
 	{"bound", cmd_bound, help_bound, "lower bounds for every policy: compulsory traffic, Belady's optimum"},
+	{"curve", cmd_curve, help_curve, "faults, bytes and time over the size of memory; the working set"},
+	{"sweep", cmd_sweep, help_sweep, "many runs from a file of parameters; merge and compare results"},
 	{"explain", cmd_explain, help_explain, "explain why pages moved, from a decision log"},
 	{"whatif", cmd_whatif, help_whatif, "rank policies from a profile, and say what moved and why"},
 	{"import", cmd_import, help_import, "convert another tool's trace to the trace format"},

@@ -18,24 +18,10 @@
 
 /* -- one run -- */
 
-enum { NAME_MOST = 4608 }; /* of a workload or trace, in an answer */
-
-/* What one run answers. Plain data: it may come from another process. */
-struct answer {
-	bool is_complete;
-	struct sim_result result;  /* not complete: the counts so far */
-	struct sim_times times;	   /* if there is a model */
-	struct bound_result bound; /* or this */
-	char workload[NAME_MOST], error[SOURCE_ERROR_MAX];
-	struct cli_recorded recorded;
-	struct collector collector[]; /* one, if the command line collects */
-};
-
 static size_t answer_bytes(const struct run_request *q)
 {
-	return sizeof(struct answer) + (outputs_collects(&q->outputs) ? sizeof(struct collector) : 0);
+	return sizeof(struct run_answer) + (outputs_collects(&q->outputs) ? sizeof(struct collector) : 0);
 }
-
 
 /* Does the run read rows that it may share? With time a workload is asked for its thread blocks instead. */
 static bool shares_rows(const struct run_batch *batch, size_t index)
@@ -47,7 +33,7 @@ static bool shares_rows(const struct run_batch *batch, size_t index)
 
 /* The source of a run, from its beginning, or the rows that another run has recorded of it. *is_shared: may these be taken?
  * Were they? */
-static struct source *open_source(const struct run_batch *batch, size_t index, bool *is_shared, struct answer *answer)
+static struct source *open_source(const struct run_batch *batch, size_t index, bool *is_shared, struct run_answer *answer)
 {
 	const struct run_request *q = batch->q;
 	struct source *source = NULL;
@@ -65,7 +51,7 @@ static struct source *open_source(const struct run_batch *batch, size_t index, b
 }
 
 /* What the source says of its recording, after the run. */
-static void describe_recording(const struct source *source, struct answer *answer)
+static void describe_recording(const struct source *source, struct run_answer *answer)
 {
 	answer->recorded.bytes = source->recorded_bytes;
 	answer->recorded.has_faults_only = source->has_faults_only;
@@ -73,7 +59,7 @@ static void describe_recording(const struct source *source, struct answer *answe
 }
 
 static void run_timed(const struct run_batch *batch, size_t index, struct source *source, const struct sim_run *run,
-		      struct answer *answer)
+		      struct run_answer *answer)
 {
 	const struct run_request *q = batch->q;
 	struct model drawn;
@@ -82,7 +68,7 @@ static void run_timed(const struct run_batch *batch, size_t index, struct source
 	answer->is_complete = timed_run(source, &drawn, run, &answer->result, &answer->times, answer->error);
 }
 
-static void run_source(const struct run_batch *batch, size_t index, struct source *source, struct answer *answer)
+static void run_source(const struct run_batch *batch, size_t index, struct source *source, struct run_answer *answer)
 {
 	const struct run_request *q = batch->q;
 	struct sim_run run = {.memory = run_memory_of(q, index),
@@ -93,7 +79,7 @@ static void run_source(const struct run_batch *batch, size_t index, struct sourc
 
 	outputs_observe(&q->outputs, run_is_collected(q, index) ? answer->collector : NULL, &observers);
 	run.observers = observers.count != 0 ? &observers : NULL;
-	snprintf(answer->workload, NAME_MOST, "%s", source->name); /* first: the run may crash */
+	snprintf(answer->workload, RUN_NAME_MAX, "%s", source->name); /* first: the run may crash */
 	if (!run_is_bound(q, index))
 		run.policy = &run_policy_of(q, index)->policy;
 	if (run_is_bound(q, index))
@@ -107,7 +93,7 @@ static void run_source(const struct run_batch *batch, size_t index, struct sourc
 }
 
 /* Runs as a cache of pages, if the run suits and its source can be read again should that fail. False: not run. */
-static bool run_page_cache(const struct run_batch *batch, size_t index, struct answer *answer)
+static bool run_page_cache(const struct run_batch *batch, size_t index, struct run_answer *answer)
 {
 	const struct run_request *q = batch->q;
 	struct sim_run run = {.memory = run_memory_of(q, index), .seed = run_seed_of(q, index), .log = q->log};
@@ -125,7 +111,7 @@ static bool run_page_cache(const struct run_batch *batch, size_t index, struct a
 		source = open_source(batch, index, &is_shared, answer);
 	if (!source)
 		return false;
-	snprintf(answer->workload, NAME_MOST, "%s", source->name);
+	snprintf(answer->workload, RUN_NAME_MAX, "%s", source->name);
 	end = page_cache_run(source, &run, &answer->result, answer->error);
 	answer->is_complete = end == PAGE_CACHE_DONE;
 	describe_recording(source, answer);
@@ -134,7 +120,7 @@ static bool run_page_cache(const struct run_batch *batch, size_t index, struct a
 }
 
 /* Errors in a trace name the place of a row, which shared rows do not have: such a run is repeated with the trace itself. */
-static void run_one(const struct run_batch *batch, size_t index, struct answer *answer)
+static void run_one(const struct run_batch *batch, size_t index, struct run_answer *answer)
 {
 	bool is_trace = batch->q->sources.source[run_source_of(batch->q, index)].is_trace;
 	bool is_shared = shares_rows(batch, index);
@@ -153,6 +139,13 @@ static void run_one(const struct run_batch *batch, size_t index, struct answer *
 			return;
 		is_shared = false;
 	}
+}
+
+void run_alone(const struct run_request *q, struct run_answer *answer)
+{
+	const struct run_batch batch = {.q = q, .count = 1};
+
+	run_one(&batch, 0, answer);
 }
 
 /* -- all runs -- */
@@ -174,9 +167,7 @@ static bool fail(struct run_batch *batch, size_t index, const char *error)
 	return false;
 }
 
-/* Fills the report of a run. False: out of memory. */
-static bool describe(const struct run_request *q, size_t index, const struct answer *answer,
-		     struct report *report)
+bool run_describe(const struct run_request *q, size_t index, const struct run_answer *answer, struct report *report)
 {
 	const struct cli_policy *policy = run_policy_of(q, index);
 
@@ -204,7 +195,7 @@ static bool keep_pictures(const struct collector *collector, struct report *repo
 }
 
 /* Keeps the answer of a run. False: the later tasks are not needed. */
-static bool take(struct run_batch *batch, size_t index, const struct answer *answer)
+static bool take(struct run_batch *batch, size_t index, const struct run_answer *answer)
 {
 	const struct run_request *q = batch->q;
 	struct report *report = &batch->report[index];
@@ -218,7 +209,7 @@ static bool take(struct run_batch *batch, size_t index, const struct answer *ans
 		progress_run_ended(answer->bound.accesses);
 	} else {
 		report->has_faults_only = answer->recorded.has_faults_only;
-		if (!describe(q, index, answer, report) ||
+		if (!run_describe(q, index, answer, report) ||
 		    (run_is_collected(q, index) && !keep_pictures(answer->collector, report)))
 			return fail(batch, index, "out of memory");
 		progress_run_ended(answer->result.accesses);
@@ -246,7 +237,7 @@ static void end_rows(struct run_batch *batch, size_t index)
 
 static bool take_child(void *context, size_t index, const void *memory, const char *crash)
 {
-	const struct answer *answer = memory;
+	const struct run_answer *answer = memory;
 	struct run_batch *batch = context;
 	const struct run_request *q = batch->q;
 	const char *name = answer->workload[0] != '\0' ? answer->workload
@@ -259,14 +250,14 @@ static bool take_child(void *context, size_t index, const void *memory, const ch
 	snprintf(error, SOURCE_ERROR_MAX, "%.300s: %s", name, crash);
 	batch->report[index].was_crash = true;
 	if (q->policies.is_sweep && !run_is_bound(q, index) &&
-	    !describe(q, index, answer, &batch->report[index]))
+	    !run_describe(q, index, answer, &batch->report[index]))
 		return fail(batch, index, "out of memory");
 	return fail(batch, index, error);
 }
 
 static void run_in_turn(struct run_batch *batch)
 {
-	struct answer *answer = malloc(answer_bytes(batch->q));
+	struct run_answer *answer = malloc(answer_bytes(batch->q));
 
 	if (!answer)
 		fail(batch, 0, "out of memory");
@@ -327,7 +318,8 @@ static void perform(struct run_batch *batch)
 {
 	size_t jobs = batch->q->jobs != 0 ? batch->q->jobs : parallel_processors();
 
-	jobs = batch->q->is_compare || batch->q->draws != 0 ? jobs : 1; /* one run, beside its bound: it writes files */
+	if (batch->q->has_bounds && !batch->q->is_compare && batch->q->draws == 0)
+		jobs = 1; /* one run, and then its bound: the run writes files */
 	jobs = jobs < JOBS_MOST ? jobs : JOBS_MOST;
 	jobs = jobs < batch->count ? jobs : batch->count;
 	share_rows(batch, jobs);
@@ -394,7 +386,7 @@ static bool is_kept(const struct run_batch *batch, size_t index)
 		return false;
 	if (interrupt_caught == 0 && report->times.is_cut)
 		return index < batch->failed;
-	if (interrupt_caught != 0 || !batch->q->is_compare)
+	if (interrupt_caught != 0 || (!batch->q->is_compare && !batch->q->print))
 		return report->is_complete || report->result.accesses > 0;
 	if (batch->q->policies.is_sweep)
 		return report->workload[0] != '\0';
@@ -457,14 +449,15 @@ int run_batch_perform(struct run_request *q)
 		judge_presets(&batch);
 	kept = keep_results(&batch);
 	outputs_write(&q->outputs, batch.report, kept);
-	if (q->show && kept > 0)
-		q->show(q->show_context, batch.report, kept);
+	if (q->print && kept > 0)
+		q->print(q->print_context, batch.report, kept);
 	else if (q->is_compare && kept > 0)
 		report_compare(batch.report, kept, q->format, stdout);
 	else if (kept > 0)
 		report_run_draws(batch.report, kept, q->format, stdout);
 	free_reports(batch.report, batch.count);
-	cli_source_close_all(&q->sources);
+	if (!q->print)
+		cli_source_close_all(&q->sources);
 	if (interrupt_caught != 0) {
 		say_error("%s", batch.failed < batch.count ? batch.error : "interrupted");
 		return interrupt_status();

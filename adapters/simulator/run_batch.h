@@ -28,9 +28,10 @@ struct run_request {
 	struct sim_log log;
 	uint64_t until_ns; /* 0: not given */
 	struct outputs outputs;
-	/* Shows the reports in place of the table; NULL: format. */
-	void (*show)(void *context, const struct report *report, size_t count);
-	void *show_context;
+	/* Receives the `count` reports that are kept, in the order of their tasks, instead of standard output; the sources then
+	 * stay open for further batches. A run that is refused before its first access is kept, too. */
+	void (*print)(void *context, const struct report *report, size_t count);
+	void *print_context;
 };
 
 static inline size_t run_runs_of(const struct run_request *q)
@@ -124,6 +125,24 @@ static inline size_t run_rows_of(const struct run_request *q, size_t index)
 
 	return source * run_seeds_of(q) + (q->sources.source[source].is_trace ? 0 : run_seed_number(q, index));
 }
+
+enum { RUN_NAME_MAX = 4608 }; /* of a workload or trace, in an answer */
+
+/* What one run answers. Plain data: it may come from another process. */
+struct run_answer {
+	bool is_complete;
+	struct sim_result result;  /* not complete: the counts so far */
+	struct sim_times times;	   /* if there is a model */
+	struct bound_result bound; /* or this */
+	char workload[RUN_NAME_MAX], error[SOURCE_ERROR_MAX];
+	struct cli_recorded recorded;
+	struct collector collector[]; /* of a batch: one, if the command line collects */
+};
+
+/* Performs the only run of the request. *answer starts as zeros. */
+void run_alone(const struct run_request *q, struct run_answer *answer);
+/* Fills the report of a run, which starts as zeros, without is_complete and error. False: out of memory. */
+bool run_describe(const struct run_request *q, size_t index, const struct run_answer *answer, struct report *report);
 
 /* All runs and their results. */
 struct run_batch {

@@ -304,12 +304,12 @@ UVMP_API void uvmp_remote_moved(struct uvmp_remote_use *use);
 
 /* -- auto: do pages begin on the CPU? -------------------------------------------------------------
  *
- * Once memory is full, the first fault of a GPU in a VABlock may map the pages where they are, instead of moving them.
- * Their accesses then decide as above. An allocation whose pages return anyway pays half a move in addition, so the
- * pages of its next blocks move at once; after a number of blocks that doubles each time, one is mapped again to see
- * whether this has changed. */
+ * Once memory is full, the first fault of a GPU in a VABlock may map the pages where they are, instead of
+ * moving them. Their accesses then decide as above. An allocation whose pages return anyway pays half a move
+ * in addition, so the pages of its next blocks move at once; after a number of blocks that doubles each time,
+ * blocks are mapped again to see whether this has changed. */
 
-#define UVMP_REMOTE_TRIAL_PAGES 512u /* of 4 KiB: what may return before an allocation's blocks move at once */
+#define UVMP_REMOTE_TRIAL_PAGES 512u /* pages of 4 KiB that may return before a trial fails */
 #define UVMP_REMOTE_GAP_MAX	64u  /* blocks that move at once between two trials, at most */
 
 /* The first faults of one allocation. All zero: none so far. */
@@ -320,8 +320,8 @@ struct uvmp_remote_start {
 	uint16_t left;	   /* blocks that still move before the next trial */
 };
 
-/* A first fault in a block whose pages on the CPU have so many bytes, once memory is full. True: they are mapped where they
- * are. True for NULL. O(1). */
+/* A first fault in a block whose pages on the CPU have so many bytes, once memory is full. True: they are
+ * mapped where they are. True for NULL. O(1). */
 UVMP_API bool uvmp_remote_begins(struct uvmp_remote_start *start, uint32_t bytes);
 /* So many bytes of pages that a first fault had mapped on the CPU have returned. No effect for NULL. O(1). */
 UVMP_API void uvmp_remote_returned(struct uvmp_remote_start *start, uint32_t bytes);

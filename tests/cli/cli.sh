@@ -93,7 +93,7 @@ says 'uvmsim '
 expect 0 '--version -v' "$uvmsim" --version -v
 says 'uvmsim ' 'MiB' '16 GiB    8 GiB ' '1 TiB     141 GiB '
 expect 0 '--help' "$uvmsim" --help
-for sub in run compare bound explain whatif import trace measured decide check list; do
+for sub in run compare bound curve sweep explain whatif import trace measured decide check list; do
 	says "  $sub "
 	expect 0 "$sub --help" "$uvmsim" $sub --help
 	says "usage: uvmsim $sub"

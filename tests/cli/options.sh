@@ -30,7 +30,7 @@ prints() { for text in "$@"; do if grep -qF -- "$text" "$work/out"; then ok "$na
 quiet() { if [ -s "$work/err" ]; then fail "$name: quiet"; else ok "$name: quiet"; fi; }
 
 # -- help --
-subcommands='run compare plot bound explain whatif import trace measured decide check list'
+subcommands='run compare plot bound curve sweep explain whatif import trace measured decide check list'
 for sub in $subcommands; do
 	run 0 "help $sub" help $sub
 	prints "usage: uvmsim $sub"
@@ -311,7 +311,7 @@ if [ -c /dev/full ]; then
 	run 2 '--log on a full disk' run $w --log /dev/full
 fi
 # -- the manual page --------------------------------------------------------------------------------------------------
-for command in run compare bound trace explain import measured list; do
+for command in run compare bound curve sweep trace explain import measured list; do
 	"$uvmsim" help $command | sed -n 's/^  \(--[a-z-]*\).*/\1/p' | while read -r option; do
 		grep -q -e "Fl -${option#--}\( \|\$\)" docs/uvmsim.1 || echo "$command $option"
 	done

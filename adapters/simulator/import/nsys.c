@@ -1,118 +1,16 @@
 /* The SQLite export of Nsight Systems. Its tables exist only if there were events, and their columns have changed from version
- * to version: both are found by name. What codes mean is in enumeration tables; where these are missing, the numbers are those
- * of CUPTI (CUpti_ActivityUnifiedMemoryMigrationCause, CUpti_ActivityUnifiedMemoryAccessType) and of the export's documentation. */
-#include "import/database.h"
+ * to version: both are found by name. */
+#include "import/nsys.h"
 #include "import/profile.h"
 
-#include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
-
-#define CODES 32u
-
-/* What the export calls copies of unified memory. */
-enum way { NOT_UNIFIED = 0, HOST_TO_DEVICE, DEVICE_TO_HOST, DEVICE_TO_DEVICE };
-
-struct codes {
-	uint8_t access[CODES], cause[CODES], way[CODES];
-};
 
 struct nsys {
 	struct import *import;
 	struct database *database;
-	struct codes codes;
+	struct nsys_codes codes;
 	uint64_t unplaced; /* migrations without an address */
 };
-
-/* -- codes -- */
-
-/* All texts that one name of a code may contain, and what the code then means. The first that fits counts. */
-struct meaning {
-	const char *word, *and;
-	uint8_t value;
-};
-
-static const struct meaning accesses[] = {{"prefetch", "", UVMP_ACCESS_PREFETCH},
-					  {"atomic", "", UVMP_ACCESS_ATOMIC_STRONG},
-					  {"write", "", UVMP_ACCESS_WRITE},
-					  {"read", "", UVMP_ACCESS_READ},
-					  {NULL, NULL, 0}};
-static const struct meaning causes[] = {
-	{"user", "", IMPORT_CAUSE_USER},	 {"evict", "", IMPORT_CAUSE_EVICTION},
-	{"counter", "", IMPORT_CAUSE_COUNTERS},	 {"prefetch", "", IMPORT_CAUSE_PREFETCH},
-	{"coheren", "", IMPORT_CAUSE_COHERENCE}, {"fault", "", IMPORT_CAUSE_COHERENCE},
-	{"unknown", "", IMPORT_CAUSE_UNKNOWN},	 {NULL, NULL, 0}};
-static const struct meaning ways[] = {{"uni", "hosttodevice", HOST_TO_DEVICE},
-				      {"uvm", "htod", HOST_TO_DEVICE},
-				      {"uni", "devicetohost", DEVICE_TO_HOST},
-				      {"uvm", "dtoh", DEVICE_TO_HOST},
-				      {"uni", "devicetodevice", DEVICE_TO_DEVICE},
-				      {"uvm", "dtod", DEVICE_TO_DEVICE},
-				      {NULL, NULL, 0}};
-
-/* Small letters only. */
-static void plain(const char *text, char to[64])
-{
-	size_t length = 0;
-
-	for (; *text != '\0' && length < 63; text++)
-		if (isalpha((unsigned char)*text))
-			to[length++] = (char)tolower((unsigned char)*text);
-	to[length] = '\0';
-}
-
-static void take_code(uint64_t id, const char *text, const struct meaning *meaning, uint8_t value[CODES])
-{
-	char word[64];
-
-	plain(text, word);
-	for (; meaning->word && id < CODES; meaning++) {
-		if (!strstr(word, meaning->word) || !strstr(word, meaning->and))
-			continue;
-		value[id] = meaning->value;
-		return;
-	}
-}
-
-/* The table's own words for its codes, where it has them. */
-static bool read_codes(struct nsys *nsys, const char *table, const struct meaning *meaning,
-		       uint8_t value[CODES])
-{
-	static const struct database_column columns[] = {{"id", true}, {"name", false}, {"label", false}};
-	enum line_status status;
-	bool has_table, is_null;
-	uint64_t id;
-
-	if (!database_rows(nsys->database, table, columns, 3, &has_table))
-		return false;
-	if (!has_table)
-		return true;
-	while ((status = database_next(nsys->database)) == LINE_OK) {
-		if (!database_number(nsys->database, 0, &id, &is_null))
-			return false;
-		take_code(id, database_text(nsys->database, 1), meaning, value);
-		take_code(id, database_text(nsys->database, 2), meaning, value);
-	}
-	return status == LINE_END;
-}
-
-static bool read_all_codes(struct nsys *nsys)
-{
-	static const uint8_t access[] = {UVMP_ACCESS_READ, UVMP_ACCESS_READ, UVMP_ACCESS_WRITE,
-					 UVMP_ACCESS_ATOMIC_STRONG, UVMP_ACCESS_PREFETCH};
-	struct codes *codes = &nsys->codes;
-
-	for (size_t i = 0; i < CODES; i++)
-		codes->access[i] = i < sizeof(access) ? access[i] : UVMP_ACCESS_READ;
-	for (uint8_t i = 0; i < IMPORT_CAUSES; i++)
-		codes->cause[i] = i;
-	codes->way[11] = HOST_TO_DEVICE;
-	codes->way[12] = DEVICE_TO_HOST;
-	codes->way[13] = DEVICE_TO_DEVICE;
-	return read_codes(nsys, "ENUM_CUDA_UNIF_MEM_ACCESS_TYPE", accesses, codes->access) &&
-	       read_codes(nsys, "ENUM_CUDA_UNIF_MEM_MIGRATION", causes, codes->cause) &&
-	       read_codes(nsys, "ENUM_CUDA_MEMCPY_OPER", ways, codes->way);
-}
 
 /* -- events -- */
 
@@ -161,7 +59,7 @@ static bool take_gpu_fault(struct nsys *nsys)
 	    !database_number(nsys->database, OWN + 2, &access, &is_null))
 		return false;
 	event.faults = has_no_count ? 1 : event.faults;
-	event.access = nsys->codes.access[access < CODES ? access : 0];
+	event.access = nsys->codes.access[access < NSYS_CODES ? access : 0];
 	return !wanted || import_profile_add(nsys->import, "the fault", &event);
 }
 
@@ -184,16 +82,16 @@ static bool take_copy(struct nsys *nsys)
 
 	if (!database_number(nsys->database, OWN, &kind, &is_null))
 		return false;
-	way = kind < CODES ? nsys->codes.way[kind] : NOT_UNIFIED;
-	if (way == NOT_UNIFIED || way == DEVICE_TO_DEVICE)
+	way = kind < NSYS_CODES ? nsys->codes.way[kind] : NSYS_NOT_UNIFIED;
+	if (way == NSYS_NOT_UNIFIED || way == NSYS_DEVICE_TO_DEVICE)
 		return true;
 	if (!take_common(nsys, &event, true, &wanted) ||
 	    !database_number(nsys->database, OWN + 1, &event.bytes, &is_null) ||
 	    !database_number(nsys->database, OWN + 2, &event.address, &has_no_address) ||
 	    !database_number(nsys->database, OWN + 3, &cause, &is_null))
 		return false;
-	event.to_gpu = way == HOST_TO_DEVICE;
-	event.cause = nsys->codes.cause[cause < CODES ? cause : IMPORT_CAUSE_UNKNOWN];
+	event.to_gpu = way == NSYS_HOST_TO_DEVICE;
+	event.cause = nsys->codes.cause[cause < NSYS_CODES ? cause : IMPORT_CAUSE_UNKNOWN];
 	if (!wanted)
 		return true;
 	if (!has_no_address)
@@ -290,7 +188,7 @@ static bool read_gpu(struct nsys *nsys)
 
 static bool read_tables(struct nsys *nsys)
 {
-	if (!read_all_codes(nsys))
+	if (!nsys_codes_read(nsys->database, &nsys->codes))
 		return false;
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
 		if (!read_table(nsys, &tables[i]))

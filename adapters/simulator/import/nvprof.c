@@ -154,7 +154,7 @@ static bool take_times(struct import *import, char **rest, struct times *times)
 	return true;
 }
 
-/* Pages that a copy brought to the GPU. What leaves it may be evicted, nvprof does not say. */
+/* Pages that a copy brought to the GPU. A copy to the CPU may be an eviction: nvprof does not say. */
 static bool put_copy(struct import *import, struct table *table, const struct times *times,
 		     struct source_row *row, const struct import_event *event)
 {

@@ -1,0 +1,33 @@
+/* page_rows.h: the accesses of a source as page numbers, where a run of the engine would be a cache of pages.
+ *
+ * Under prefetch=none with an eviction order of single pages, and with one agent, each fault moves one page and evicts at most
+ * one (page_cache.h). Then faults follow from the accesses and the size of memory alone. With several agents they do not: an
+ * agent that waits for a page is overtaken by others, so that the order of accesses depends on the size of memory. */
+#ifndef UVMSIM_CURVE_PAGE_ROWS_H
+#define UVMSIM_CURVE_PAGE_ROWS_H
+
+#include "untimed.h"
+
+enum page_rows_end {
+	PAGE_ROWS_DONE,
+	PAGE_ROWS_INTERRUPTED,
+	PAGE_ROWS_REFUSED, /* the rows, or an error among them, need the engine; *reason says why */
+};
+
+struct page_rows {
+	const struct uvmp_policy *policy;
+	bool is_serial; /* all accesses count as those of one agent, in the order of the source */
+	void *context;
+	/* Before the first access: units 0..units - 1 follow. False: out of memory. */
+	bool (*open)(void *context, uint32_t units);
+	/* is_fresh: the unit belongs to memory that has no contents at first. False: out of memory. */
+	bool (*access)(void *context, uint32_t unit, bool is_fresh);
+	/* results */
+	uint64_t accesses, footprint_bytes;
+	const char *reason; /* PAGE_ROWS_REFUSED; static */
+};
+
+/* Gives every access of the source to `access`. */
+enum page_rows_end page_rows_run(struct page_rows *rows, struct source *source);
+
+#endif
