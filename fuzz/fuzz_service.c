@@ -181,6 +181,7 @@ static void draw_params(struct host *h)
 		                                      .fault_entries = b >= 250u ? 3000u : 2u + b % 70u,
 		                                      .utlbs = 1u + b % 3u,
 		                                      .notes = b % 7u,
+		                                      .asks_at_misses = b % 5u == 4u,
 		                                      .sms = b % 5u};
 		if ((h->processors.no_memory & BIT(i + 1u)) != 0)
 			h->gpu[i].memory_bytes = h->gpu[i].splits = 0;
@@ -634,6 +635,7 @@ static void use(struct host *h)
 	uint32_t proc = byte(h) % 5u, b = byte(h);
 	uint64_t space, kernel;
 	uvmp_addr address = draw_address(h, &space);
+	bool migrates;
 
 	switch (b % 8u) {
 	case 0:
@@ -647,6 +649,8 @@ static void use(struct host *h)
 		return;
 	case 3:
 		(void)uvmp_service_touch(h->s, proc, space, address);
+		(void)uvmp_service_hold(h->s, proc, space, address, h->now_ns + b * 4096u);
+		(void)uvmp_service_miss(h->s, proc, space, address, (enum uvmp_access)(b / 32u % 5u), &migrates);
 		return;
 	default:
 		for (uint32_t i = 0; i <= b / 8u % 16u; i++)

@@ -285,6 +285,7 @@ EXPORT_SYMBOL(uvmp_service_has_notes);
 EXPORT_SYMBOL(uvmp_service_begin_kernel);
 EXPORT_SYMBOL(uvmp_service_end_kernel);
 EXPORT_SYMBOL(uvmp_service_miss);
+EXPORT_SYMBOL(uvmp_service_hold);
 EXPORT_SYMBOL(uvmp_service_next);
 EXPORT_SYMBOL(uvmp_service_complete);
 EXPORT_SYMBOL(uvmp_service_complete_pages);

@@ -95,6 +95,10 @@ static const struct field fields[] = {
 	ANY_FIELD(remote_miss_ns, 0, 1000000, true),
 	ANY_FIELD(cycle_batches, 0, 1, true),
 	ANY_FIELD(frees_at_start, 0, 1, true),
+	ANY_FIELD(queues_copies, 0, 1, true),
+	ANY_FIELD(holds_memory, 0, 1, true),
+	ANY_FIELD(retires_idle, 0, 1, true),
+	ANY_FIELD(keeps_faults, 0, 1, true),
 	ANY_FIELD(data_on_cpu, 0, 1, true),
 	ANY_FIELD(rounds_ranges, 0, 1, true),
 };
@@ -857,7 +861,7 @@ static uint32_t within(const struct field *field, uint64_t value)
 }
 
 /* Gives the sum the value that it has in `model`: each part gets its share, and the last part what rounding leaves. No part
- * leaves the limits of its key, even if the sum then changes. */
+ * leaves the limits of its key, even if the sum then changes. If all parts are 0, they have no shares, and keep their values. */
 static void keep_sum(const struct model *model, uint32_t sum, struct model *drawn)
 {
 	struct model from = *model;
@@ -873,13 +877,13 @@ static void keep_sum(const struct model *model, uint32_t sum, struct model *draw
 		have += *value_of(drawn, field);
 	}
 	left = want;
-	for (uint32_t i = 0; i < model->ranges.count && have != 0; i++) {
+	for (uint32_t i = 0; i < model->ranges.count; i++) {
 		const struct field *field = find_field(model->ranges.range[i].key);
 
 		if (!field || model->ranges.range[i].sum != sum)
 			continue;
 		last = field;
-		share = *value_of(drawn, field) * want / have;
+		share = have != 0 ? *value_of(drawn, field) * want / have : *value_of(&from, field);
 		left -= share;
 		*value_of(drawn, field) = within(field, share);
 	}

@@ -96,6 +96,10 @@ struct model {
 	uint32_t remote_miss_ns;   /* of a remote access that misses the TLB, hits are free; 0: the link's time, each time */
 	uint32_t cycle_batches;	   /* 1: a batch has the faults of one ns; the policy's `batch` has no effect */
 	uint32_t frees_at_start;   /* 1: evicted memory is free when its copy begins, not when it ends */
+	uint32_t retires_idle;	   /* 1: warps end only while no transfer is under way */
+	uint32_t keeps_faults;	   /* 1: the driver reads no more faults than its next batch takes; flushes drop none */
+	uint32_t queues_copies;	   /* 1: the driver waits for no copy, and takes the next batch at once */
+	uint32_t holds_memory;	   /* 1: memory with accesses or arriving pages is evicted last */
 	uint32_t data_on_cpu;	   /* 1: all data of the program begins on the CPU, outputs too */
 	uint32_t rounds_ranges;	   /* 1: sizes of ranges are rounded as UVM Smart's allocations */
 	bool checks_frames; /* no key: entries of TLBs depend on where each block lies (timed/timed.c) */

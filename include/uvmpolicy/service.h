@@ -365,6 +365,15 @@ UVMP_API enum uvmp_status uvmp_service_access(struct uvmp_service *service, uint
 UVMP_API enum uvmp_status uvmp_service_miss(const struct uvmp_service *service, uint32_t processor,
 					    uint64_t space, uvmp_addr address, enum uvmp_access access,
 					    bool *migrates);
+/* For hosts that know when accesses and copies end, as UVM Smart [uvmsmart: evictable]: an access to the
+ * page, or a copy to it, is under way until until_ns on the clock of uvmp_service_next. Until then, orders
+ * with units of 2 MiB evict the unit only if no other unit can leave; a victim then costs O(held units).
+ * Other orders ignore the call: a smaller unit that was just used is their last choice anyway. A block that
+ * the GPU does not hold is not held, and a block that leaves is released. An earlier time has no effect.
+ *
+ * UVMP_ERR_ARGUMENT: service. UVMP_ERR_RANGE: processor (the CPU, too). O(1). */
+UVMP_API enum uvmp_status uvmp_service_hold(struct uvmp_service *service, uint32_t processor, uint64_t space,
+					    uvmp_addr address, uint64_t until_ns);
 /* uvmp_service_access for a read. */
 UVMP_API enum uvmp_status uvmp_service_touch(struct uvmp_service *service, uint32_t processor, uint64_t space,
 					     uvmp_addr address);

@@ -89,6 +89,8 @@ static void take_number(struct gpu *g, handle block, uint32_t owner, struct resi
 		uvmpi_frames_begin(&g->frames, p->memory * g->block_units, g->block_units);
 	}
 	p->has_memory = true;
+	if (g->held_ns != NULL)
+		g->held_ns[p->memory] = 0;
 	g->unit_block[p->memory] = block;
 	uvmpi_evict_own(&g->order, p->memory * g->block_units, owner);
 }
@@ -320,6 +322,12 @@ void uvmpi_units_touch(struct uvmp_service *s, uint32_t gpu, const struct block 
 	touch_unit(s, g, b, p, page);
 	if (g->uncounted_pages != 0) /* the unit may have come back into the order */
 		spare_unit(s, g, b, p, &p->resident, page);
+}
+
+void uvmpi_units_hold(struct gpu *g, const struct residency *p, uint64_t until_ns)
+{
+	if (g->held_ns != NULL && p->has_memory && g->held_ns[p->memory] < until_ns)
+		g->held_ns[p->memory] = until_ns;
 }
 
 /* [uvmsmart: clean-pages-uncounted]: the list is empty after a synchronisation. Only the pages count against the memory that

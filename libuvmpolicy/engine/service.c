@@ -79,6 +79,23 @@ enum uvmp_status uvmp_service_miss(const struct uvmp_service *s, uint32_t proces
 	return UVMP_OK;
 }
 
+enum uvmp_status uvmp_service_hold(struct uvmp_service *s, uint32_t processor, uint64_t space, uvmp_addr address,
+				   uint64_t until_ns)
+{
+	uint32_t slot;
+	handle h;
+
+	if (!service_is_valid(s))
+		return UVMP_ERR_ARGUMENT;
+	if (processor == UVMP_CPU || processor >= s->processors.count)
+		return UVMP_ERR_RANGE;
+	slot = uvmpi_space_find(s, space);
+	h = slot == NO_INDEX ? 0 : uvmpi_block_find(s, slot, address);
+	if (h != 0)
+		uvmpi_memory_hold(s, processor, h, until_ns);
+	return UVMP_OK;
+}
+
 enum uvmp_status uvmp_service_touch(struct uvmp_service *s, uint32_t processor, uint64_t space,
 				    uvmp_addr address)
 {

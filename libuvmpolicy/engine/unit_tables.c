@@ -11,7 +11,7 @@
 
 /* Where each table begins, in bytes. */
 struct table_offsets {
-	uint64_t block, used, cyclic, frames, order, lifetimes, end;
+	uint64_t block, used, held, cyclic, frames, order, lifetimes, end;
 };
 
 uint64_t uvmpi_unit_tables_units(const struct uvmp_policy *policy, uint32_t blocks)
@@ -49,7 +49,8 @@ static bool lay_out(const struct uvmp_policy *policy, uint64_t blocks, struct ta
 
 	at->block = 0;
 	at->used = at->block + aligned(blocks * sizeof(handle));
-	at->cyclic = at->used + aligned(blocks * sizeof(uint16_t));
+	at->held = at->used + aligned(blocks * sizeof(uint16_t));
+	at->cyclic = at->held + aligned(units == blocks ? blocks * sizeof(uint64_t) : 0);
 	at->frames = at->cyclic + aligned(policy->cyclic ? blocks * sizeof(struct uvmp_cyclic_block) : 0);
 	at->order = at->frames + uvmpi_frames_size(units);
 	at->end = at->lifetimes = at->order + order;
@@ -76,6 +77,7 @@ enum uvmp_status uvmpi_unit_tables_init(struct gpu *g, const struct uvmp_policy 
 	g->numbers = blocks;
 	g->unit_block = (handle *)(void *)(memory + at.block);
 	g->unit_used = (uint16_t *)(void *)(memory + at.used);
+	g->held_ns = units == blocks ? (uint64_t *)(void *)(memory + at.held) : NULL;
 	if (policy->cyclic)
 		uvmpi_cyclic_init(g, blocks, memory + at.cyclic);
 	uvmpi_frames_init(&g->frames, units, memory + at.frames);
@@ -116,6 +118,10 @@ bool uvmpi_unit_tables_grow(struct uvmp_service *s, struct gpu *g)
 	units = (uint32_t)uvmpi_unit_tables_units(&s->policy, numbers);
 	__builtin_memcpy(memory + at.block, g->unit_block, g->used_numbers * sizeof(*g->unit_block));
 	__builtin_memcpy(memory + at.used, g->unit_used, g->used_numbers * sizeof(*g->unit_used));
+	if (g->held_ns != NULL) {
+		__builtin_memcpy(memory + at.held, g->held_ns, g->used_numbers * sizeof(*g->held_ns));
+		g->held_ns = (uint64_t *)(void *)(memory + at.held);
+	}
 	g->unit_block = (handle *)(void *)(memory + at.block);
 	g->unit_used = (uint16_t *)(void *)(memory + at.used);
 	if (s->policy.cyclic)

@@ -144,34 +144,42 @@ uint32_t uvmpi_victim_room_ahead(const struct uvmp_service *s, const struct job 
 
 /* -- the victim -- */
 
-/* The first unit of the walk that is not refused. Random draws are repeated a few times. */
-static bool find_unit(struct uvmp_service *s, struct eviction *e, uint32_t gpu, enum evict_walk walk)
+/* [uvmsmart: evictable]: is the block of the unit held by accesses or copies under way? */
+static bool is_held(const struct uvmp_service *s, const struct gpu *g, uint32_t unit)
+{
+	return g->held_ns != NULL && g->held_ns[unit] > s->now_ns;
+}
+
+/* The first unit of the walk that is not refused, and not held if `spares_held`. Random draws are repeated a few times. */
+static bool find_unit(struct uvmp_service *s, struct eviction *e, uint32_t gpu, enum evict_walk walk, bool spares_held)
 {
 	struct gpu *g = &s->gpu[gpu];
 	uint32_t most = s->order->is_random ? DRAWS_MOST : g->order.count;
 	enum uvmp_status status = uvmpi_evict_first(&g->order, &s->random, walk, &e->root);
 
-	for (uint32_t tried = 1; status == UVMP_OK && is_refused(s, e, gpu, e->root); tried++)
+	for (uint32_t tried = 1; status == UVMP_OK && (is_refused(s, e, gpu, e->root) ||
+						       (spares_held && is_held(s, g, e->root))); tried++)
 		status = tried < most ? uvmpi_evict_next(&g->order, &s->random, walk, &e->root) : UVMP_ERR_NO_MEMORY;
 	return status == UVMP_OK;
 }
 
 /* With quirks, a unit with a page missing is spared if another unit can leave [uvmsmart: evictable, incomplete-tree-stays];
- * its order keeps such units apart (spare_unit in memory_units.c). A basic block is not spared where whole large pages leave.
+ * its order keeps such units apart (spare_unit in memory_units.c). A held unit is spared, too, if another unit can leave. A basic block is not spared where whole large pages leave.
  * If every unit is protected, the protection is ignored: the original would wait without end. Pins end last. */
 static bool find_victim(struct uvmp_service *s, struct eviction *e, uint32_t gpu)
 {
 	struct gpu *g = &s->gpu[gpu];
 	bool is_strict = uvmpi_units_are_spared(s), spares = is_strict && (g->block_units == 1u || !e->is_whole);
-	bool found = find_unit(s, e, gpu, spares ? EVICT_UNSPARED : EVICT_ANY);
+	enum evict_walk walk = spares ? EVICT_UNSPARED : EVICT_ANY;
+	bool found = find_unit(s, e, gpu, walk, true) || (g->held_ns != NULL && find_unit(s, e, gpu, walk, false));
 
 	if (!found && (is_strict || s->policy.reserve != 0)) {
 		g->order.reserve_percent = 0;
-		found = find_unit(s, e, gpu, EVICT_ANY);
+		found = find_unit(s, e, gpu, EVICT_ANY, false);
 		g->order.reserve_percent = s->policy.reserve;
 	}
 	while (!found && uvmpi_memory_unpin_oldest(s, gpu))
-		found = find_unit(s, e, gpu, s->policy.reserve == 0 ? EVICT_SPARED_LAST : EVICT_ANY);
+		found = find_unit(s, e, gpu, s->policy.reserve == 0 ? EVICT_SPARED_LAST : EVICT_ANY, false);
 	return found;
 }
 

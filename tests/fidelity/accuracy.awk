@@ -53,6 +53,8 @@ function tables(    i, k) {
 	print "| cannot fail | " left["certain"] + 0 " | " would["certain"] + 0 " |"
 	print "| compares decisions, which are exact | " left["decision"] + 0 " | " would["decision"] + 0 " |"
 	print "| its authors did not repeat the published figure | " left["source"] + 0 " | " would["source"] + 0 " |"
+	print "| the policy draws victims or pages, as the original did with draws that are not known | " left["random"] + 0 " | " would["random"] + 0 " |"
+	print "| the published figures would have more resident than the memory holds | " left["contradicts"] + 0 " | " would["contradicts"] + 0 " |"
 	print "| shows a size that the row itself chose | " left["given"] + 0 " | |"
 	print "\nNo result within the limit of a run: " missing + 0 " rows, counted as misses."
 	print ""
@@ -64,7 +66,18 @@ function is_inside(id,    range, percent) {
 	if (split(published[id], range, /\.\./) == 2)
 		return value[id] >= range[1] && value[id] <= range[2]
 	percent = published[id] == 0 ? (value[id] == 0 ? 0 : 100) : 100 * (value[id] / published[id] - 1)
-	return percent <= tolerance[id] && percent >= -tolerance[id]
+	return percent <= tolerance[id] && percent >= (is_thrashing(id) ? 100 * (1 / (1 + tolerance[id] / 100) - 1) : -tolerance[id])
+}
+# As in plan.awk: counts of runs whose memory is too small are judged by the ratio.
+function is_thrashing(id,    rest, name) {
+	if (unit[id] !~ /^(faults|pages|copies|transfers|groups|accesses|batches|MiB|GiB|GB)$/)
+		return 0
+	for (rest = expression[id]; match(rest, /\([A-Za-z0-9_-]+\)/); rest = substr(rest, RSTART + RLENGTH)) {
+		name = substr(rest, RSTART + 1, RLENGTH - 2)
+		if (command[name] ~ / --(memory|oversub) /)
+			return 1
+	}
+	return 0
 }
 BEGIN {
 	FS = " [|] "

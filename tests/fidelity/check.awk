@@ -12,6 +12,8 @@
 #   share       a percentage above 50: the rest is what differs, so the rest is judged
 #   tolerance   wider than 10 % (counts, bytes) or 25 % (times)
 #   input       the published figure stands in a model that the run uses
+#   contradicts the published pages (or MiB) that came, less those that left, are more than the memory of the run, although
+#               no synchronisation of the model frees memory that is in use (sync_frees)
 function finding(id, text) {
 	print "fidelity: row " id ": " text
 	found = 1
@@ -72,8 +74,48 @@ function signature(expression, whole,    out, name, rest) {
 	}
 	return out expression
 }
+# The run's memory in bytes; 0: not given.
+function memory_of(command,    bytes) {
+	if (!match(command, /--memory [0-9]+[kKmMgG]?/))
+		return 0
+	bytes = substr(command, RSTART + 9, RLENGTH - 9)
+	return bytes ~ /[0-9]$/ ? bytes + 0 : (bytes + 0) * 1024 ^ index("kmg", tolower(substr(bytes, length(bytes))))
+}
+# Published bytes to the GPU (way "in") or from it of each run, in came[] and went[].
+function note_bytes(id,    key, run, bytes) {
+	key = run = expression[id]
+	sub(/\(.*/, "", key)
+	if (!match(run, /\([A-Za-z0-9_-]+\)/) || published[id] !~ /^[0-9.]+$/)
+		return
+	run = substr(run, RSTART + 1, RLENGTH - 2)
+	bytes = published[id] * (unit[id] == "pages" ? 4096 : unit[id] == "MiB" ? 1048576 : 0)
+	if (key ~ /^(pages_migrated|h2d_bytes)$/)
+		came[run] = bytes
+	if (key ~ /^(pages_evicted|d2h_bytes)$/)
+		went[run] = bytes
+}
+function contradicts(run,    memory) {
+	memory = memory_of(command[run])
+	return memory > 0 && came[run] > 0 && (run in went) && came[run] - went[run] > memory && \
+	       model_text(gpu_of(command[run])) !~ /\nsync_frees = 1/
+}
 function most_of(unit) { return unit ~ /^%/ ? 100 : unit == "of them" ? 1 : 1e300 }
 
+# Of the runs in run_names: does UVM Smart's policy draw? Do their published figures contradict?
+function is_random(    used, count, i) {
+	count = split(run_names, used, " ")
+	for (i = 1; i <= count; i++)
+		if (gpu_of(command[used[i]]) == "uvmsmart.gpu" && command[used[i]] ~ /--policy [^ ]*random/)
+			return 1
+	return 0
+}
+function is_contradicted(    used, count, i) {
+	count = split(run_names, used, " ")
+	for (i = 1; i <= count; i++)
+		if (contradicts(used[i]))
+			return 1
+	return 0
+}
 BEGIN { FS = " [|] " }
 FILENAME ~ /results/ {
 	split($0, field, "\t")
@@ -110,6 +152,8 @@ FILENAME ~ /results/ {
 /^can-fail / { can_fail[id] = substr($0, 10); next }
 
 END {
+	for (r = 1; r <= rows; r++)
+		note_bytes(order[r])
 	for (r = 1; r <= rows; r++) {
 		id = order[r]
 		if (!(id in value)) {
@@ -142,14 +186,22 @@ END {
 				finding(id, "does not repeat " word[2] (of != "" ? " but " of : "") ", so it counts")
 			else if (word[1] == "input" && model_text(word[2]) !~ ("\n" word[3] " = "))
 				finding(id, "model " word[2] " has no " word[3] " of its own")
-			else if (word[1] !~ /^(repeats|input|decision|certain|source)$/)
-				finding(id, "`uncounted` is followed by repeats, input, decision, certain or source")
+			else if (word[1] == "random" && !is_random())
+				finding(id, "no run of it draws, so it counts")
+			else if (word[1] == "contradicts" && !is_contradicted())
+				finding(id, "its published figures fit the memory, so it counts")
+			else if (word[1] !~ /^(repeats|input|decision|certain|source|random|contradicts)$/)
+				finding(id, "`uncounted` is followed by repeats, input, decision, certain, source, random or contradicts")
 			continue
 		}
 		if (of != "")
 			finding(id, "repeats " of)
 		if (tolerance[id] == "-")
 			continue
+		if (is_random())
+			finding(id, "a run of it draws")
+		if (is_contradicted())
+			finding(id, "its published figures contradict: more came than left and memory holds")
 		if (verdict[id] == "uncounted")
 			finding(id, "results.txt does not count it: run `make fidelity`")
 		if (tolerance[id] > 25 || tolerance[id] > 10 && unit[id] ~ /^(faults|pages|copies|transfers|groups|MiB|GiB|KiB|GB)$/)

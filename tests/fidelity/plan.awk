@@ -3,7 +3,8 @@
 #   runs         NUMBER, command; every command once
 #   names        NAME, command: the named runs of the rows wanted
 #   rows         id, heading, label, published, unit, tolerance, expression with numbers, why, 0 or how long
-#                runs matter (see resolved), expression with names, why the row does not count
+#                runs matter (see resolved), expression with names, why the row does not count, 1 if it is a count of a run
+#                with too little memory
 #   points       figure, series, x, expression with numbers (or a literal)
 #   figures      name, title, x label, y label, style, scales, heading, kept
 #   text         heading, paragraph
@@ -76,12 +77,24 @@ function resolved(expression, x,    out, name, key, full) {
 	}
 	return out expression
 }
+# Counts of runs whose memory is too small are judged by the ratio: [1 / (1 + t), 1 + t] of the published figure.
+function is_thrashing(expression,    name) {
+	if (unit !~ /^(faults|pages|copies|transfers|groups|accesses|batches|MiB|GiB|GB)$/)
+		return 0
+	while (match(expression, /\([A-Za-z0-9_-]+\)/)) {
+		name = substr(expression, RSTART + 1, RLENGTH - 2)
+		if (command[name] ~ / --(memory|oversub) /)
+			return 1
+		expression = substr(expression, RSTART + RLENGTH)
+	}
+	return 0
+}
 function flush_row(    text) {
 	if (id == "")
 		return
 	text = resolved(expression, "")
 	line = id "\t" heading "\t" label "\t" published "\t" unit "\t" tolerance
-	print line "\t" text "\t" why "\t" kept "\t" expression "\t" uncounted > (work "/rows")
+	print line "\t" text "\t" why "\t" kept "\t" expression "\t" uncounted "\t" is_thrashing(expression) > (work "/rows")
 	id = ""
 }
 BEGIN { FS = " [|] " }

@@ -39,7 +39,7 @@ function verdict_text(    text) {
 	text = $13
 	if (sub(/^repeats /, "", text))
 		text = "repeats \"" label_of[text] "\""
-	sub(/^(decision|certain|source) /, "", text)
+	sub(/^(decision|certain|source|random|contradicts) /, "", text)
 	if (sub(/^input [^ ]+ [^ ]+ /, "", text))
 		text = "input of the model: " text
 	uncounted++
@@ -73,7 +73,8 @@ FILENAME == work "/figures" {
 		published = range[1] " to " range[2] " " unit; simulated = shown(value) " " unit
 	} else {
 		percent = published == 0 ? (value == 0 ? 0 : 100) : 100 * (value / published - 1)
-		verdict = percent <= tolerance && percent >= -tolerance ? "inside" : "misses"
+		least = $14 ? 100 * (1 / (1 + tolerance / 100) - 1) : -tolerance
+		verdict = percent <= tolerance && percent >= least ? "inside" : "misses"
 		error = sprintf("%+.1f %%", percent); published = published " " unit; simulated = shown(value) " " unit
 	}
 	if (tolerance == "-")

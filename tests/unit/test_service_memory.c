@@ -289,11 +289,11 @@ static void sizes(void **state)
 	gpus[0].memory_bytes = MIB2 - 1u;
 	assert_int_equal(uvmpi_memory_size(&params, 1), 0);
 	prepare("evict=lru2m", 4096, 4, 4);
-	assert_int_equal(uvmpi_memory_size(&params, 1), 64 + 32 + 8 * 16 + uvmp_evict_size(UVMP_EVICT_LRU_2M, 16));
+	assert_int_equal(uvmpi_memory_size(&params, 1), 64 + 32 + 128 + 8 * 16 + uvmp_evict_size(UVMP_EVICT_LRU_2M, 16));
 	prepare("evict=tbne", 4096, 4, 4);
 	assert_int_equal(uvmpi_memory_size(&params, 1), 64 + 32 + 8 * 16 * 32 + uvmp_evict_size(UVMP_EVICT_TBN, 16 * 32));
 	prepare("evict=lfu2m", 4096, 4, 4);
-	assert_int_equal(uvmpi_memory_size(&params, 1), 64 + 32 + 8 * 16 + uvmp_evict_size(UVMP_EVICT_LFU_2M, 16));
+	assert_int_equal(uvmpi_memory_size(&params, 1), 64 + 32 + 128 + 8 * 16 + uvmp_evict_size(UVMP_EVICT_LFU_2M, 16));
 	prepare("evict=lru4k", 4096, 4, 4);
 	assert_int_equal(uvmpi_memory_size(&params, 1), 64 + 32 + 8 * 16 * 512 + uvmp_evict_size(UVMP_EVICT_LRU_4K, 16 * 512));
 	params.blocks = 1u << 24; /* too many units */
@@ -1622,6 +1622,48 @@ static void incomplete(void **state)
 	}
 }
 
+static void hold(uint32_t number, uint64_t until_ns)
+{
+	assert_int_equal(uvmp_service_hold(s, 1, SPACE, BASE + (uvmp_addr)number * MIB2, until_ns), UVMP_OK);
+}
+
+/* [uvmsmart: evictable]: memory in use leaves after other memory, with orders of 2 MiB; a hold ends with its time, or when the
+ * block leaves. */
+static void held(void **state)
+{
+	static const char *const policies[] = {"evict=lru2m", "evict=lfu2m", "evict=clock2m", "evict=lru2m granularity=1m"};
+
+	(void)state;
+	for (uint32_t i = 0; i < 4; i++) {
+		open(policies[i], 4096, 2, 0);
+		s->now_ns = 1000;
+		have(block(0), 1, 0, 512);
+		have(block(1), 1, 0, 512);
+		s->fault.servicing->job.block = block(2);
+		hold(0, 1001);
+		hold(0, 7);
+		hold(3, 9000); /* not on the GPU */
+		(void)leave_once();
+		assert_int_equal(resident(block(0), 1), i == 3 ? 256 : 512);
+		assert_int_equal(resident(block(1), 1), i == 3 ? 512 : 0);
+		(void)leave_once(); /* nothing else is left */
+		assert_int_equal(resident(block(0), 1), 0);
+	}
+	open(policies[0], 4096, 2, 0);
+	s->now_ns = 1000;
+	have(block(0), 1, 0, 512);
+	have(block(1), 1, 0, 512);
+	s->fault.servicing->job.block = block(2);
+	hold(0, 1000);
+	(void)leave_once();
+	assert_int_equal(resident(block(0), 1), 0);
+	assert_int_equal(resident(block(1), 1), 512);
+	assert_int_equal(uvmp_service_hold(NULL, 1, SPACE, BASE, 1), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_service_hold(s, UVMP_CPU, SPACE, BASE, 1), UVMP_ERR_RANGE);
+	assert_int_equal(uvmp_service_hold(s, 3, SPACE, BASE, 1), UVMP_ERR_RANGE);
+	assert_int_equal(uvmp_service_hold(s, 1, SPACE + 1, BASE, 1), UVMP_OK);
+}
+
 /* Evictions that follow a decision do not evict the block being serviced, with every order. */
 static void kept(void **state)
 {
@@ -2030,6 +2072,7 @@ int main(void)
 	        cmocka_unit_test(circles_with_prefetch),
 	        cmocka_unit_test(counted_circles),
 	        cmocka_unit_test(incomplete),
+	        cmocka_unit_test(held),
 	        cmocka_unit_test(kept),
 	        cmocka_unit_test(neighbours),
 	        cmocka_unit_test(compressed),

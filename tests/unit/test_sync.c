@@ -88,7 +88,7 @@ static void run(const char *workload, uint32_t sync_frees, uint64_t memory_bytes
 	assert_true(model_open("uvmsmart", NULL, &model, error));
 	assert_int_equal(model.sync_frees, 1);
 	model.sync_frees = sync_frees;
-	model.frees_at_start = 0; /* evictions take time */
+	model.frees_at_start = model.queues_copies = 0; /* evictions take time */
 	assert_int_equal(uvmp_policy_parse("preset=uvmsmart", 15, &policy, NULL), UVMP_OK);
 	if (!timed_run(
 		    source, &model,

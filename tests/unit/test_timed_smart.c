@@ -98,12 +98,23 @@ static void test_remote_accesses_fill_the_tlbs(void **unused)
 	assert_true(times.kernel_ns > remote_ns);
 }
 
+/* A step of 32 pages crosses the link once for each of them, not again for those whose access ends after the first one. */
+static void test_a_remote_page_crosses_once(void **unused)
+{
+	(void)unused;
+	run("regular:bytes=1m,passes=1,threads=32", "preset=uvmsmart-always,remote_threshold=1000000");
+	assert_int_equal(result.accesses, 256);
+	assert_int_equal(result.remote_accesses, 256);
+	assert_int_equal(result.pages_migrated, 0);
+}
+
 /* Faults of different cycles are never one batch, with every `batch` of the policy; those of one cycle are. */
 static void test_a_batch_is_a_cycle(void **unused)
 {
 	uint64_t single;
 
 	(void)unused;
+	model.queues_copies = model.keeps_faults = 0; /* faults collect while the driver waits for copies */
 	model.cycle_batches = 1;
 	run("backprop:n=16000", "preset=uvmsmart,prefetch=none");
 	single = result.batches;
@@ -123,6 +134,7 @@ static void test_memory_is_free_when_its_copy_begins(void **unused)
 	uint64_t early_ns, decisions;
 
 	(void)unused;
+	model.queues_copies = 0; /* a write-back is submitted when the page that needs its memory is served */
 	memory_bytes = 2u << 20;
 	run("regular:bytes=8M,passes=2", "preset=uvmsmart,evict=lru4k,prefetch=none");
 	early_ns = times.kernel_ns;
@@ -133,14 +145,88 @@ static void test_memory_is_free_when_its_copy_begins(void **unused)
 	assert_true(times.kernel_ns > early_ns * 14u / 10u);
 }
 
+/* Thread blocks end together, and the kernel after the last copy. What a wave of thread blocks has evicted, the next one lacks. */
+static void test_warps_end_while_no_copy_is_under_way(void **unused)
+{
+	static const char bfs[] = "rodinia_bfs:nodes=65536,edges=393216", policy[] = "preset=uvmsmart-none";
+	uint64_t together_ns, faults;
+
+	(void)unused;
+	model.queues_copies = 0;
+	run("stream:bytes=4M,passes=1", "preset=uvmsmart");
+	together_ns = times.kernel_ns;
+	faults = result.far_faults;
+	model.retires_idle = 0;
+	run("stream:bytes=4M,passes=1", "preset=uvmsmart");
+	assert_int_equal(result.far_faults, faults);
+	assert_true(times.kernel_ns < together_ns);
+	memory_bytes = 2u << 20;
+	run(bfs, policy);
+	faults = result.far_faults;
+	model.retires_idle = 1;
+	run(bfs, policy);
+	assert_true(result.far_faults > faults * 11u / 10u);
+}
+
+/* A flush drops what the driver has read and not served. It is raised again in another order, so that other pages leave. */
+static void test_faults_are_kept(void **unused)
+{
+	static const char bfs[] = "rodinia_bfs:nodes=65536,edges=393216", policy[] = "preset=uvmsmart-none";
+	uint64_t kept;
+
+	(void)unused;
+	model.queues_copies = 0;
+	memory_bytes = 2u << 20;
+	run(bfs, policy);
+	kept = result.far_faults;
+	model.keeps_faults = 0;
+	run(bfs, policy);
+	assert_true(kept > result.far_faults);
+}
+
+/* Copies queue: the driver is through with all faults long before the copies are. */
+static void test_the_driver_waits_for_no_copy(void **unused)
+{
+	uint64_t waits_ns;
+
+	(void)unused;
+	run("random:bytes=4M,passes=1", "preset=uvmsmart,prefetch=none");
+	waits_ns = times.replay_ns;
+	model.queues_copies = 0;
+	run("random:bytes=4M,passes=1", "preset=uvmsmart,prefetch=none");
+	assert_int_equal(result.far_faults, 1024);
+	assert_int_equal(waits_ns, 0);
+	assert_true(times.replay_ns > 1024u * 1000u);
+}
+
+/* backprop reads two arrays in step: of LFU's units, the one that has arrived last has the fewest uses. */
+static void test_memory_in_use_stays(void **unused)
+{
+	uint64_t out;
+
+	(void)unused;
+	memory_bytes = 14733312;
+	run("backprop:n=131056", "preset=uvmsmart,evict=lfu2m");
+	out = result.pages_evicted;
+	assert_int_equal(result.pages_migrated, 6800);
+	model.holds_memory = 0;
+	run("backprop:n=131056", "preset=uvmsmart,evict=lfu2m");
+	assert_true(result.pages_migrated > 6800 && result.pages_evicted > out);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_data_begins_on_the_cpu, load),
 		cmocka_unit_test_setup(test_ranges_are_rounded, load),
 		cmocka_unit_test_setup(test_remote_accesses_fill_the_tlbs, load),
+		cmocka_unit_test_setup(test_a_remote_page_crosses_once, load),
 		cmocka_unit_test_setup(test_a_batch_is_a_cycle, load),
 		cmocka_unit_test_setup(test_memory_is_free_when_its_copy_begins, load),
+		cmocka_unit_test_setup(test_warps_end_while_no_copy_is_under_way, load),
+		cmocka_unit_test_setup(test_faults_are_kept, load),
+		cmocka_unit_test_setup(test_the_driver_waits_for_no_copy, load),
+		cmocka_unit_test_setup(test_memory_in_use_stays, load),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -107,8 +107,9 @@ static bool place_apart(struct import *import)
 		import->base[i] = next;
 		after = round_up(next + ranges->range[i].bytes);
 		if (after <= next || next < ranges->range[0].base) { /* past the last address */
-			snprintf(import->error, SOURCE_ERROR_MAX,
-				 "--apart: the ranges need more addresses than there are");
+			snprintf(import->error, SOURCE_ERROR_MAX, "%.250s: range %zu (0x%llx,%llu): --apart would end it past the last address",
+				 import->options->ranges.name, i + 1u, (unsigned long long)ranges->range[i].base,
+				 (unsigned long long)ranges->range[i].bytes);
 			return false;
 		}
 		next = after;

@@ -14,6 +14,7 @@
 #include "gpu_lock.h"
 #include "gpu_ready.h"
 #include "gpu_remote.h"
+#include "gpu_retire.h"
 #include "gpu_table.h"
 #include "gpu_warp.h"
 
@@ -90,6 +91,7 @@ void gpu_close(struct gpu *gpu)
 	mshr_close(&gpu->mshr);
 	lanes_close(&gpu->lanes);
 	free(gpu->gained);
+	gpu_retire_close(gpu);
 	free(gpu->fill);
 	free(gpu->asking);
 	free(gpu->sm);
@@ -150,12 +152,28 @@ uint64_t gpu_now_ns(const struct gpu *gpu)
 
 /* -- time -- */
 
+/* Where misses are decided about when their walks end (remote_miss_ns), a quantum is a walk: an access that misses is answered
+ * before the second next walk ends. */
+static uint64_t quantum_ns(const struct gpu *gpu)
+{
+	return gpu->model->remote_miss_ns != 0 && gpu->model->walk_ns != 0 ? gpu->model->walk_ns : QUANTUM_NS;
+}
+
+/* Warps that wait to end do so before the SMs run, and their places get new thread blocks; those that come to their end
+ * in the quantum, after it. */
 static void run_quantum(struct gpu *gpu, uint64_t until_ns)
 {
+	uint64_t idle_ns = gpu_retire_idle_ns(gpu);
+
 	workload_restore_kernel(gpu->workload, &gpu->kernel);
 	gpu_table_wake_lanes(gpu);
+	if (gpu->retiring_count != 0 && idle_ns == gpu->now_ns) {
+		gpu_retire(gpu, idle_ns, gpu->now_ns);
+		gpu_group_deal(gpu);
+	}
 	for (uint32_t i = 0; i < gpu->runs; i++)
 		gpu_warp_run(gpu, i, until_ns);
+	gpu_retire(gpu, idle_ns, until_ns);
 	gpu_remote_answer(gpu);
 	gpu_ready_find_soonest(gpu);
 	gpu->counts.busy_ns += until_ns - gpu->now_ns;
@@ -184,6 +202,8 @@ bool gpu_is_stuck(const struct gpu *gpu)
 
 static void pass_time(struct gpu *gpu, uint64_t until_ns, bool stops_when_done)
 {
+	const uint64_t most_ns = quantum_ns(gpu);
+
 	while (gpu->now_ns < until_ns && !(stops_when_done && gpu_is_done(gpu))) {
 		uint64_t event_ns = gpu_table_next_ns(gpu),
 			 end_ns = event_ns < until_ns ? event_ns : until_ns;
@@ -200,7 +220,7 @@ static void pass_time(struct gpu *gpu, uint64_t until_ns, bool stops_when_done)
 		}
 		if (ready_ns > gpu->now_ns)
 			gpu->now_ns = ready_ns;
-		run_quantum(gpu, end_ns - gpu->now_ns > QUANTUM_NS ? gpu->now_ns + QUANTUM_NS : end_ns);
+		run_quantum(gpu, end_ns - gpu->now_ns > most_ns ? gpu->now_ns + most_ns : end_ns);
 	}
 	while (gpu_table_next_ns(gpu) <= gpu->now_ns)
 		happen(gpu);

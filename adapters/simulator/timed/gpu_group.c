@@ -294,13 +294,13 @@ void gpu_group_wait(struct gpu *gpu, uint32_t sm_index, uint32_t warp)
 		settle(gpu, sm, sm->now_ns);
 }
 
-void gpu_group_end(struct gpu *gpu, uint32_t sm_index, uint32_t warp)
+void gpu_group_end(struct gpu *gpu, uint32_t sm_index, uint32_t warp, uint64_t end_ns)
 {
 	struct sm *sm = &gpu->sm[sm_index];
 	struct group *group = &sm->group[sm->warp[warp].group];
 
-	if (gpu->end_ns < sm->now_ns)
-		gpu->end_ns = sm->now_ns;
+	if (gpu->end_ns < end_ns)
+		gpu->end_ns = end_ns;
 	sm->warp[warp].is_alive = false;
 	gpu->alive--;
 	group->left--;
@@ -310,7 +310,7 @@ void gpu_group_end(struct gpu *gpu, uint32_t sm_index, uint32_t warp)
 		hold(gpu, sm);
 	}
 	if (group->left == 0 || is_stalled(group))
-		settle(gpu, sm, sm->now_ns);
+		settle(gpu, sm, end_ns);
 }
 
 /* False: it did not wait. */

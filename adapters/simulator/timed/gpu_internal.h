@@ -94,6 +94,13 @@ struct asking {
 	struct sim_block *block;
 	uint32_t page; /* of the block */
 	bool is_write;
+	bool has_crossed; /* the answer was a remote access, which ends at time_ns */
+};
+
+/* A warp that waits to end. */
+struct retiring {
+	uint64_t since_ns;
+	uint32_t sm, warp;
 };
 
 enum event_kind { EVENT_MAP, EVENT_REPLAY, EVENT_LIMIT };
@@ -159,6 +166,8 @@ struct gpu {
 	size_t asking_count, asking_room;
 	struct fill *fill; /* [fill_first .. fill_count), in the order of their times */
 	size_t fill_first, fill_count, fill_room;
+	struct retiring *retiring; /* with retires_idle */
+	size_t retiring_count, retiring_room;
 	struct found found[GPU_FOUND]; /* by the last bits of the number */
 	struct gpu_counts counts;
 };

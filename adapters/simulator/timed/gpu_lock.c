@@ -89,6 +89,12 @@ static void retry(struct gpu *gpu, struct utlb *utlb, uint64_t ready_ns)
 	}
 }
 
+/* Replays may follow each other within replay_ns: warps that were let go by the last one have not tried yet. */
+static bool is_still_trying(const struct gpu *gpu, const struct utlb *utlb)
+{
+	return utlb->is_held && utlb->outs == 0 && is_any_trying(gpu, utlb);
+}
+
 void gpu_lock_replay(struct gpu *gpu)
 {
 	uint64_t ready_ns = gpu->now_ns + gpu->model->replay_ns;
@@ -96,6 +102,8 @@ void gpu_lock_replay(struct gpu *gpu)
 	for (uint32_t i = 0; i < gpu->utlbs; i++) {
 		struct utlb *utlb = &gpu->utlb[i];
 
+		if (is_still_trying(gpu, utlb))
+			continue;
 		utlb->is_held = is_any_left(gpu, utlb);
 		if (utlb->is_held)
 			retry(gpu, utlb, ready_ns);

@@ -15,6 +15,13 @@ static inline bool gpu_mshr_holds(const struct gpu *gpu, uint64_t page)
 	return mshr_find(&gpu->mshr, page) != MSHR_NONE;
 }
 
+/* Has the driver given the GPU the page, which it lacks? Then the copy is under way. Pages on the CPU have the right to read at
+ * most. */
+static inline bool gpu_mshr_is_coming(const struct sim_block *block, uint32_t page)
+{
+	return uvmp_mask_test(&block->given_high, page);
+}
+
 /* The warp lacks the page, and waits with its entry. *is_new: the entry is new, and the caller raises the
  * fault. GPU_STALLED: the table is full. */
 enum gpu_outcome gpu_mshr_miss(struct gpu *gpu, const struct asker *who, uint64_t page, bool *is_new);

@@ -34,24 +34,44 @@ void gpu_remote_fill(struct gpu *gpu, uint64_t now_ns)
 		gpu->fill_first = gpu->fill_count = 0;
 }
 
-static void cross(struct gpu *gpu, const struct asking *asking)
+/* Accesses that load end in their order, and so do those that store; the entries of both are in the order of their times. */
+static void add_fill(struct gpu *gpu, const struct fill *fill)
 {
-	struct sm *sm = &gpu->sm[asking->who.sm];
-	enum model_direction direction = asking->is_write ? MODEL_TO_CPU : MODEL_TO_GPU;
-	uint64_t end_ns =
-		link_remote_fixed(gpu->link, direction, asking->time_ns, gpu->model->remote_miss_ns);
+	size_t at = gpu->fill_count;
 
-	gpu->counts.remote_accesses++;
-	sm->warp[asking->who.warp].pending &= ~((uint64_t)1 << asking->who.number);
-	gpu_group_wake(gpu, asking->who.sm, asking->who.warp, end_ns);
 	if (!ARRAY_RESERVE(gpu->fill, gpu->fill_room, gpu->fill_count + 1u)) {
 		gpu_lose(gpu, GPU_OUT_OF_MEMORY);
 		return;
 	}
-	gpu->fill[gpu->fill_count++] = (struct fill){end_ns, asking->key, sm->utlb};
+	for (; at > gpu->fill_first && gpu->fill[at - 1u].ready_ns > fill->ready_ns; at--)
+		gpu->fill[at] = gpu->fill[at - 1u];
+	gpu->fill[at] = *fill;
+	gpu->fill_count++;
 }
 
-/* The page has a fault out, or gets one. */
+/* asking->time_ns: from here on, when the access has ended. */
+static void cross(struct gpu *gpu, struct asking *asking)
+{
+	struct sm *sm = &gpu->sm[asking->who.sm];
+	enum model_direction direction = asking->is_write ? MODEL_TO_CPU : MODEL_TO_GPU;
+
+	asking->time_ns = link_remote_fixed(gpu->link, direction, asking->time_ns, gpu->model->remote_miss_ns);
+	asking->has_crossed = true;
+	gpu->counts.remote_accesses++;
+	sm->warp[asking->who.warp].pending &= ~((uint64_t)1 << asking->who.number);
+	add_fill(gpu, &(struct fill){asking->time_ns, asking->key, sm->utlb});
+}
+
+/* A warp tries again when the last of its remote accesses has ended: until then TLBs lack the entry, and the access would cross
+ * the link once more. All accesses of a step have one direction, so a later one ends later. */
+static void wake_crossed(struct gpu *gpu)
+{
+	for (size_t i = gpu->asking_count; i-- > 0;)
+		if (gpu->asking[i].has_crossed)
+			gpu_group_wake(gpu, gpu->asking[i].who.sm, gpu->asking[i].who.warp, gpu->asking[i].time_ns);
+}
+
+/* The page has a fault out, or gets one; the warp waits with a page that is coming. */
 static void fault(struct gpu *gpu, const struct asking *asking, uint64_t page)
 {
 	bool is_new = true;
@@ -59,7 +79,7 @@ static void fault(struct gpu *gpu, const struct asking *asking, uint64_t page)
 	if (gpu_mshr_is_there(gpu) &&
 	    gpu_mshr_miss(gpu, &asking->who, page, &is_new) == GPU_STALLED) /* woken when an entry is free */
 		gpu->sm[asking->who.sm].warp[asking->who.warp].pending &= ~((uint64_t)1 << asking->who.number);
-	if (is_new)
+	if (is_new && !(gpu_mshr_is_there(gpu) && gpu_mshr_is_coming(asking->block, asking->page)))
 		gpu_fault_raise(gpu, asking->time_ns - gpu->model->walk_ns, &asking->who, page, UVMP_RIGHT_NONE);
 }
 
@@ -84,15 +104,16 @@ void gpu_remote_answer(struct gpu *gpu)
 		return;
 	qsort(gpu->asking, gpu->asking_count, sizeof(*gpu->asking), by_time);
 	for (size_t i = 0; i < gpu->asking_count; i++) {
-		const struct asking *asking = &gpu->asking[i];
+		struct asking *asking = &gpu->asking[i];
 		uint64_t page = (asking->block->shape.start >> gpu->page_shift) + asking->page;
 
-		if ((gpu_mshr_is_there(gpu) && gpu_mshr_holds(gpu, page)) ||
+		if ((gpu_mshr_is_there(gpu) && (gpu_mshr_holds(gpu, page) || gpu_mshr_is_coming(asking->block, asking->page))) ||
 		    (listener->miss &&
 		     listener->miss(listener->context, asking->block, asking->page, asking->is_write)))
 			fault(gpu, asking, page);
 		else
 			cross(gpu, asking);
 	}
+	wake_crossed(gpu);
 	gpu->asking_count = 0;
 }

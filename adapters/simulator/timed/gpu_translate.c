@@ -200,7 +200,7 @@ static inline __attribute__((always_inline)) void note_use(const struct step *s,
 	else
 		note_pages(gpu, run, is_write);
 	for (uint32_t i = 0; gpu->listener.touch && i < run->count; i++)
-		gpu->listener.touch(gpu->listener.context, run->block, run->index + i, is_write);
+		gpu->listener.touch(gpu->listener.context, run->block, run->index + i, is_write, s->now_ns);
 }
 
 /* The bytes that a span wants of a page, as they cross the link. */
@@ -356,7 +356,7 @@ static inline __attribute__((always_inline)) enum gpu_outcome use_page(struct st
 	gpu->counts.accesses++;
 	note_page(gpu, block, index, is_write);
 	if (gpu->listener.touch)
-		gpu->listener.touch(gpu->listener.context, block, index, is_write);
+		gpu->listener.touch(gpu->listener.context, block, index, is_write, s->now_ns);
 	if (alike == 1u && uvmp_mask_test(&block->remote, index))
 		now_ns = cross_link(s, (struct run){block, page, index, 1}, now_ns);
 	raise_ready(s, now_ns);
@@ -403,7 +403,8 @@ static inline __attribute__((always_inline)) void lock_and_fault(struct step *s,
 				right_on(run->block, UVMP_CPU + 1u, run->index + i));
 }
 
-/* The warp lacks the page, and waits with an entry of the far-fault MSHRs. */
+/* The warp lacks the page, and waits with an entry of the far-fault MSHRs. In UVM Smart (queues_copies) pages that are coming
+ * have one, and no fault. */
 static enum gpu_outcome wait_in_mshr(struct step *s, struct run run)
 {
 	bool is_new;
@@ -411,7 +412,7 @@ static enum gpu_outcome wait_in_mshr(struct step *s, struct run run)
 
 	issue(s, 1);
 	outcome = gpu_mshr_miss(s->gpu, &s->who, run.page, &is_new);
-	if (is_new)
+	if (is_new && !(s->gpu->model->queues_copies != 0 && gpu_mshr_is_coming(run.block, run.index)))
 		gpu_fault_raise(s->gpu, s->now_ns, &s->who, run.page,
 				right_on(run.block, UVMP_CPU + 1u, run.index));
 	return outcome;
@@ -432,7 +433,7 @@ static enum gpu_outcome use_remote(struct step *s, struct run run, uint64_t key)
 		gpu->counts.tlb_misses++;
 		gpu->counts.l2_tlb_misses++;
 		if (gpu->listener.touch)
-			gpu->listener.touch(gpu->listener.context, run.block, run.index, is_write);
+			gpu->listener.touch(gpu->listener.context, run.block, run.index, is_write, s->now_ns);
 		gpu_remote_ask(gpu, &(struct asking){.time_ns = s->now_ns + gpu->model->walk_ns,
 						     .key = key,
 						     .who = s->who,
@@ -454,6 +455,7 @@ static bool holds_remote(const struct step *s, const struct run *run, uint64_t *
 
 	if (!is_asked(s, run->block, run->index))
 		return false;
+	gpu_remote_fill(s->gpu, s->now_ns);
 	*key = key_of(s->gpu, run->block, run->page, run->index, &unused);
 	return look_up(s->gpu, s->sm->utlb, *key);
 }

@@ -7,6 +7,7 @@
 
 #include "gpu_group.h"
 #include "gpu_ready.h"
+#include "gpu_retire.h"
 #include "gpu_translate.h"
 
 #define WANTS 64u /* pages that a step can request at once; more are requested in turns */
@@ -128,7 +129,10 @@ static void run_warp(struct gpu *gpu, uint32_t sm_index)
 	uint64_t ready_ns;
 
 	if (!w->has_step && !begin_step(gpu, w)) {
-		gpu_group_end(gpu, sm_index, index);
+		if (gpu->model->retires_idle != 0)
+			gpu_retire_add(gpu, sm_index, index);
+		else
+			gpu_group_end(gpu, sm_index, index, sm->now_ns);
 		return;
 	}
 	ready_ns = w->slot.at_once ? ask_all(gpu, sm, w) : walk_span(gpu, sm, w);

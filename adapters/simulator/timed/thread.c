@@ -16,9 +16,13 @@ static void note_fault(struct system *system, const struct gpu_fault *at)
 	fault_buffer_add(&system->buffer, fault);
 }
 
-/* Is the fault of the cycle whose faults wait in the buffer? Each cycle's faults are a batch of their own (UVM Smart). */
+/* Is the fault of the cycle whose faults wait in the buffer? Each cycle's faults are a batch of their own (UVM Smart). With
+ * keeps_faults the next batch takes all that wait, so that a flush finds none. */
 static bool joins_batch(struct system *system, const struct gpu_fault *fault)
 {
+	if (system->model->keeps_faults != 0 &&
+	    system->buffer.count >= system->host.params.run.policy->replay.max_batch)
+		return false;
 	if (system->model->cycle_batches == 0)
 		return true;
 	if (system->buffer.count == 0)
@@ -109,7 +113,7 @@ static void begin(struct thread *t, const struct uvmp_action *a)
  * memory is freed before it is needed. */
 static bool waits_for_evictions(const struct thread *t)
 {
-	return t->system->host.params.run.policy->plan == UVMP_PLAN_SERIAL && !t->is_ahead;
+	return t->system->model->queues_copies == 0 && t->system->host.params.run.policy->plan == UVMP_PLAN_SERIAL && !t->is_ahead;
 }
 
 /* Else each arriving page waits only for its own memory. */
@@ -263,6 +267,13 @@ static void note_end(struct thread *t, uint64_t end_ns)
 	t->copies_ns = later(t->copies_ns, end_ns);
 }
 
+/* With holds_memory, the block is evicted last until its pages have arrived. */
+static void hold(struct system *system, const struct sim_block *block, uint64_t until_ns)
+{
+	if (system->model->holds_memory != 0)
+		(void)uvmp_service_hold(system->host.service, HOST_GPU, HOST_SPACE, block->shape.start, until_ns);
+}
+
 static void copy(struct thread *t, const struct uvmp_action *a, struct sim_block *block, uint32_t pages)
 {
 	struct system *system = t->system;
@@ -285,14 +296,16 @@ static void copy(struct thread *t, const struct uvmp_action *a, struct sim_block
 		end_ns = link_delay_pages(&system->link, direction, memory.last_ns,
 					  bytes < BASIC_BLOCK_BYTES ? bytes : BASIC_BLOCK_BYTES);
 	note_push(t, end_ns);
-	block->copied_ns = end_ns;
-	free_ns = system->model->frees_at_start != 0 ? start_ns : end_ns;
+	free_ns = is_out && system->model->frees_at_start != 0 ? start_ns : end_ns;
+	block->copied_ns = free_ns; /* the next copy of the block waits until then */
 	if (!is_out)
 		note_end(t, end_ns);
 	else if (waits_for_evictions(t))
 		note_end(t, free_ns);
-	if (direction == MODEL_TO_GPU)
+	if (direction == MODEL_TO_GPU) {
 		note_copy(t, start_ns, end_ns, pages);
+		hold(system, block, end_ns);
+	}
 	if (!is_out)
 		return;
 	reclaim_delay(&system->reclaim, free_ns);
@@ -379,6 +392,8 @@ static void flush(struct thread *t, const struct uvmp_action *a)
 
 static void wait_for(struct thread *t, const struct uvmp_action *a)
 {
+	if (t->system->model->queues_copies != 0)
+		return;
 	thread_wait(t, a->waits_for_copies ? t->copies_ns : t->replay_ns, &t->system->times->replay_ns);
 }
 

@@ -84,11 +84,15 @@ static void tell_access(struct timed *m, const struct sim_block *block, uint32_t
 			    is_write ? UVMP_ACCESS_WRITE : UVMP_ACCESS_READ);
 }
 
-/* Reports an access across the link, if the engine counts it. */
-static void touch(void *context, struct sim_block *block, uint32_t page, bool is_write)
+/* Reports an access across the link, if the engine counts it. With holds_memory, the access is under way for the latency of
+ * the memory. */
+static void touch(void *context, struct sim_block *block, uint32_t page, bool is_write, uint64_t now_ns)
 {
 	struct timed *m = context;
 
+	if (m->model.holds_memory != 0)
+		(void)uvmp_service_hold(m->system.host.service, HOST_GPU, HOST_SPACE, block->shape.start,
+					now_ns + m->model.memory_latency_ns);
 	if (!m->counts_accesses || m->model.remote_miss_ns != 0 || !uvmp_mask_test(&block->remote, page))
 		tell_access(m, block, page, is_write);
 }
