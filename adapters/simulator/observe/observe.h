@@ -25,7 +25,7 @@ enum observe_kind {
 	OBSERVE_PROGRAM_COPY, /* the program's own copy of memory that is not managed: bytes, to_gpu */
 	OBSERVE_DROP,	      /* pages leave the GPU without a copy: pages, cause */
 	OBSERVE_EVICTION,     /* a thread of the driver chooses a victim and unmaps it */
-	OBSERVE_REPLAY,	      /* from the driver's request until the GPU has seen it */
+	OBSERVE_REPLAY,	      /* from the end of the copies that it waits for until the GPU has seen it */
 	OBSERVE_KINDS
 };
 

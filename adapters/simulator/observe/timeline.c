@@ -7,7 +7,7 @@
 #include "uvmpolicy/service.h"
 
 #define PROCESS	   1
-#define LANES_MOST 64u
+#define LANES_MOST 1024u
 
 /* Tracks, in the order in which viewers show them. */
 enum track {

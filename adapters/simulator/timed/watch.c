@@ -71,7 +71,7 @@ void watch_after(struct thread *t, const struct uvmp_action *a, const struct hos
 	if (a->kind == UVMP_ACTION_REPLAY)
 		observe_tell(observers_of(t), &(struct observe_event){.kind = OBSERVE_REPLAY,
 								      .thread = t->number,
-								      .start = t->now_ns,
+								      .start = t->end_ns - t->system->model->replay_ns,
 								      .end = t->end_ns});
 }
 
