@@ -29,6 +29,8 @@ LIBS  := $(if $(HAVE_ZSTD),-lzstd)
 HAVE_SQLITE := $(shell printf '\043include <sqlite3.h>\nint main(void){return sqlite3_libversion_number();}' | \
                $(CC) -xc - -lsqlite3 -o /dev/null 2>/dev/null && echo 1)
 SIMLIBS := $(LIBS) $(if $(HAVE_SQLITE),-lsqlite3)
+# Of Debian's libjs-chart.js: becomes part of uvmsim, which writes it into reports. Without it, `--report` is an error.
+CHARTJS ?= $(wildcard /usr/share/javascript/chart.js/chart.min.js)
 
 # In uvmsim, the core and what feeds it is made for speed, and may use all of the machine's registers.
 FAST  := $(subst -O2,-O3,$(CFLAGS))
@@ -36,8 +38,8 @@ FAST  := $(subst -O2,-O3,$(CFLAGS))
 core  := $(wildcard libuvmpolicy/*/*.c)
 hostkit := $(wildcard adapters/common/host_*.c)
 common := $(filter-out $(hostkit),$(wildcard adapters/common/*.c))
-sim   := $(common) $(wildcard $(addprefix adapters/simulator/,*.c curve/*.c explain/*.c import/*.c whatif/*.c report/*.c sweep/*.c timed/*.c vectors/*.c vectors/reference/*.c workloads/*.c))
-fast  := $(core) $(filter $(addprefix adapters/simulator/,agents% belady% bound% curve/% host% page_cache% shared_rows% space% trace% untimed% timed/% workloads/%),$(sim))
+sim   := $(common) $(wildcard $(addprefix adapters/simulator/,*.c curve/*.c explain/*.c html/*.c import/*.c observe/*.c plot/*.c whatif/*.c report/*.c sweep/*.c timed/*.c vectors/*.c vectors/reference/*.c workloads/*.c))
+fast  := $(core) $(filter $(addprefix adapters/simulator/,agents% belady% bound% curve/% host% observe/% page_cache% shared_rows% space% trace% untimed% timed/% workloads/%),$(sim))
 pager := adapters/common/packer.c $(filter-out $(addprefix adapters/userspace/,run%.c preload%.c),$(wildcard adapters/userspace/*.c))
 runner := $(wildcard adapters/userspace/run*.c) adapters/userspace/metrics.c $(addprefix adapters/common/,nearest.c number.c options.c plugin_files.c plugins.c quote.c say.c)
 # Of real GPUs: what needs no CUDA. cupti.c and bench.cu need it.
@@ -72,18 +74,20 @@ clean: ; rm -rf $(BUILD)
 # LDFLAGS rebuilds one object that every program links.
 kinds := rel fast san tsan cov fuzzed
 zstd_users := $(sort $(shell grep -l HAVE_ZSTD $(sim) $(pager) $(tests)))
+chartjs_users := adapters/simulator/html/files.c
 lib_users  := $(shell grep -l UVMP_LIBDIR $(runner))
 flags      := $(CC) $(CPPFLAGS) $(CFLAGS) $(CORE) $(NOFPU) $(NOREP) $(filter-out -I$(BUILD),$(HOST)) $(SAN) $(TSAN) $(COV) $(FUZZ) $(MSAN)
 sqlite_users := $(shell grep -l HAVE_SQLITE $(sim))
 zstd_flags := $(if $(HAVE_ZSTD),-DHAVE_ZSTD)
 sqlite_flags := $(if $(HAVE_SQLITE),-DHAVE_SQLITE)
+chartjs_flags := $(if $(CHARTJS),-DHAVE_CHARTJS)
 lib_flags  := -DUVMP_LIBDIR='"$(shell realpath -ms --relative-to='$(BINDIR)' '$(PRELOADDIR)')"'
 link_flags := $(LDFLAGS)
 $(foreach k,$(kinds),$(call obj,$(k),libuvmpolicy/base/base.c)): $(BUILD)/link_flags
-$(addprefix $(BUILD)/,flags zstd_flags sqlite_flags lib_flags link_flags): FORCE
+$(addprefix $(BUILD)/,flags zstd_flags sqlite_flags chartjs_flags lib_flags link_flags): FORCE
 	@mkdir -p $(BUILD); echo '$(subst ','\'',$($(@F)))' | cmp -s - $@ || echo '$(subst ','\'',$($(@F)))' > $@
 .PHONY: FORCE
-$(foreach k,$(kinds),$(foreach u,zstd sqlite lib,$(eval $(call obj,$(k),$($(u)_users)): HOST += $$($(u)_flags)) \
+$(foreach k,$(kinds),$(foreach u,zstd sqlite chartjs lib,$(eval $(call obj,$(k),$($(u)_users)): HOST += $$($(u)_flags)) \
   $(eval $(call obj,$(k),$($(u)_users)): $(BUILD)/$(u)_flags)))
 compile = @mkdir -p $(@D); $(if $(V),set -x;) $(CC) $(ERROR) $(CPPFLAGS)
 link    = @$(if $(V),set -x;) $(CC) $(LDFLAGS)

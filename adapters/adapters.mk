@@ -32,6 +32,13 @@ $(BUILD)/models.inc: $(gpus) adapters/simulator/models
 	  echo "{\"$${f##*/}\", model_$$n, sizeof(model_$$n)},"; done; echo '{NULL, NULL, 0}};'; } >> $@
 $(foreach k,rel san cov fuzzed msan,$(BUILD)/$(k)/adapters/simulator/model_files.o): $(BUILD)/models.inc
 
+# What a report of uvmsim needs: style sheet, script, and the library for charts.
+html_files := adapters/simulator/html/report.css adapters/simulator/html/report.js $(CHARTJS)
+$(BUILD)/html.inc: $(html_files) $(BUILD)/chartjs_flags
+	@mkdir -p $(@D); for f in $(html_files); do echo "static const unsigned char html_$$(basename $$f | tr .- __)[] = {"; \
+	  od -An -v -tx1 $$f | sed 's/ \(..\)/0x\1,/g'; echo '};'; done > $@
+$(foreach k,rel san cov fuzzed msan,$(BUILD)/$(k)/adapters/simulator/html/files.o): $(BUILD)/html.inc
+
 $(BUILD)/uvmsim: $(call obj,rel,$(filter-out $(fast),$(sim))) $(call obj,fast,$(fast))
 	$(link) $(CFLAGS) $^ $(SIMLIBS) -o $@
 # The pager is one object in its archive, without its private names. The shared library contains the core, and exports the

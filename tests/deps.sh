@@ -31,6 +31,7 @@ int main(void) { return 0; }' -lcmocka
 int main(void) { return (int)ZSTD_versionNumber() < 0; }' -lzstd
 		probe libsqlite3-dev '#include <sqlite3.h>
 int main(void) { return sqlite3_libversion_number() < 0; }' -lsqlite3
+		[ -f /usr/share/javascript/chart.js/chart.min.js ] || missing="$missing libjs-chart.js"
 		program zstd zstd
 		program xz-utils xz
 		program sqlite3 sqlite3
@@ -102,6 +103,7 @@ int main(void) { return (int)elf_version(EV_CURRENT) < 0; }' -lelf
 		program lintian lintian
 		[ -f /usr/include/zstd.h ] || missing="$missing libzstd-dev"
 		[ -f /usr/include/sqlite3.h ] || missing="$missing libsqlite3-dev"
+		[ -f /usr/share/javascript/chart.js/chart.min.js ] || missing="$missing libjs-chart.js"
 		;;
 	cross)
 		program qemu-user-static qemu-i386-static

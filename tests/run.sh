@@ -86,16 +86,15 @@ awk -F, '
 	}' "$work/programs"
 
 set -- --workload stencil:n=1408,tile=32,iterations=4 --memory 12M
-"$uvmsim" run "$@" --format csv --log "$work/log" >"$work/stencil"
+"$uvmsim" run "$@" --format csv >"$work/stencil"
 "$uvmsim" compare "$@" --policy preset=nvidia-595 --policy preset=auto --format csv >"$work/bound" 2>"$work/note"
 awk -F, '
 	FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
 	{
 		gsub(/"[^"]*"/, "")
 		printf "\n3. A full memory over time: stencil, %.1f MiB on a GPU with %.0f, 2 MiB a row\n", $column["footprint_bytes"] / 1048576, $column["memory_bytes"] / 1048576
-		print "   + first fetched  . resident  x evicted  # fetched again  blank: in CPU memory"
 	}' "$work/stencil"
-awk -v columns=68 -f "$here/run_picture.awk" "$work/log" "$work/log"
+"$uvmsim" plot "$@" --rows 8 --brief
 awk -F, '
 	FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
 	{

@@ -56,7 +56,7 @@ check: all
 	@CC="$(CC)" WARN="$(WARN) -Werror" sh tests/check/check.sh $(BUILD)
 
 ## make lint       clang-format of the public headers, clang-tidy and cppcheck of the core and the hosts
-lint: $(BUILD)/models.inc
+lint: $(BUILD)/models.inc $(BUILD)/html.inc
 	@sh tests/deps.sh lint
 	@sh tests/lint/lint.sh $(BUILD)
 

@@ -62,6 +62,7 @@ int cmd_decide(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
+int cmd_plot(int argc, char **argv);
 int cmd_bound(int argc, char **argv);
 int cmd_curve(int argc, char **argv);
 int cmd_sweep(int argc, char **argv);
@@ -74,6 +75,6 @@ int cmd_measured(int argc, char **argv);
 
 extern const char help_decide[], help_check[], help_run[], help_compare[], help_list[], help_measured[];
 extern const char help_curve[], help_sweep[];
-extern const char help_bound[], help_explain[], help_trace[], help_import[], help_whatif[];
+extern const char help_bound[], help_explain[], help_trace[], help_import[], help_whatif[], help_plot[];
 
 #endif

@@ -5,6 +5,7 @@
 #include "cli.h"
 #include "cli_source.h"
 #include "interrupt.h"
+#include "outputs.h"
 #include "progress.h"
 #include "report.h"
 
@@ -21,17 +22,24 @@ const char help_bound[] = "usage: uvmsim bound --workload NAME[:k=v,...] | --tra
 			  "  --oversub P      managed footprint in percent of GPU memory: 125 or 125%, or a\n"
 			  "                   ratio with a point: 1.25 (default 100: everything fits)\n"
 			  "  --seed N         seed of all random choices (default 1)\n"
-			  "  --format F       table (default), json, csv\n";
+			  "  --format F       table (default), json, csv\n"
+			  "  --report FILE    the bounds over memory size, 1/8 to all of the footprint, as\n"
+			  "                   one HTML file; takes about eight times as long\n";
+
+#define ROOT_BYTES 2097152u
+#define SIZES_MOST 8u /* of memory, in a report */
 
 static const char *const options[] = {"workload=*", "trace=*", "memory=*", "oversub=*",
-				      "seed=",	    "format=", "help",	   NULL};
-enum option { WORKLOAD, TRACE, MEMORY, OVERSUB, SEED, FORMAT, HELP };
+				      "seed=",	    "format=", "report=", "help",	  NULL};
+enum option { WORKLOAD, TRACE, MEMORY, OVERSUB, SEED, FORMAT, REPORT, HELP };
 
 struct request {
 	struct cli_sources sources;
 	struct sim_memory memory;
 	bool has_oversub; /* was given */
 	enum report_format format;
+	const char *report_path; /* NULL: not asked for */
+	struct html_command command;
 };
 
 static int take(void *request, int option, const char *value)
@@ -54,20 +62,70 @@ static int take(void *request, int option, const char *value)
 		return cli_seed(value, &q->sources.seed);
 	case FORMAT:
 		return cli_format(value, &q->format);
+	case REPORT:
+		q->report_path = value;
+		return html_is_built_in() ? CLI_DONE : CLI_BAD_INPUT;
 	case HELP:
 		break;
 	}
 	return CLI_BAD_INPUT;
 }
 
+/* -- the report -- */
+
+/* The bounds with this memory. False: the size tells nothing new, or there is an error. */
+static bool run_size(struct request *q, struct bound_report *report, char error[SOURCE_ERROR_MAX])
+{
+	struct source *source = cli_source_open(&q->sources, 0, q->sources.seed, error);
+
+	if (!source)
+		return false;
+	report->is_complete = bound_run(source, report->memory, BOUND_LEVELS, &report->result, error);
+	source->close(source);
+	return report->is_complete;
+}
+
+/* Bounds of the asked size of memory and of each eighth of the footprint. */
+static int write_report(struct request *q, const struct bound_report *asked)
+{
+	struct bound_report all[SIZES_MOST + 1];
+	struct html_page page = {.command = q->command, .bound = all, .bounds = 1};
+	char error[SOURCE_ERROR_MAX] = "";
+	FILE *out = outputs_create("--report", q->report_path);
+	bool is_good = out != NULL;
+
+	if (!is_good)
+		return CLI_BAD_INPUT;
+	all[0] = *asked;
+	for (uint64_t i = 1; i <= SIZES_MOST; i++) {
+		struct bound_report *next = &all[page.bounds];
+		uint64_t bytes = asked->result.footprint_bytes / SIZES_MOST * i / ROOT_BYTES * ROOT_BYTES;
+
+		*next = (struct bound_report){.workload = asked->workload, .seed = asked->seed, .memory = {.bytes = bytes}};
+		if (bytes == 0 || bytes == next[-1].result.memory_bytes || bytes == asked->result.memory_bytes)
+			continue;
+		if (interrupt_caught != 0 || !run_size(q, next, error))
+			break;
+		page.bounds++;
+	}
+	is_good = html_write(&page, out);
+	if (!is_good)
+		say_error("--report %s: out of memory", q->report_path);
+	is_good = outputs_end("--report", q->report_path, out) && is_good;
+	return !is_good ? CLI_BAD_INPUT : error[0] == '\0' ? CLI_DONE : say_error("%s", error);
+}
+
 static int run(struct request *q)
 {
 	struct bound_report report = {.seed = q->sources.seed, .memory = q->memory};
+	int status = CLI_DONE;
 	char error[SOURCE_ERROR_MAX] = "";
 	struct source *source;
 
 	interrupt_catch();
 	progress_start(1);
+	if (q->report_path)
+		cli_source_keep_stdin(&q->sources);
 	source = cli_source_open(&q->sources, 0, q->sources.seed, error);
 	if (!source) {
 		progress_end();
@@ -83,9 +141,12 @@ static int run(struct request *q)
 				 report.result.memory_bytes);
 	if (report.is_complete || report.result.accesses > 0)
 		report_bound(&report, q->format, stdout);
+	if (report.is_complete && q->report_path)
+		status = write_report(q, &report);
 	source->close(source);
+	cli_source_close_all(&q->sources);
 	if (report.is_complete)
-		return CLI_DONE;
+		return status;
 	say_error("%s", error);
 	return interrupt_caught != 0 ? interrupt_status() : CLI_BAD_INPUT;
 }
@@ -93,7 +154,7 @@ static int run(struct request *q)
 int cmd_bound(int argc, char **argv)
 {
 	struct options args = CLI_OPTIONS(options, "bound");
-	struct request q = {.sources = {.seed = 1}};
+	struct request q = {.sources = {.seed = 1}, .command = {.argc = argc, .argv = argv}};
 	int status = cli_take_options(&args, take, &q);
 
 	if (status != CLI_DONE)

@@ -1,9 +1,11 @@
 /* uvmsim explain: a decision log in plain English. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
 #include "explain.h"
 #include "number.h"
+#include "outputs.h"
 
 const char help_explain[] =
 	"usage: uvmsim explain LOG [ADDRESS[-END | +BYTES]]   [options]\n"
@@ -17,10 +19,11 @@ const char help_explain[] =
 	"  ADDRESS, END     hexadecimal, with or without 0x; END: one past the last byte\n"
 	"  BYTES            for example 65536, 64K, 2M\n"
 	"  --space N        only actions of this address space\n"
+	"  --report FILE    the answer, and pictures of the whole log, as one HTML file\n"
 	"\n"
 	"Exit status: 0 done; 2 bad input: the output ends before the bad line.\n";
 
-static const char *const options[] = {"space=", NULL};
+static const char *const options[] = {"space=", "report=", NULL};
 
 /* Hexadecimal digits at *text, at most 64 bits; moves *text past them. */
 static bool scan_address(const char **text, uint64_t *address)
@@ -56,15 +59,48 @@ static bool read_address(const char *text, struct explain_query *query)
 	return false;
 }
 
+/* The answer, on standard output and in a file with pictures. */
+static int explain_with_report(FILE *in, const char *name, struct explain_query query, struct html_page *page,
+			       const char *path)
+{
+	struct collector *collector = malloc(sizeof(*collector));
+	struct observers observers = {.count = 0};
+	char error[EXPLAIN_ERROR_MAX] = "out of memory", *text = NULL;
+	size_t bytes;
+	FILE *out = outputs_create("--report", path), *answer = out ? open_memstream(&text, &bytes) : NULL;
+	bool is_good = collector && answer, is_written = out != NULL;
+
+	if (is_good) {
+		collector_init(collector);
+		observe_add(&observers, collector_observer(collector));
+		query.observers = &observers;
+		is_good = explain_log(in, name, &query, answer, error);
+		fclose(answer);
+	}
+	if (text)
+		fputs(text, stdout);
+	page->log = name;
+	page->log_pictures = collector;
+	page->summary = text;
+	if (is_good && !html_write(page, out))
+		is_written = say_error("--report %s: out of memory", path) == 0;
+	if (out)
+		is_written = outputs_end("--report", path, out) && is_written;
+	free(text);
+	free(collector);
+	return !is_written ? CLI_BAD_INPUT : is_good ? CLI_DONE : say_error("%s", error);
+}
+
 int cmd_explain(int argc, char **argv)
 {
 	struct options args = CLI_OPTIONS(options, "explain");
 	struct explain_query query = {0};
-	const char *path = NULL, *address = NULL, *value;
+	struct html_page page = {.command = {.argc = argc, .argv = argv}};
+	const char *path = NULL, *address = NULL, *report = NULL, *value;
 	char error[EXPLAIN_ERROR_MAX];
 	bool is_good;
 	FILE *in;
-	int what;
+	int what, status;
 
 	while ((what = options_next(&args, &value)) != OPTIONS_END) {
 		if (what == OPTIONS_BAD)
@@ -72,6 +108,10 @@ int cmd_explain(int argc, char **argv)
 		if (what == 0) {
 			query.has_space = true;
 			if (!options_number("--space", value, 0, UINT64_MAX, &query.space))
+				return CLI_BAD_INPUT;
+		} else if (what == 1) {
+			report = value;
+			if (!html_is_built_in())
 				return CLI_BAD_INPUT;
 		} else if (path == NULL) {
 			path = value;
@@ -88,6 +128,11 @@ int cmd_explain(int argc, char **argv)
 	in = cli_open(path);
 	if (in == NULL)
 		return CLI_BAD_INPUT;
+	if (report) {
+		status = explain_with_report(in, path, query, &page, report);
+		cli_close(in);
+		return status;
+	}
 	is_good = explain_log(in, path, &query, stdout, error);
 	cli_close(in);
 	return is_good ? CLI_DONE : say_error("%s", error);

@@ -5,7 +5,7 @@
 
 #include "cli.h"
 #include "plugins.h"
-#include "run_batch.h"
+#include "run_options.h"
 
 const char help_run[] = "usage: uvmsim run --workload NAME[:k=v,...] | --trace FILE   [options]\n"
 			"\n"
@@ -35,6 +35,9 @@ const char help_run[] = "usage: uvmsim run --workload NAME[:k=v,...] | --trace F
 			"  --format F       table (default), json, csv\n"
 			"  --log FILE       the decision log, one action a line, for `uvmsim explain`\n"
 			"                   (run only)\n"
+			"  --report FILE    pictures and tables as one HTML file\n"
+			"  --timeline FILE  with --gpu: start and end of kernels, batches, copies,\n"
+			"                   evictions and replays, for Perfetto (run only)\n"
 			"  --log-completions  the log also says when each action completed (run only)\n";
 
 const char help_compare[] = "usage: uvmsim compare --workload NAME[:k=v,...] | --trace FILE\n"
@@ -59,25 +62,7 @@ const char help_compare[] = "usage: uvmsim compare --workload NAME[:k=v,...] | -
 
 static const char *const options[] = {"workload=*", "trace=*",	       "gpu=",	  "memory=*", "oversub=*",
 				      "policy=*",   "seed=",	       "format=", "log=",     "jobs=",
-				      "seeds=",	    "log-completions", "until=",  "plugin=*", "uncertainty=", "help",	  NULL};
-enum option {
-	WORKLOAD,
-	TRACE,
-	GPU,
-	MEMORY,
-	OVERSUB,
-	POLICY,
-	SEED,
-	FORMAT,
-	LOG,
-	JOBS,
-	SEEDS,
-	COMPLETIONS,
-	UNTIL,
-	PLUGIN,
-	UNCERTAINTY,
-	HELP
-};
+				      "seeds=",	    "log-completions", "until=",  "plugin=*", "uncertainty=", "timeline=", "report=", "help",	  NULL};
 
 static int add_gpu(struct run_request *q, const char *value)
 {
@@ -98,58 +83,64 @@ static int add_memory(struct run_request *q, bool is_percent, const char *value)
 	return cli_memory(is_percent, value, memory);
 }
 
-static int add_option(void *request, int option, const char *value)
+int run_take_option(void *request, int option, const char *value)
 {
 	struct run_request *q = request;
 	uint64_t number;
 
-	switch ((enum option)option) {
-	case WORKLOAD:
-	case TRACE:
-		return cli_source_add(&q->sources, option == TRACE, value);
-	case GPU:
+	switch ((enum run_option)option) {
+	case RUN_WORKLOAD:
+	case RUN_TRACE:
+		return cli_source_add(&q->sources, option == RUN_TRACE, value);
+	case RUN_GPU:
 		return add_gpu(q, value);
-	case MEMORY:
-	case OVERSUB:
-		return add_memory(q, option == OVERSUB, value);
-	case POLICY:
+	case RUN_MEMORY:
+	case RUN_OVERSUB:
+		return add_memory(q, option == RUN_OVERSUB, value);
+	case RUN_POLICY:
 		return cli_policies_add(&q->policies, "--policy", value);
-	case SEED:
+	case RUN_SEED:
 		return cli_seed(value, &q->sources.seed);
-	case FORMAT:
+	case RUN_FORMAT:
 		return cli_format(value, &q->format);
-	case LOG:
+	case RUN_LOG:
 		q->log_path = value;
 		break;
-	case JOBS:
+	case RUN_JOBS:
 		if (!options_number("--jobs", value, 1, JOBS_MOST, &number))
 			return CLI_BAD_INPUT;
 		q->jobs = (unsigned)number;
 		break;
-	case SEEDS:
+	case RUN_SEEDS:
 		if (!options_number("--seeds", value, 1, REPORT_SEEDS_MAX, &number))
 			return CLI_BAD_INPUT;
 		q->seeds = (uint32_t)number;
 		break;
-	case COMPLETIONS:
+	case RUN_COMPLETIONS:
 		q->log.has_completions = true;
 		break;
-	case UNTIL:
+	case RUN_UNTIL:
 		return cli_time("--until", value, &q->until_ns) ? CLI_DONE : CLI_BAD_INPUT;
-	case PLUGIN: /* loaded before the options are read */
+	case RUN_PLUGIN: /* loaded before the options are read */
 		break;
-	case UNCERTAINTY:
+	case RUN_UNCERTAINTY:
 		if (!options_number("--uncertainty", value, 1, REPORT_DRAWS_MAX, &number))
 			return CLI_BAD_INPUT;
 		q->draws = (uint32_t)number;
 		break;
-	case HELP: /* main has answered it */
+	case RUN_TIMELINE:
+		q->outputs.timeline_path = value;
+		break;
+	case RUN_REPORT:
+		q->outputs.report_path = value;
+		break;
+	case RUN_HELP: /* main has answered it */
 		return CLI_BAD_INPUT;
 	}
 	return CLI_DONE;
 }
 
-static int set_defaults(struct run_request *q, const char *command)
+int run_set_defaults(struct run_request *q, const char *command)
 {
 	if (q->sources.count == 0)
 		return say_error("%s: one of --workload and --trace is needed; see `uvmsim %s --help`",
@@ -161,6 +152,7 @@ static int set_defaults(struct run_request *q, const char *command)
 	if (q->policies.count == 0) {
 		const char *text = getenv("UVMP_POLICY");
 
+		q->outputs.command.default_policy = text;
 		return text ? cli_policies_add(&q->policies, "UVMP_POLICY", text)
 			    : cli_policies_add(&q->policies, "--policy", "preset=nvidia-595");
 	}
@@ -200,7 +192,7 @@ static int check_draws(const struct run_request *q, const char *subcommand)
 }
 
 /* Options that contradict each other or the subcommand. */
-static int check_request(const struct run_request *q, const char *subcommand)
+int run_check_request(const struct run_request *q, const char *subcommand)
 {
 	if (!q->is_compare && run_runs_of(q) > 1)
 		return say_error(
@@ -223,17 +215,39 @@ static int check_request(const struct run_request *q, const char *subcommand)
 	return check_draws(q, subcommand);
 }
 
+/* Options of files that show runs. */
+static int check_outputs(const struct run_request *q, const char *subcommand)
+{
+	if (q->outputs.report_path != NULL && !html_is_built_in())
+		return CLI_BAD_INPUT;
+	if (q->outputs.timeline_path == NULL)
+		return CLI_DONE;
+	if (q->is_compare)
+		return say_error("compare: --timeline belongs to one run; use `uvmsim run`");
+	if (!q->has_model)
+		return say_error("%s: --timeline needs --gpu: without a GPU model a run has no time", subcommand);
+	if (q->draws != 0)
+		return say_error("run: --uncertainty makes several runs, and --timeline belongs to one run");
+	return CLI_DONE;
+}
+
 static int run_request(struct run_request *q, struct options *args)
 {
-	int status = cli_take_options(args, add_option, q);
+	int status = cli_take_options(args, run_take_option, q);
 
 	if (status == CLI_DONE)
-		status = set_defaults(q, args->argv[0]);
+		status = run_set_defaults(q, args->argv[0]);
 	if (status == CLI_DONE)
-		status = check_request(q, args->argv[0]);
+		status = run_check_request(q, args->argv[0]);
+	if (status == CLI_DONE)
+		status = check_outputs(q, args->argv[0]);
 	if (status == CLI_DONE)
 		status = open_log(q);
-	return status == CLI_DONE ? close_log(q, run_batch_perform(q)) : status;
+	q->has_bounds = q->is_compare || q->outputs.report_path != NULL;
+	if (status != CLI_DONE)
+		return status;
+	status = outputs_open(&q->outputs);
+	return close_log(q, status == CLI_DONE ? outputs_close(&q->outputs, run_batch_perform(q)) : status);
 }
 
 static int run_command(struct options args, bool is_compare)
@@ -249,6 +263,8 @@ static int run_command(struct options args, bool is_compare)
 	}
 	q->sources.seed = 1;
 	q->is_compare = is_compare;
+	q->outputs.command.argc = args.argc;
+	q->outputs.command.argv = args.argv;
 	status = run_request(q, &args);
 	free(q);
 	return status;

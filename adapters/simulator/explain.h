@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "observe/observe.h"
+
 #define EXPLAIN_ERROR_MAX 512
 
 struct explain_query {
@@ -18,6 +20,7 @@ struct explain_query {
 	uint64_t first, last; /* of the bytes: all pages that hold one of them */
 	bool has_space;	      /* leave out other address spaces */
 	uint64_t space;
+	const struct observers *observers; /* are told of the whole log, on the clock of its actions; NULL: none */
 };
 
 /* Reads the log `in`, which error messages call `name`, to its end and writes plain English to `out`.

@@ -4,6 +4,7 @@
 #include "counters.h"
 #include "engine_setup.h"
 #include "huge_pages.h"
+#include "observe/host_events.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -411,6 +412,7 @@ bool host_freed(struct host *h, uint64_t address, uint64_t bytes)
 
 		if (!block || !uvmp_mask_test(&block->resident, page))
 			continue;
+		host_events_freed(h, block, page);
 		uvmp_mask_set(&gone, page);
 		forget(h, block, &gone);
 	}
@@ -440,6 +442,7 @@ void host_transfer(struct host *h, const struct uvmp_action *a, const struct hos
 {
 	struct transfer t = transfer_of(target, a, transfer);
 
+	host_events_note(h, a, target, t.run, uvmp_region_pages(t.faulted));
 	if (a->kind == UVMP_ACTION_COPY && a->to != HOST_GPU)
 		leave(h, &t);
 	else if (a->kind == UVMP_ACTION_COPY)

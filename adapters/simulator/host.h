@@ -38,6 +38,8 @@ struct host {
 	struct uvmp_service *service; /* NULL until host_open */
 	struct uvmp_needs needs;
 	/* private */
+	struct observe_event event; /* of the latest transfer, not told yet if */
+	bool has_event;
 	uvmp_mask shifted; /* pages of the latest action, counted from the first page of its sim_block */
 	void *arena[HOST_ARENAS];
 	uint32_t arenas, known_blocks;

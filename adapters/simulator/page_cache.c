@@ -45,7 +45,7 @@ bool page_cache_suits(const struct sim_run *run)
 	char wanted[UVMP_POLICY_TEXT_MAX], given[UVMP_POLICY_TEXT_MAX];
 	struct uvmp_policy plain;
 
-	if (run->log.file || !is_order_of_pages(run->policy) ||
+	if (run->log.file || run->observers || !is_order_of_pages(run->policy) ||
 	    uvmp_policy_parse(text, sizeof(text) - 1u, &plain, NULL) != UVMP_OK)
 		return false;
 	plain.evict = run->policy->evict;

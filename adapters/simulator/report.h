@@ -7,6 +7,8 @@
 #include "untimed.h"
 #include "timed/timed.h"
 
+struct collector;
+
 #define REPORT_SEEDS_MAX 64 /* runs of one policy in a comparison that differ in their seeds */
 #define REPORT_DRAWS_MAX 200 /* draws of the constants of a model */
 
@@ -32,6 +34,7 @@ struct report {
 	/* Belady's optimum for pages of 4 KiB, see bound.h */
 	bool has_bound;
 	uint64_t bound_h2d_bytes, bound_d2h_bytes;
+	struct collector *collector; /* of its pictures; malloc'd, NULL: not collected */
 };
 
 /* What is known of a source without running it under a policy. */

@@ -18,6 +18,11 @@
 
 /* -- one run -- */
 
+static size_t answer_bytes(const struct run_request *q)
+{
+	return sizeof(struct run_answer) + (outputs_collects(&q->outputs) ? sizeof(struct collector) : 0);
+}
+
 /* Does the run read rows that it may share? With time a workload is asked for its thread blocks instead. */
 static bool shares_rows(const struct run_batch *batch, size_t index)
 {
@@ -70,7 +75,10 @@ static void run_source(const struct run_batch *batch, size_t index, struct sourc
 			      .seed = run_seed_of(q, index),
 			      .log = q->log,
 			      .until_ns = q->until_ns};
+	struct observers observers = {.count = 0};
 
+	outputs_observe(&q->outputs, run_is_collected(q, index) ? answer->collector : NULL, &observers);
+	run.observers = observers.count != 0 ? &observers : NULL;
 	snprintf(answer->workload, RUN_NAME_MAX, "%s", source->name); /* first: the run may crash */
 	if (!run_is_bound(q, index))
 		run.policy = &run_policy_of(q, index)->policy;
@@ -89,12 +97,15 @@ static bool run_page_cache(const struct run_batch *batch, size_t index, struct r
 {
 	const struct run_request *q = batch->q;
 	struct sim_run run = {.memory = run_memory_of(q, index), .seed = run_seed_of(q, index), .log = q->log};
+	struct observers observers = {.count = 0};
 	enum page_cache_end end;
 	struct source *source = NULL;
 	bool is_shared = shares_rows(batch, index);
 
 	if (run_is_bound(q, index) || q->has_model || !cli_source_is_file(&q->sources, run_source_of(q, index)))
 		return false;
+	outputs_observe(&q->outputs, run_is_collected(q, index) ? answer->collector : NULL, &observers);
+	run.observers = observers.count != 0 ? &observers : NULL;
 	run.policy = &run_policy_of(q, index)->policy;
 	if (page_cache_suits(&run))
 		source = open_source(batch, index, &is_shared, answer);
@@ -175,6 +186,14 @@ bool run_describe(const struct run_request *q, size_t index, const struct run_an
 	return report->workload && report->policy_given;
 }
 
+static bool keep_pictures(const struct collector *collector, struct report *report)
+{
+	report->collector = malloc(sizeof(*collector));
+	if (report->collector)
+		*report->collector = *collector;
+	return report->collector != NULL;
+}
+
 /* Keeps the answer of a run. False: the later tasks are not needed. */
 static bool take(struct run_batch *batch, size_t index, const struct run_answer *answer)
 {
@@ -190,7 +209,8 @@ static bool take(struct run_batch *batch, size_t index, const struct run_answer 
 		progress_run_ended(answer->bound.accesses);
 	} else {
 		report->has_faults_only = answer->recorded.has_faults_only;
-		if (!run_describe(q, index, answer, report))
+		if (!run_describe(q, index, answer, report) ||
+		    (run_is_collected(q, index) && !keep_pictures(answer->collector, report)))
 			return fail(batch, index, "out of memory");
 		progress_run_ended(answer->result.accesses);
 	}
@@ -237,7 +257,7 @@ static bool take_child(void *context, size_t index, const void *memory, const ch
 
 static void run_in_turn(struct run_batch *batch)
 {
-	struct run_answer *answer = malloc(sizeof(*answer));
+	struct run_answer *answer = malloc(answer_bytes(batch->q));
 
 	if (!answer)
 		fail(batch, 0, "out of memory");
@@ -254,7 +274,7 @@ static void run_side_by_side(struct run_batch *batch, unsigned jobs)
 {
 	struct parallel work = {.count = batch->count,
 				.jobs = jobs,
-				.answer_bytes = sizeof(struct run_answer),
+				.answer_bytes = answer_bytes(batch->q),
 				.context = batch,
 				.run = run_child,
 				.take = take_child};
@@ -298,6 +318,8 @@ static void perform(struct run_batch *batch)
 {
 	size_t jobs = batch->q->jobs != 0 ? batch->q->jobs : parallel_processors();
 
+	if (batch->q->has_bounds && !batch->q->is_compare && batch->q->draws == 0)
+		jobs = 1; /* one run, and then its bound: the run writes files */
 	jobs = jobs < JOBS_MOST ? jobs : JOBS_MOST;
 	jobs = jobs < batch->count ? jobs : batch->count;
 	share_rows(batch, jobs);
@@ -313,7 +335,7 @@ static void share_bounds(struct run_batch *batch)
 {
 	const struct run_request *q = batch->q;
 
-	for (size_t i = 0; i < batch->count && q->is_compare; i++) {
+	for (size_t i = 0; i < batch->count && q->has_bounds; i++) {
 		size_t group = i - i % run_group_of(q);
 		const struct report *bound =
 			&batch->report[group + run_bounds_of(q) + run_seed_number(q, i)];
@@ -393,6 +415,7 @@ static void free_reports(struct report *report, size_t count)
 		free(report[i].workload);
 		free(report[i].policy_given);
 		free(report[i].error);
+		free(report[i].collector);
 	}
 	free(report);
 }
@@ -425,6 +448,7 @@ int run_batch_perform(struct run_request *q)
 	if (q->policies.is_sweep)
 		judge_presets(&batch);
 	kept = keep_results(&batch);
+	outputs_write(&q->outputs, batch.report, kept);
 	if (q->print && kept > 0)
 		q->print(q->print_context, batch.report, kept);
 	else if (q->is_compare && kept > 0)

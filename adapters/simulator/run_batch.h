@@ -4,6 +4,7 @@
 
 #include "cli_policies.h"
 #include "cli_source.h"
+#include "outputs.h"
 #include "report.h"
 
 enum { MANY = 64, JOBS_MOST = 1024 }; /* repetitions of one option; processes */
@@ -18,6 +19,7 @@ struct run_request {
 	bool has_oversub; /* was given */
 	struct cli_policies policies;
 	bool is_compare;
+	bool has_bounds; /* each group of runs has its bound: a comparison, or a run with pictures */
 	unsigned jobs;	/* 0: not given */
 	uint32_t seeds; /* 0: not given; the first is that of the sources */
 	uint32_t draws; /* 0: not given; of the constants of the model, besides the model itself; then seeds is 0 */
@@ -25,6 +27,7 @@ struct run_request {
 	const char *log_path;
 	struct sim_log log;
 	uint64_t until_ns; /* 0: not given */
+	struct outputs outputs;
 	/* Receives the `count` reports that are kept, in the order of their tasks, instead of standard output; the sources then
 	 * stay open for further batches. A run that is refused before its first access is kept, too. */
 	void (*print)(void *context, const struct report *report, size_t count);
@@ -54,11 +57,11 @@ static inline size_t run_bounds_of(const struct run_request *q)
 	return q->policies.count * run_repeats_of(q);
 }
 
-/* In a comparison the runs of a source and memory are followed by one more task for each seed: their bound.
+/* With bounds the runs of a source and memory are followed by one more task for each seed: their bound.
  */
 static inline size_t run_group_of(const struct run_request *q)
 {
-	return run_bounds_of(q) + (q->is_compare ? run_seeds_of(q) : 0);
+	return run_bounds_of(q) + (q->has_bounds ? run_seeds_of(q) : 0);
 }
 
 static inline size_t run_tasks_of(const struct run_request *q)
@@ -69,6 +72,15 @@ static inline size_t run_tasks_of(const struct run_request *q)
 static inline bool run_is_bound(const struct run_request *q, size_t index)
 {
 	return index % run_group_of(q) >= run_bounds_of(q);
+}
+
+/* Does the run have pictures? Those of the first seed and of the model itself, of the first runs. */
+static inline bool run_is_collected(const struct run_request *q, size_t index)
+{
+	size_t repeats = run_repeats_of(q), place = index % run_group_of(q);
+
+	return outputs_collects(&q->outputs) && !run_is_bound(q, index) && place % repeats == 0 &&
+	       index / run_group_of(q) * q->policies.count + place / repeats < OUTPUTS_PICTURES_MOST;
 }
 
 /* Of a task that is no bound. */
@@ -124,6 +136,7 @@ struct run_answer {
 	struct bound_result bound; /* or this */
 	char workload[RUN_NAME_MAX], error[SOURCE_ERROR_MAX];
 	struct cli_recorded recorded;
+	struct collector collector[]; /* of a batch: one, if the command line collects */
 };
 
 /* Performs the only run of the request. *answer starts as zeros. */

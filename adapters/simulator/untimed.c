@@ -11,6 +11,7 @@
 #include "interrupt.h"
 #include "progress.h"
 #include "host.h"
+#include "observe/host_events.h"
 #include "stalled.h"
 #include "uvmpolicy/uvmpolicy.h"
 
@@ -100,13 +101,42 @@ static void map(const struct host_target *target, const struct uvmp_action *a)
 	}
 }
 
+/* Observers count faults instead of time. */
+static uint64_t clock_of(const struct untimed *d)
+{
+	return d->host.result->faults_raw;
+}
+
 static void transfer_all(struct untimed *d, const struct uvmp_action *a, const struct host_target *target)
 {
 	struct uvmp_region transfer;
 
 	for (transfer = uvmp_action_next_transfer(a, 0); transfer.end != 0;
-	     transfer = uvmp_action_next_transfer(a, transfer.end))
+	     transfer = uvmp_action_next_transfer(a, transfer.end)) {
 		host_transfer(&d->host, a, target, transfer);
+		host_events_transfer(&d->host, OBSERVE_BOTTOM_HALF, clock_of(d), clock_of(d));
+	}
+}
+
+static void tell(const struct untimed *d, struct observe_event event)
+{
+	event.start = event.end = clock_of(d);
+	observe_tell(d->host.params.run.observers, &event);
+}
+
+/* What is no transfer. */
+static void observe(struct untimed *d, const struct uvmp_action *a, const struct host_target *target)
+{
+	if (a->kind == UVMP_ACTION_BATCH && a->cause != UVMP_CAUSE_COUNTER)
+		tell(d, (struct observe_event){
+				.kind = OBSERVE_BATCH, .faults = a->faults, .merged = a->merged_faults});
+	else if (a->kind == UVMP_ACTION_EVICT && a->part == 0)
+		tell(d, (struct observe_event){
+				.kind = OBSERVE_EVICTION, .address = a->address, .cause = a->cause});
+	else if (a->kind == UVMP_ACTION_REPLAY)
+		tell(d, (struct observe_event){.kind = OBSERVE_REPLAY});
+	else if (a->kind == UVMP_ACTION_DISCARD)
+		host_events_discard(&d->host, a, target, clock_of(d));
 }
 
 static bool perform(struct untimed *d, const struct uvmp_action *a)
@@ -115,6 +145,8 @@ static bool perform(struct untimed *d, const struct uvmp_action *a)
 
 	if (!host_perform(&d->host, a, &target))
 		return false;
+	if (d->host.params.run.observers)
+		observe(d, a, &target);
 	switch ((enum uvmp_action_kind)a->kind) {
 	case UVMP_ACTION_POPULATE:
 	case UVMP_ACTION_COPY:

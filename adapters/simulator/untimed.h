@@ -7,6 +7,7 @@
 #ifndef UVMSIM_UNTIMED_H
 #define UVMSIM_UNTIMED_H
 
+#include "observe/observe.h"
 #include "source.h"
 #include "uvmpolicy/policy.h"
 
@@ -45,6 +46,7 @@ struct sim_run {
 	uint64_t seed;
 	struct sim_log log;
 	uint64_t until_ns; /* with time: the run ends when the program's time passes this; 0: at its end */
+	const struct observers *observers; /* NULL: none */
 };
 
 /* Runs the source to its end. False with `error` filled on bad input, too little memory for the policy, or a

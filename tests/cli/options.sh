@@ -30,7 +30,7 @@ prints() { for text in "$@"; do if grep -qF -- "$text" "$work/out"; then ok "$na
 quiet() { if [ -s "$work/err" ]; then fail "$name: quiet"; else ok "$name: quiet"; fi; }
 
 # -- help --
-subcommands='run compare bound curve sweep explain whatif import trace measured decide check list'
+subcommands='run compare plot bound curve sweep explain whatif import trace measured decide check list'
 for sub in $subcommands; do
 	run 0 "help $sub" help $sub
 	prints "usage: uvmsim $sub"

@@ -19,6 +19,8 @@ static bool take_action(struct explanation *explanation, const struct uvmp_actio
 	}
 	if (query->has_space && action->space != query->space && !is_conclusion(action))
 		return true;
+	if (query->observers && !explain_observe(explanation, action))
+		return false;
 	return query->has_address ? explain_take_of_story(explanation, action)
 				  : explain_count_action(explanation, action);
 }
@@ -71,6 +73,7 @@ bool explain_log(FILE *in, const char *name, const struct explain_query *query, 
 	line_reader_init(&reader, in);
 	is_good = read_log(&explanation, &reader, name, error);
 	explain_end_step(&explanation);
+	explain_end_observing(&explanation);
 	if (is_good && query->has_address)
 		explain_tell_tally(&explanation);
 	else if (is_good)

@@ -6,6 +6,7 @@
  *   sentence.c  one action in words
  *   story.c     what happened to the pages of a query
  *   summary.c   what happened to all blocks
+ *   observe.c   events for observers
  *   explain.c   the reader of the log */
 #ifndef UVMSIM_EXPLAIN_INTERNAL_H
 #define UVMSIM_EXPLAIN_INTERNAL_H
@@ -83,6 +84,8 @@ struct explanation {
 	uint64_t step;	   /* copies of one group are a step; steps are numbered from 1 */
 	struct kept *kept; /* [KEPT_MAX] */
 	size_t kept_count;
+
+	struct explanation *seen; /* observers: a table of all blocks, whose `faulted` are the pages that were evicted */
 
 	/* summary, and the blocks of the story */
 	struct block *block;
@@ -171,6 +174,12 @@ void explain_take_completion(struct explanation *explanation, const struct uvmp_
 void explain_end_step(struct explanation *explanation);
 /* The closing line. */
 void explain_tell_tally(const struct explanation *explanation);
+
+/* -- observe.c -- */
+
+/* Tells the observers of the query, if there are any. False: out of memory. */
+bool explain_observe(struct explanation *explanation, const struct uvmp_action *action);
+void explain_end_observing(struct explanation *explanation);
 
 /* -- summary.c -- */
 

@@ -177,6 +177,8 @@ static void run_quantum(struct gpu *gpu, uint64_t until_ns)
 	gpu_remote_answer(gpu);
 	gpu_ready_find_soonest(gpu);
 	gpu->counts.busy_ns += until_ns - gpu->now_ns;
+	if (gpu->listener.busy)
+		gpu->listener.busy(gpu->listener.context, gpu->now_ns, until_ns);
 	gpu->now_ns = until_ns;
 	gpu->owes_turn = false;
 	gpu_fault_write(gpu);

@@ -43,6 +43,8 @@ struct gpu_listener {
 	/* With remote_miss_ns: an access to a page on the CPU has missed the uTLB, and was touched before. True: it is a far
 	 * fault. NULL: none is. */
 	bool (*miss)(void *context, struct sim_block *block, uint32_t page, bool is_write);
+	/* Some SM ran. */
+	void (*busy)(void *context, uint64_t from_ns, uint64_t until_ns);
 	void *context;
 };
 

@@ -2,6 +2,7 @@
 #include "thread.h"
 
 #include "../counters.h"
+#include "watch.h"
 
 #define BASIC_BLOCK_BYTES 65536u
 
@@ -91,6 +92,7 @@ static void fetch(struct thread *t, const struct uvmp_action *a)
 	fault_buffer_take(&t->system->buffer, a->faults);
 	gpu_fetch_faults(t->system->gpu, t->system->buffer.count);
 	begin_batch(t, a->faults);
+	watch_begin_batch(t, a);
 	if (t->system->host.params.run.policy->plan == UVMP_PLAN_UNOBTRUSIVE)
 		t->early_ns = t->now_ns;
 	t->is_ahead = t->system->host.params.run.policy->free_buffer != 0;
@@ -288,6 +290,7 @@ static void copy(struct thread *t, const struct uvmp_action *a, struct sim_block
 	start_ns = later(is_out && t->leave_ns != 0 ? t->leave_ns : t->now_ns, block->copied_ns);
 	start_ns = later(start_ns, memory.first_ns);
 	start_ns = later(start_ns, system->link.engine[direction].copies.until_ns);
+	t->start_ns = start_ns;
 	end_ns = link_copy_pages(&system->link, direction, start_ns, bytes);
 	if (memory.last_ns > start_ns)
 		end_ns = link_delay_pages(&system->link, direction, memory.last_ns,
@@ -325,9 +328,8 @@ static void populate(struct thread *t, const struct uvmp_action *a, struct sim_b
 	memory = take_memory(t, pages);
 	thread_work(t, system->model->copy_ns, &system->times->migrate_ns);
 	push(t, &system->times->migrate_ns);
-	system->zeroed_ns =
-		later(later(system->zeroed_ns, t->now_ns), later(block->copied_ns, memory.last_ns)) +
-		bytes * 1000u / system->model->zero_mb_s;
+	t->start_ns = later(later(system->zeroed_ns, t->now_ns), later(block->copied_ns, memory.last_ns));
+	system->zeroed_ns = t->start_ns + bytes * 1000u / system->model->zero_mb_s;
 	block->copied_ns = system->zeroed_ns;
 	note_push(t, system->zeroed_ns);
 	note_end(t, system->zeroed_ns);
@@ -454,6 +456,7 @@ static void perform_transfer(struct thread *t, struct group_copy *c, struct uvmp
 		copy(t, a, c->target.block, pages);
 	else
 		populate(t, a, c->target.block, pages);
+	watch_transfer(t, a);
 	c->end_ns = later(c->end_ns, later(t->now_ns, t->end_ns));
 	c->transfers--;
 }
@@ -481,9 +484,11 @@ static bool perform_group(struct thread *t, struct group *group, bool is_bottom_
 
 static bool perform_other(struct thread *t, const struct uvmp_action *a, const struct host_target *target)
 {
+	watch_before(t, a);
 	look_at(t, a, target->block);
 	t->end_ns = 0;
 	thread_perform(t, a, target);
+	watch_after(t, a, target);
 	return host_complete(&t->system->host, a, later(t->now_ns, t->end_ns));
 }
 
@@ -499,8 +504,10 @@ bool thread_pump(struct thread *t, uint64_t ticket, enum uvmp_status *status)
 		if (ticket == 0)
 			thread_report_faults(t);
 		*status = host_next(&t->system->host, t->now_ns, &action);
-		if (*status != UVMP_OK && group.copies == 0)
+		if (*status != UVMP_OK && group.copies == 0) {
+			watch_rest(t);
 			return *status != UVMP_ERR_ARENA;
+		}
 		if (*status != UVMP_OK) {
 			if (!perform_group(t, &group, ticket == 0))
 				return false;
@@ -519,6 +526,7 @@ bool thread_pump(struct thread *t, uint64_t ticket, enum uvmp_status *status)
 		if (action->kind == UVMP_ACTION_DONE && action->ticket == ticket) {
 			*status = (enum uvmp_status)action->status;
 			end_batch(t);
+			watch_rest(t);
 			return true;
 		}
 	}

@@ -54,6 +54,11 @@ struct thread {
 		end_ns; /* the action in hand ends then, or when the thread is ready with it, whichever is later */
 	bool is_fault_of_cpu; /* looking at the block and mapping are part of cpu_fault_ns */
 	uint64_t until_ns;    /* of the last THROTTLE; 0: none since */
+	/* for observers (watch.h) */
+	enum observe_thread number;
+	uint64_t start_ns; /* of the last transfer */
+	bool is_batch_open, is_eviction_open;
+	struct observe_event batch, eviction;
 	/* the batch in hand */
 	bool has_batch;
 	uint64_t batch_ns, first_copy_ns, last_ns, batch_pages;

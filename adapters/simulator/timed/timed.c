@@ -22,6 +22,8 @@
 #include "stream.h"
 #include "sync.h"
 #include "thread.h"
+#include "watch.h"
+#include "watch_kernels.h"
 
 #define IDLE_MOST    1000u   /* bottom halves in a row that move nothing and after which no warp continues */
 #define SLICE_NS     100000u /* the GPU runs alone for so long, or longer, between reports of progress: */
@@ -64,6 +66,7 @@ struct timed {
 	uint64_t slice_ns;			 /* see SLICE_NS */
 	uint32_t running;			 /* stream whose kernel is on the GPU, or NO_STREAM */
 	uint64_t launch_ns, kernel;		 /* of that kernel, and its number in the engine */
+	struct watch_kernels watch;
 	bool is_timed;				 /* the next bottom half has time alone for a reason */
 	uint32_t idle;				 /* bottom halves in a row after which no warp continued */
 	uint64_t fetched, served, used, last_ns; /* at the end of the last one */
@@ -118,6 +121,13 @@ static void use_remote(void *context, struct sim_block *block, uint32_t page, bo
 		(void)counters_use(&m->system.host, block, page, requests);
 	if (!had_notes && uvmp_service_has_notes(m->system.host.service))
 		m->note_ns = now_ns;
+}
+
+static void busy(void *context, uint64_t from_ns, uint64_t until_ns)
+{
+	struct timed *m = context;
+
+	watch_kernels_busy(&m->watch, from_ns, until_ns);
 }
 
 /* Lets people see how far the run is, and end it. */
@@ -551,6 +561,7 @@ static bool launch(struct timed *m, unsigned stream, const struct stream_item *i
 	workload_restore_kernel(m->workload, &item->kernel);
 	m->running = stream;
 	m->launch_ns = later(at_ns, gpu_now_ns(m->system.gpu));
+	watch_kernels_launch(&m->watch, m->launch_ns);
 	(void)uvmp_service_begin_kernel(m->system.host.service, HOST_GPU, m->launch_ns, &m->kernel);
 	if (!gpu_launch(m->system.gpu, m->workload, m->launch_ns + m->system.model->launch_ns)) {
 		char text[96];
@@ -560,6 +571,19 @@ static bool launch(struct timed *m, unsigned stream, const struct stream_item *i
 		return fail(m, text);
 	}
 	return true;
+}
+
+/* When it ends. */
+static uint64_t copy_of_program(struct timed *m, const struct workload_op *op, uint64_t at_ns)
+{
+	enum model_direction direction = op->to_gpu ? MODEL_TO_GPU : MODEL_TO_CPU;
+	struct observe_event event = {.kind = OBSERVE_PROGRAM_COPY, .to_gpu = op->to_gpu, .bytes = op->bytes};
+
+	event.start = later(at_ns, m->system.link.engine[direction].copies.until_ns);
+	event.end = link_copy(&m->system.link, direction, at_ns, op->bytes);
+	if (m->watch.observers)
+		observe_tell(m->watch.observers, &event);
+	return event.end;
 }
 
 static bool step_stream(struct timed *m, unsigned stream, uint64_t at_ns)
@@ -577,9 +601,7 @@ static bool step_stream(struct timed *m, unsigned stream, uint64_t at_ns)
 		start_job(&m->deferred, &m->background, &item->op, true);
 		return true;
 	case WORKLOAD_COPY:
-		streams_end(&m->streams, stream,
-			    link_copy(&m->system.link, item->op.to_gpu ? MODEL_TO_GPU : MODEL_TO_CPU, at_ns,
-				      item->op.bytes));
+		streams_end(&m->streams, stream, copy_of_program(m, &item->op, at_ns));
 		return true;
 	default:
 		streams_end(&m->streams, stream, at_ns);
@@ -595,6 +617,7 @@ static void end_kernel(struct timed *m)
 
 	count_sleep(m, end_ns);
 	m->system.times->kernel_ns += end_ns - m->launch_ns;
+	watch_kernels_end(&m->watch, end_ns);
 	(void)uvmp_service_end_kernel(m->system.host.service, m->kernel, end_ns);
 	streams_end(&m->streams, m->running, end_ns);
 	m->running = NO_STREAM;
@@ -774,6 +797,7 @@ static bool open_timed(struct timed *m, struct source *source)
 			       (struct gpu_listener){.touch = system->host.needs.touches ? touch : NULL,
 						     .remote = is_watching ? use_remote : NULL,
 						     .miss = m->counts_accesses ? miss : NULL,
+						     .busy = m->watch.observers ? busy : NULL,
 						     .context = m});
 	return (fault_buffer_open(&system->buffer, system->model->fault_entries) && system->root_ns &&
 		system->gpu) ||
@@ -834,6 +858,7 @@ static void count(struct timed *m)
 		times->time_ns = later(times->time_ns, gpu_now_ns(m->system.gpu));
 		times->kernel_ns += later(gpu_now_ns(m->system.gpu), m->launch_ns) - m->launch_ns;
 		count_sleep(m, gpu_now_ns(m->system.gpu));
+		watch_kernels_end(&m->watch, later(gpu_now_ns(m->system.gpu), m->launch_ns));
 	}
 	times->time_ns = later(times->time_ns, end_ns(m));
 }
@@ -842,6 +867,7 @@ static void close_timed(struct timed *m, bool is_done)
 {
 	if (m->system.gpu)
 		count(m);
+	watch_rest(&m->bottom_half); /* of a run that was cut off */
 	host_close(&m->system.host, is_done);
 	if (m->recorded)
 		m->recorded->source.close(&m->recorded->source);
@@ -882,6 +908,9 @@ bool timed_run(struct source *source, const struct model *model, const struct si
 	m->system.link.ratio_percent = settings->policy->link_ratio;
 	m->system.times = times;
 	m->program.system = m->bottom_half.system = m->deferred.system = &m->system;
+	m->program.number = OBSERVE_PROGRAM;
+	m->deferred.number = OBSERVE_DEFERRED;
+	m->watch.observers = settings->observers;
 	m->running = NO_STREAM;
 	is_done = host_init(&m->system.host, &params, source, result, error) && run(m, source);
 	if (is_done && settings->until_ns != 0 && end_ns(m) > settings->until_ns)

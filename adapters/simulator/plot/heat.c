@@ -1,0 +1,160 @@
+/* A heat map: one row of characters for some pages, time from left to right. */
+#include "plot_internal.h"
+
+enum { LABEL_COLUMNS = 9 };
+
+enum mark { NOTHING = 0, RESIDENT, EVICTED, FIRST, AGAIN, MARKS };
+
+static const struct {
+	const char *ascii, *utf8, *text;
+	enum plot_colour colour;
+} marks[MARKS] = {
+	{" ", " ", "blank: in CPU memory", PLOT_PLAIN},
+	{".", "░", "resident", PLOT_GREY},
+	{"x", "×", "evicted", PLOT_YELLOW},
+	{"+", "█", "first fetched", PLOT_BLUE},
+	{"#", "▓", "fetched again", PLOT_RED},
+};
+
+/* Rows of the picture, each of `merged` rows of the grid. */
+struct view {
+	const struct grid *grid;
+	uint32_t rows, merged;
+};
+
+static struct view view_of(const struct grid *g, uint32_t rows_most)
+{
+	struct view view = {g, g->rows, 1};
+
+	while (view.rows > rows_most) {
+		view.merged *= 2;
+		view.rows = (g->rows + view.merged - 1) / view.merged;
+	}
+	return view;
+}
+
+/* Pages counted in the columns [from, end) of a row of the picture. */
+static uint64_t pages_in(const struct view *v, enum grid_plane plane, uint32_t row, uint32_t from, uint32_t end)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t r = row * v->merged; r < (row + 1) * v->merged && r < v->grid->rows; r++)
+		for (uint32_t c = from; c < end; c++)
+			sum += v->grid->cell[plane][r][c];
+	return sum;
+}
+
+static uint32_t column_at(const struct view *v, uint32_t column)
+{
+	return column * v->grid->columns / PLOT_COLUMNS;
+}
+
+/* What happened in one character, by precedence; *resident: pages before and after it. */
+static enum mark mark_of(const struct view *v, uint32_t row, uint32_t column, uint64_t *resident)
+{
+	uint32_t from = column_at(v, column), end = column_at(v, column + 1);
+	uint32_t until = end > from ? end : from + 1; /* fewer columns than characters: some show the same */
+	uint64_t came = pages_in(v, GRID_FAULTED, row, from, until) + pages_in(v, GRID_PREFETCHED, row, from, until);
+	uint64_t again = pages_in(v, GRID_AGAIN, row, from, until), evicted = pages_in(v, GRID_EVICTED, row, from, until);
+	uint64_t gone = evicted + pages_in(v, GRID_LEFT, row, from, until), before = *resident;
+
+	if (end > from)
+		*resident = before + came > gone ? before + came - gone : 0;
+	if (again != 0)
+		return AGAIN;
+	if (came != 0)
+		return FIRST;
+	if (evicted != 0)
+		return EVICTED;
+	return before != 0 && *resident != 0 ? RESIDENT : NOTHING;
+}
+
+static void draw_row(const struct view *v, uint32_t row, FILE *out)
+{
+	enum plot_colour last = PLOT_PLAIN;
+	uint64_t resident = 0;
+
+	for (uint32_t column = 0; column < PLOT_COLUMNS; column++) {
+		enum mark mark = mark_of(v, row, column, &resident);
+
+		if (mark != NOTHING && marks[mark].colour != last)
+			plot_colour(last = marks[mark].colour, out);
+		fputs(plot_is_utf8() ? marks[mark].utf8 : marks[mark].ascii, out);
+	}
+	if (last != PLOT_PLAIN)
+		plot_colour(PLOT_PLAIN, out);
+}
+
+static void draw_legend(FILE *out)
+{
+	static const enum mark order[] = {FIRST, RESIDENT, EVICTED, AGAIN};
+
+	fputs("  ", out);
+	for (size_t i = 0; i < COUNT(order); i++) {
+		fputc(' ', out);
+		plot_colour(marks[order[i]].colour, out);
+		fputs(plot_is_utf8() ? marks[order[i]].utf8 : marks[order[i]].ascii, out);
+		plot_colour(PLOT_PLAIN, out);
+		fprintf(out, " %s ", marks[order[i]].text);
+	}
+	fprintf(out, " %s\n", marks[NOTHING].text);
+}
+
+/* Where a row begins, counted from the first page. */
+static void draw_label(const struct view *v, uint32_t row, uint64_t row_bytes, FILE *out)
+{
+	uint64_t at = row * row_bytes, unit = row_bytes * v->rows >= UINT64_C(100000) << 20 ? UINT64_C(1) << 30 : 1u << 20;
+
+	if (row_bytes % (1u << 20) != 0)
+		unit = 1024;
+	fprintf(out, "%5llu %ciB", (unsigned long long)(at / unit), unit == 1024 ? 'K' : unit == 1u << 20 ? 'M' : 'G');
+}
+
+static void draw_clock(const struct report *report, FILE *out)
+{
+	const struct grid *g = &report->collector->grid;
+	char text[PLOT_TEXT_MAX];
+
+	if (report->gpu) {
+		plot_time(text, g->columns * g->column_width);
+		fprintf(out, "%*s0%*s\n", LABEL_COLUMNS + 1, "", PLOT_COLUMNS - 1, text);
+	} else {
+		snprintf(text, sizeof(text), "%llu faults fetched", (unsigned long long)report->result.faults_raw);
+		fprintf(out, "%*s0%*s\n", LABEL_COLUMNS + 1, "", PLOT_COLUMNS - 1, text);
+	}
+}
+
+static void draw_title(const struct report *report, uint64_t row_bytes, FILE *out)
+{
+	char memory[PLOT_TEXT_MAX], row[PLOT_TEXT_MAX], footprint[PLOT_TEXT_MAX];
+
+	plot_bytes(memory, report->result.memory_bytes);
+	plot_bytes(footprint, report->result.footprint_bytes);
+	plot_bytes(row, row_bytes);
+	fprintf(out, "%.79s\n%.79s\n%s on a GPU with %s; one row: %s\n", report->workload, report->policy_given,
+		footprint, memory, row);
+}
+
+void plot_heat(const struct plot *plot, const struct report *report, FILE *out)
+{
+	const struct collector *c = report->collector;
+	struct view view = view_of(&c->grid, plot->rows);
+	uint64_t row_bytes = c->grid.row_pages * view.merged * (c->page_bytes != 0 ? c->page_bytes : 4096u);
+
+	if (c->grid.rows == 0) {
+		fputs("no page has moved: there is no picture\n", out);
+		return;
+	}
+	if (!plot->is_brief)
+		draw_title(report, row_bytes, out);
+	draw_legend(out);
+	for (uint32_t row = 0; row < view.rows; row++) {
+		draw_label(&view, row, row_bytes, out);
+		fputs(plot_is_utf8() ? "│" : "|", out);
+		draw_row(&view, row, out);
+		fputs(plot_is_utf8() ? "│\n" : "|\n", out);
+	}
+	draw_clock(report, out);
+	if (!report->is_complete)
+		fputs("the run is not complete\n", out);
+}
