@@ -35,10 +35,11 @@ static uint32_t below(uint32_t most)
 	return (uint32_t)uvmp_random_below(&seed, most);
 }
 
-static void on_touch(void *context, struct sim_block *block, uint32_t page, bool is_write)
+static void on_touch(void *context, struct sim_block *block, uint32_t page, bool is_write, uint64_t now_ns)
 {
 	struct rig *r = context;
 
+	(void)now_ns; /* of the call: the SM's steps may be grouped otherwise */
 	r->touched = (r->touched ^ (block->number * 1024u + page * 2u + is_write)) * 0x9e3779b97f4a7c15u;
 }
 
@@ -53,7 +54,7 @@ static void open_rig(struct rig *r, const char *spec, bool asks_singly)
 	for (unsigned i = 0; i < r->workload->ranges; i++)
 		assert_true(space_add_range(&r->space, &r->workload->range[i], error));
 	r->link = (struct link){.model = &model};
-	r->gpu = gpu_open(&model, &r->space, &r->link, (struct gpu_listener){on_touch, NULL, NULL, r});
+	r->gpu = gpu_open(&model, &r->space, &r->link, (struct gpu_listener){.touch = on_touch, .context = r});
 	assert_non_null(r->gpu);
 	r->gpu->asks_singly = asks_singly;
 	assert_true(workload_launch(r->workload));

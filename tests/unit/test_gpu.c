@@ -71,7 +71,7 @@ static void open_with(const char *spec, bool is_device)
 		assert_true(space_add_range(&space, &workload->range[i], error));
 	}
 	to_cpu = (struct link){.model = &model};
-	gpu = gpu_open(&model, &space, &to_cpu, (struct gpu_listener){NULL, on_remote, NULL, &heard});
+	gpu = gpu_open(&model, &space, &to_cpu, (struct gpu_listener){.remote = on_remote, .context = &heard});
 	assert_non_null(gpu);
 }
 

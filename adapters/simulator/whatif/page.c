@@ -136,10 +136,9 @@ static void print_why(const struct whatif_runs *runs, const char *explained, FIL
 	fputs("\nWhy\n", out);
 	print_recorded_why(&runs->input->told, out);
 	snprintf(text, sizeof(text),
-		 "Under %.80s, %.0f %% of the pages come by prefetching, and %.0f %% of these are never "
-		 "touched; %" PRIu64 " pages are evicted, and %" PRIu64 " come again.",
-		 runs->request->policies.policy[0].given,
-		 percent(result->pages_prefetched, result->pages_migrated),
+		 "Under %.80s, %" PRIu64 " pages come by prefetching, pages of zeros among them, and %.0f %% of these are "
+		 "never touched; %" PRIu64 " pages are evicted, and %" PRIu64 " come again.",
+		 runs->request->policies.policy[0].given, result->pages_prefetched,
 		 percent(result->pages_prefetched_unused, result->pages_prefetched), result->pages_evicted,
 		 result->pages_thrashed);
 	print_sentence(out, text);
