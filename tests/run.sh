@@ -106,7 +106,7 @@ awk -F, '
 		printf "   GPU; an eviction order with perfect foresight would move %.0f MiB.\n", $column["bound_h2d_bytes"] / 1048576
 	}
 	END {
-		printf "   preset=auto decides by itself: %d faults instead of %d (docs/auto.md).\n", faults[3], faults[2]
+		printf "   preset=auto decides by itself: %d far faults instead of %d (docs/auto.md).\n", faults[3], faults[2]
 	}' "$work/bound"
 
 cat <<T

@@ -1,23 +1,11 @@
 /* The grammar of sweep files: see sweep_file.h. */
 #include "sweep_file.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sweep_parser.h"
 #include "text_line.h"
-
-bool sweep_parser_fail(struct sweep_parser *p, const char *format, ...)
-{
-	int used = snprintf(p->error, SWEEP_ERROR_MAX, "%.200s:%llu: ", p->name, (unsigned long long)p->line);
-	va_list list;
-
-	va_start(list, format);
-	vsnprintf(p->error + used, SWEEP_ERROR_MAX - (size_t)used, format, list);
-	va_end(list);
-	return false;
-}
 
 /* -- lines -- */
 

@@ -10,6 +10,7 @@
 
 #include "gpu_fault.h"
 #include "gpu_group.h"
+#include "gpu_idle.h"
 #include "gpu_internal.h"
 #include "gpu_lock.h"
 #include "gpu_ready.h"
@@ -163,7 +164,7 @@ static uint64_t quantum_ns(const struct gpu *gpu)
  * in the quantum, after it. */
 static void run_quantum(struct gpu *gpu, uint64_t until_ns)
 {
-	uint64_t idle_ns = gpu_retire_idle_ns(gpu);
+	uint64_t idle_ns = gpu_idle_ns(gpu);
 
 	workload_restore_kernel(gpu->workload, &gpu->kernel);
 	gpu_table_wake_lanes(gpu);

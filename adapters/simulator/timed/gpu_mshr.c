@@ -10,7 +10,7 @@
 #include "gpu_mshr.h"
 
 #include "gpu_group.h"
-#include "gpu_retire.h"
+#include "gpu_idle.h"
 
 static struct warp *warp_of(const struct gpu *gpu, const struct asker *who)
 {
@@ -90,7 +90,7 @@ static void free_entry(struct gpu *gpu, uint32_t entry)
 		gpu_group_wake(gpu, waiter.sm, waiter.warp, gpu->now_ns + gpu->model->replay_ns);
 	}
 	mshr_drop(&gpu->mshr, entry);
-	gpu_retire_find_soonest(gpu);
+	gpu_idle_find_soonest(gpu);
 	gpu->owes_turn = true;
 }
 

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "gpu_retire.h"
+#include "gpu_idle.h"
 
 /* The list has room for twice as many as can be ready, and reaches the end of that: back to the middle. */
 static void close_up(const struct gpu *gpu, struct sm *sm)
@@ -57,7 +57,7 @@ void gpu_ready_find_soonest(struct gpu *gpu)
 		if (sm->count != 0 && sm->ready[sm->first].ready_ns < gpu->soonest_ns)
 			gpu->soonest_ns = sm->ready[sm->first].ready_ns;
 	}
-	gpu_retire_find_soonest(gpu);
+	gpu_idle_find_soonest(gpu);
 }
 
 void gpu_ready_add(struct gpu *gpu, struct sm *sm, uint32_t warp, uint64_t ready_ns)

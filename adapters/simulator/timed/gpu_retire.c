@@ -22,23 +22,6 @@ void gpu_retire_add(struct gpu *gpu, uint32_t sm_index, uint32_t warp)
 	gpu->retiring[gpu->retiring_count++] = (struct retiring){gpu->sm[sm_index].now_ns, sm_index, warp};
 }
 
-uint64_t gpu_retire_idle_ns(const struct gpu *gpu)
-{
-	uint64_t idle_ns = gpu->now_ns;
-
-	if (gpu->mshr.count != 0)
-		return GPU_NEVER;
-	for (uint32_t i = 0; i < MODEL_DIRECTIONS; i++) {
-		const struct link_engine *engine = &gpu->link->engine[i];
-
-		if (engine->copies.until_ns > idle_ns)
-			idle_ns = engine->copies.until_ns;
-		if (engine->remote.until_ns > idle_ns)
-			idle_ns = engine->remote.until_ns;
-	}
-	return idle_ns;
-}
-
 /* When the first walk of this quantum ends that finds no page on the GPU. */
 static uint64_t first_walk_ns(const struct gpu *gpu)
 {
@@ -70,14 +53,6 @@ void gpu_retire(struct gpu *gpu, uint64_t idle_ns, uint64_t until_ns)
 			gpu_group_end(gpu, one.sm, one.warp, end_ns);
 	}
 	gpu->retiring_count = kept;
-}
-
-void gpu_retire_find_soonest(struct gpu *gpu)
-{
-	uint64_t idle_ns = gpu->retiring_count != 0 ? gpu_retire_idle_ns(gpu) : GPU_NEVER;
-
-	if (idle_ns < gpu->soonest_ns)
-		gpu->soonest_ns = idle_ns;
 }
 
 void gpu_retire_close(struct gpu *gpu)

@@ -6,12 +6,8 @@
 
 /* The warp has no step left, and holds its place until it can end. */
 void gpu_retire_add(struct gpu *gpu, uint32_t sm_index, uint32_t warp);
-/* From when on no fault is out and the link is idle, at gpu->now_ns or later; GPU_NEVER: a fault is out. */
-uint64_t gpu_retire_idle_ns(const struct gpu *gpu);
 /* Ends the warps that have waited at idle_ns or later, until the first fault of this quantum, and until until_ns. */
 void gpu_retire(struct gpu *gpu, uint64_t idle_ns, uint64_t until_ns);
-/* Keeps gpu->soonest_ns: warps that wait to end do so when the link is idle. */
-void gpu_retire_find_soonest(struct gpu *gpu);
 void gpu_retire_close(struct gpu *gpu);
 
 #endif
