@@ -132,6 +132,8 @@ sqlite3 	not installed everywhere; tests/data/traces has the trace
 --trace sqlite.csv	the trace of the line before
 --trace recorded.trace	recorded on a GPU
 --gpu ./my.gpu	measured on a GPU
+report.sqlite	recorded by Nsight Systems
+whatif build/new.sqlite	made by a Python script
 --policy threshold=49	exit status 1: that threshold is not the driver's
 END
 awk '

@@ -35,6 +35,8 @@ SOURCES = [  # of the repository, in the sdist
     "adapters/*/*.mk",
     "adapters/common/**/*.[ch]",
     "adapters/simulator/**/*.[ch]",
+    "adapters/simulator/html/*.css",
+    "adapters/simulator/html/*.js",
     "adapters/python/*.c",
     "adapters/simulator/models/*",
     "include/uvmpolicy/*.h",
