@@ -11,14 +11,14 @@ tests := $(wildcard tests/properties/*.c tests/unit/*.c)
 fuzzs := $(wildcard fuzz/fuzz_*.c)
 vecs  := $(sort $(wildcard tests/vectors/*/*.vec))
 
-## make test       install what is missing, then all tests (address and undefined-behaviour sanitizers on)
+## make test       install what is missing, then the tests (address and undefined-behaviour sanitizers on)
 ##                 TEST='prefetch pager': only the tests with one of these words in their names; TEST=test_pager: exactly that one
 test:
 	@sh tests/deps.sh test
 	@UVMP_TEST_SHARE=$${UVMP_TEST_SHARE:-10} $(MAKE) --no-print-directory $(JOBS) test-run
 
 ## make test-quick unit tests, all vectors and a 50th of the property tests: under a minute after a build
-## make test-long  the property tests in full: `make test` runs a 10th of their cases (UVMP_TEST_SHARE=10)
+## make test-long  what `make test` leaves out: all cases of the property tests, not a 10th of them, and the scripts that take minutes
 test-quick test-long:
 	@sh tests/deps.sh test
 	@UVMP_TEST_SHARE=$(if $(filter %long,$@),1,50) $(MAKE) --no-print-directory $(JOBS) $@-run
@@ -30,13 +30,15 @@ test-bare:
 
 scripts := $(wildcard tests/cli/*.sh)
 quick := tests/cli/vectors.sh $(call prog,san,$(filter-out tests/unit/test_pager%.c,$(tests)))
-long  := $(call prog,san,$(shell grep -lE "test_share_of|test_is_chosen" $(tests)))
+# Scripts that build the library again, or run real programs for minutes: with the long tests only.
+lasting := $(addprefix tests/cli/,add_policy.sh amalgamation.sh examples.sh programs.sh)
+long  := $(lasting) $(call prog,san,$(shell grep -lE "test_share_of|test_is_chosen" $(tests)))
 every := $(sort $(scripts)) $(call prog,san,$(tests) $(fuzzs)) $(BUILD)/tsan/test_emu_gpu_threads $(BUILD)/san/soak_pager $(BUILD)/soak_pager
 words := $(if $(filter command%,$(origin TEST)),$(TEST))
 # The tests of one word: the one of that name, or all with the word in their names.
 named  = $(strip $(or $(filter %/$(1) %/$(1).sh,$(every)),$(foreach t,$(every),$(if $(findstring $(1),$(notdir $(t))),$(t)))))
 unknown := $(firstword $(foreach w,$(words),$(if $(call named,$(w)),,$(w))))
-chosen := $(if $(words),$(sort $(foreach w,$(words),$(call named,$(w)))),$(every))
+chosen := $(if $(words),$(sort $(foreach w,$(words),$(call named,$(w)))),$(filter-out $(lasting),$(every)))
 # What the chosen tests $(1) need: themselves, and for a script the programs that it runs.
 needed = $(filter $(BUILD)/%,$(1)) $(if $(filter %.sh,$(1)),$(BUILD)/san/uvmsim) $(if $(filter-out %/cli.sh %/vectors.sh,$(filter %.sh,$(1))),all $(BUILD)/uvmp_run_program)
 ifneq ($(unknown),)
