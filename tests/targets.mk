@@ -23,10 +23,11 @@ test-quick test-long:
 	@sh tests/deps.sh test
 	@UVMP_TEST_SHARE=$(if $(filter %long,$@),1,50) $(MAKE) --no-print-directory $(JOBS) $@-run
 
-## make test-bare  `make run` and `make test` on a bare Debian 12, in a chroot below build/bare; needs root and debootstrap
+## make test-bare  `make run` and `make test` on a bare Debian 12, in a chroot below build/bare; needs root and debootstrap.
+##                 BARE_SHORT=1: test-quick in place of test
 test-bare:
 	@sh tests/deps.sh $@ || true # what is missing is skipped, with the reason
-	@sh tests/bare.sh $(BUILD)
+	@sh tests/bare.sh $(BUILD) $(if $(BARE_SHORT),'make run' 'make test-quick')
 
 scripts := $(wildcard tests/cli/*.sh)
 quick := tests/cli/vectors.sh $(call prog,san,$(filter-out tests/unit/test_pager%.c,$(tests)))
