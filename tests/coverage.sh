@@ -6,6 +6,7 @@ status=0
 shift
 find "$build/cov" -name '*.gcda' -delete
 # As many at a time as there are processors: libgcov locks a file of counters while it adds to it.
+# shellcheck disable=SC2016 # of the inner shell
 printf '%s\n' "$@" | xargs -P "$(nproc)" -I PROGRAM sh -c 'log=$2/$(basename "$1").log
 	"$1" >"$log" 2>&1 || { echo "FAIL $1"; tail -n 40 "$log"; exit 1; }' sh PROGRAM "$build/cov" || exit 1
 "$build/cov/uvmsim" check tests/vectors/*/*.vec
