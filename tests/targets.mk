@@ -24,15 +24,17 @@ test-quick test-long:
 	@UVMP_TEST_SHARE=$(if $(filter %long,$@),1,50) $(MAKE) --no-print-directory $(JOBS) $@-run
 
 ## make test-bare  `make run` and `make test` on a bare Debian 12, in a chroot below build/bare; needs root and debootstrap.
-##                 BARE_SHORT=1: test-quick in place of test
+##                 BARE_SHORT=1: few of the tests
 test-bare:
 	@sh tests/deps.sh $@ || true # what is missing is skipped, with the reason
-	@sh tests/bare.sh $(BUILD) $(if $(BARE_SHORT),'make run' 'make test-quick')
+	@sh tests/bare.sh $(BUILD) $(if $(BARE_SHORT),'make run' 'make test TEST=policy')
 
 scripts := $(wildcard tests/cli/*.sh)
 quick := tests/cli/vectors.sh $(call prog,san,$(filter-out tests/unit/test_pager%.c,$(tests)))
-# Scripts that build the library again, or run real programs for minutes: with the long tests only.
-lasting := $(addprefix tests/cli/,add_policy.sh amalgamation.sh examples.sh programs.sh)
+# What takes longest, by build/logs/seconds: scripts that build the library again or run many programs. With the long tests only,
+# since make test has six minutes on two processors.
+lasting := $(addprefix tests/cli/,add_policy.sh amalgamation.sh cpp_hosts.sh cuda.sh examples.sh kernel_examples.sh pager_decisions.sh \
+  policy_report.sh programs.sh snippets.sh traces.sh) $(BUILD)/san/test_pager_hard
 long  := $(lasting) $(call prog,san,$(shell grep -lE "test_share_of|test_is_chosen" $(tests)))
 every := $(sort $(scripts)) $(call prog,san,$(tests) $(fuzzs)) $(BUILD)/tsan/test_emu_gpu_threads $(BUILD)/san/soak_pager $(BUILD)/soak_pager
 words := $(if $(filter command%,$(origin TEST)),$(TEST))
