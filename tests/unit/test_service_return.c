@@ -290,6 +290,87 @@ static void test_advice_on_first_faults(void **state)
 	}
 }
 
+static void cpu_writes(uvmp_addr address)
+{
+	assert_int_equal(uvmp_service_cpu_fault(host.service, SPACE, address, UVMP_ACCESS_WRITE, 1, NULL), UVMP_OK);
+	assert_int_equal(engine_run(&host), UVMP_OK);
+}
+
+/* Of a block without data but for one page: that page begins on the CPU, the other one is made on the GPU. Then the block is in
+ * use, and its pages move. */
+static void test_only_pages_of_the_cpu_begin_there(void **state)
+{
+	uvmp_addr third = BASE + 2 * MIB2;
+
+	(void)state;
+	fill_twice("evict=lru2m thrash=off prefetch=none remote=auto counter_threshold=512 replay=batch ", 64);
+	host.service->is_full = true; /* without prefetching it is not */
+	engine_range(&host, SPACE, third, 2 * MIB2, UVMP_PROC_NONE);
+	cpu_writes(third);
+	engine_fault(&host, 1, SPACE, third, UVMP_ACCESS_READ);
+	engine_fault(&host, 1, SPACE, third + 9 * PAGE, UVMP_ACCESS_WRITE);
+	assert_int_equal(engine_run(&host), UVMP_OK);
+	assert_true(is_remote(third));
+	assert_true(is_here(third + 9 * PAGE));
+	cpu_writes(third + 20 * PAGE);
+	engine_fault(&host, 1, SPACE, third + 20 * PAGE, UVMP_ACCESS_READ);
+	assert_int_equal(engine_run(&host), UVMP_OK);
+	assert_true(is_here(third + 20 * PAGE));
+	assert_int_equal(range_at(third)->first_faults.mapped, 1);
+	/* The CPU takes the block back: the GPU knows it, and uses no page of it. */
+	cpu_writes(third + 9 * PAGE);
+	cpu_writes(third + 20 * PAGE);
+	cpu_writes(third);
+	engine_fault(&host, 1, SPACE, third + 9 * PAGE, UVMP_ACCESS_READ);
+	assert_int_equal(engine_run(&host), UVMP_OK);
+	assert_int_equal(engine_page(&host, SPACE, third + 9 * PAGE).resident, is_remote(third + 9 * PAGE) ? 1 : 2);
+}
+
+static void test_a_gpu_that_does_not_reach_the_cpu(void **state)
+{
+	(void)state;
+	engine_init(&host, 1, 1);
+	host.processors.can_access[1] = 2;
+	host.gpu[0].notes = 64;
+	assert_true(engine_policy(&host, "evict=lru2m " AUTO));
+	assert_true(engine_start(&host, 16, 1 << 20));
+	engine_bind(&host, 1, SPACE);
+	engine_range(&host, SPACE, BASE, 3 * MIB2, UVMP_CPU);
+	for (uint32_t i = 0; i < 3; i++) {
+		engine_fault(&host, 1, SPACE, BASE + i * MIB2, UVMP_ACCESS_READ);
+		assert_int_equal(engine_run(&host), UVMP_OK);
+		assert_true(is_here(BASE + i * MIB2));
+	}
+}
+
+/* With each amount of room for objects: what cannot be mapped is serviced, or fails, as ever. */
+static void test_first_faults_without_room(void **state)
+{
+	bool was_remote = false, was_not = false;
+
+	(void)state;
+	for (size_t extra = 0; extra < 4096; extra += 32) {
+		engine_init(&host, 1, 1);
+		host.gpu[0].notes = 64;
+		assert_true(engine_policy(&host, "evict=lru2m " AUTO));
+		assert_true(engine_start(&host, 0, extra));
+		arena_without_reserve(host.service);
+		engine_bind(&host, 1, SPACE);
+		engine_range(&host, SPACE, BASE, 3 * MIB2, UVMP_CPU);
+		for (uint32_t i = 0; i < 3; i++) {
+			engine_fault(&host, 1, SPACE, BASE + i * MIB2, UVMP_ACCESS_READ);
+			(void)engine_run(&host);
+		}
+		*(is_remote(BASE + 2 * MIB2) ? &was_remote : &was_not) = true;
+		assert_true(uvmp_service_check(host.service));
+		assert_true(engine_agrees(&host));
+		if (extra + 32 < 4096)
+			engine_stop(&host);
+	}
+	assert_true(was_remote);
+	assert_true(was_not);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -303,6 +384,9 @@ int main(void)
 	        cmocka_unit_test_teardown(test_pages_that_return_begin_on_the_gpu, stop),
 	        cmocka_unit_test_teardown(test_no_page_begins_on_the_cpu, stop),
 	        cmocka_unit_test_teardown(test_advice_on_first_faults, stop),
+	        cmocka_unit_test_teardown(test_only_pages_of_the_cpu_begin_there, stop),
+	        cmocka_unit_test_teardown(test_a_gpu_that_does_not_reach_the_cpu, stop),
+	        cmocka_unit_test_teardown(test_first_faults_without_room, stop),
 	        cmocka_unit_test_teardown(test_a_cut_block_counts_from_zero, stop),
 	};
 
