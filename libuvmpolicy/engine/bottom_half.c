@@ -305,8 +305,6 @@ static void walk_fault(struct uvmp_service *s, const struct block *b, uint32_t i
 		mark_fatal(s, index, verdict->cancel_mode);
 	if (verdict->service_access == UVMP_ACCESS_NONE)
 		return;
-	if (job->begins_there && uvmp_mask_test(&job->remote, page))
-		return;
 	if (uvmpi_remote_keeps(s, job->block, s->fault.gpu, page, verdict->service_access)) {
 		uvmp_mask_set(&job->remote, page);
 		job->has_remote = true;
@@ -411,11 +409,11 @@ static void walk(struct uvmp_service *s, handle h)
 	job->is_prefetching = true;
 	job->is_retry = run->retries != 0;
 	job->has_next = uvmpi_fault_has_next(s, &job->next_start);
-	job->begins_there = job->has_remote = remote_is_auto(s) && run->retries == 0 &&
-					      uvmpi_remote_auto_begins(s, h, run->gpu, &job->remote);
+	if (remote_is_auto(s))
+		uvmpi_remote_auto_begin(s, h, run->gpu);
 	walk_faults(s, block_at(s, h), job);
 	uvmpi_job_name_more(s, job);
-	if (job->has_remote && !job->begins_there)
+	if (job->has_remote)
 		uvmpi_remote_map(s, h, run->gpu, &job->remote, &job->arrive[run->gpu]);
 	if (g->utlb_seen)
 		job->utlbs = count_utlbs(s);

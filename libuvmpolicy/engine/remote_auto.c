@@ -62,41 +62,45 @@ static bool is_free(const struct uvmp_service *s, const struct range *range, uin
 	       (range->accessed_by & BIT(gpu)) == 0 && (s->processors.can_access[gpu] & BIT(UVMP_CPU)) != 0;
 }
 
+/* Does the GPU neither hold nor map a page of the block? */
 static bool is_unused(const struct residency *residency)
 {
-	return residency == NULL || (!residency->is_mapped && uvmpi_mask_is_empty(&residency->resident));
+	uvmp_mask used;
+
+	if (residency == NULL)
+		return true;
+	residency_mapped(residency, &used);
+	uvmpi_mask_or(&used, &used, &residency->resident);
+	return uvmpi_mask_is_empty(&used);
 }
 
 /* The pages that only the CPU holds. */
-static void find_on_cpu(const struct uvmp_service *s, const struct block *b, uvmp_mask *pages)
+static void find_on_cpu(struct uvmp_service *s, const struct block *b, uvmp_mask *pages)
 {
-	uvmpi_mask_zero(pages);
-	EACH_RESIDENCY (at, s, b)
-		if (at->proc == UVMP_CPU)
-			uvmpi_mask_or(pages, pages, &at->resident);
-	EACH_RESIDENCY (at, s, b)
-		if (at->proc != UVMP_CPU)
-			uvmpi_mask_andnot(pages, pages, &at->resident);
+	uvmpi_block_residents(s, b);
+	*pages = s->holders[UVMP_CPU];
+	for (uint32_t p = UVMP_CPU + 1u; p < s->processors.count; p++)
+		uvmpi_mask_andnot(pages, pages, &s->holders[p]);
 }
 
-bool uvmpi_remote_auto_begins(struct uvmp_service *s, handle h, uint32_t gpu, uvmp_mask *pages)
+void uvmpi_remote_auto_begin(struct uvmp_service *s, handle h, uint32_t gpu)
 {
 	struct block *b = block_at(s, h);
 	struct range *range = range_of(s, b);
 	struct residency *residency;
+	uvmp_mask pages;
 
 	if (!is_free(s, range, gpu) || !is_unused(uvmpi_residency_find(s, b, gpu)))
-		return false;
-	find_on_cpu(s, b, pages);
-	if (uvmpi_mask_is_empty(pages) ||
-	    !uvmp_remote_begins(&range->first_faults, uvmpi_mask_weight(pages) * s->page_bytes))
-		return false;
+		return;
+	find_on_cpu(s, b, &pages);
+	if (uvmpi_mask_is_empty(&pages) ||
+	    !uvmp_remote_begins(&range->first_faults, uvmpi_mask_weight(&pages) * s->page_bytes))
+		return;
 	residency = uvmpi_residency_make(s, b, gpu);
 	if (residency == NULL) /* then the block service reports it */
-		return false;
+		return;
 	residency->has_begun_there = true;
-	uvmpi_mapping_map_remote(s, h, gpu, pages, because(UVMP_CAUSE_COUNTER));
-	return true;
+	uvmpi_mapping_map_remote(s, h, gpu, &pages, because(UVMP_CAUSE_COUNTER));
 }
 
 void uvmpi_remote_auto_returned(struct uvmp_service *s, handle h, uint32_t gpu, const uvmp_mask *pages)

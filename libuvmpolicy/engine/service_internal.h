@@ -328,7 +328,6 @@ struct job {
 	bool has_duplicates; /* `duplicate` may hold pages */
 	bool has_pins; /* `pinned` holds pages */
 	bool has_throttled, has_remote; /* so do `throttled` and `remote` */
-	bool begins_there; /* remote=auto has mapped `remote` */
 	uvmp_mask pinned;
 	uvmp_mask throttled; /* the host was told: at most one THROTTLE a page */
 	uvmp_mask remote;    /* faulted, and stay on the CPU */

@@ -1658,6 +1658,12 @@ static void held(void **state)
 	(void)leave_once();
 	assert_int_equal(resident(block(0), 1), 0);
 	assert_int_equal(resident(block(1), 1), 512);
+	(void)uvmpi_residency_make(s, block_at(s, block(2)), UVMP_CPU);
+	hold(2, 9000); /* the CPU has it */
+	open("evict=lru", 4096, 2, 0);
+	have(block(0), 1, 0, 512);
+	hold(0, 9000); /* root chunks: no effect */
+	assert_true(uvmp_service_check(s));
 	assert_int_equal(uvmp_service_hold(NULL, 1, SPACE, BASE, 1), UVMP_ERR_ARGUMENT);
 	assert_int_equal(uvmp_service_hold(s, UVMP_CPU, SPACE, BASE, 1), UVMP_ERR_RANGE);
 	assert_int_equal(uvmp_service_hold(s, 3, SPACE, BASE, 1), UVMP_ERR_RANGE);
