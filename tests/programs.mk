@@ -77,7 +77,7 @@ $(foreach t,$(covered),$(eval $(BUILD)/foreign/$(notdir $(basename $(t))): $(BUI
 $(BUILD)/foreign-uvmsim: $(call obj,rel,adapters/simulator/main.c) $(BUILD)/foreign.a
 	$(link) $(CFLAGS) $^ $(SIMLIBS) -o $@
 $(BUILD)/foreign/%: $(BUILD)/foreign.a
-	@mkdir -p $(@D); $(CC) $(LDFLAGS) $(CFLAGS) $(filter-out %.a,$^) $< $(SIMLIBS) -lcmocka -o $@
+	@mkdir -p $(@D); $(CC) $(LDFLAGS) $(CFLAGS) $(filter-out %.a,$^) $< $(SIMLIBS) -lcmocka -lm -o $@
 # Fuzz targets: with gcc they replay corpora, with clang they are libFuzzer programs.
 $(foreach t,$(fuzzs),$(eval $(call test_program,san,$(t),$(call obj,san,fuzz/replay.c),$(SAN),)))
 # The naive models and the consistency checks judge the code under test: they are not under test. In the core, and

@@ -60,7 +60,7 @@ static int take(void *request, int option, const char *value)
 		q->plot.is_brief = true;
 		return CLI_DONE;
 	default:
-		return run_take_option(&q->run, shared[option], value);
+		return run_take_option(&q->run, (int)shared[option], value);
 	}
 }
 

@@ -69,7 +69,7 @@ static void draw_canvas(const struct canvas *c, FILE *out)
 			char mark = c->cell[line][column];
 
 			if (mark != ' ')
-				plot_colour(mark == '*' ? PLOT_GREY : PLOT_BLUE + (mark - 'a') % 4, out);
+				plot_colour(mark == '*' ? PLOT_GREY : (enum plot_colour)(PLOT_BLUE + (mark - 'a') % 4), out);
 			fputc(mark, out);
 			if (mark != ' ')
 				plot_colour(PLOT_PLAIN, out);
