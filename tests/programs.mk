@@ -94,7 +94,7 @@ $(BUILD)/msan/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D); clang $(ERROR) $(CPPFLAGS) $(HOST) $(MSAN) -c $< -o $@
 $(BUILD)/msan/tested.a: $(msan)
 $(call prog,msan,$(covered)): $(BUILD)/msan/tested.a
-	@clang $(LDFLAGS) $(MSAN) $(filter-out %.a,$^) $< -lcmocka -o $@
+	@clang $(LDFLAGS) $(MSAN) $(filter-out %.a,$^) $< -lcmocka -lm -o $@
 $(call prog,msan,$(fuzzs) soak_service.c) $(BUILD)/msan/uvmsim: $(BUILD)/msan/tested.a
 	@clang $(LDFLAGS) $(MSAN) $(filter-out %.a,$^) $< -o $@
 $(foreach t,$(covered) $(fuzzs) tests/soak/soak_service.c,$(eval $(call prog,msan,$(t)): $(call obj,msan,$(t))))
