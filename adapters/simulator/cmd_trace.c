@@ -256,7 +256,7 @@ static int take_format(const char *value, struct output *output)
 	nearest_try(&nearest, "text");
 	nearest_try(&nearest, "binary");
 	nearest_try(&nearest, "oracleGeneral");
-	return say_error("--format %.40s: is none of text, binary and oracleGeneral%s", value,
+	return say_error("--format: \"%.40s\" is not accepted; text, binary or oracleGeneral%s", value,
 			 nearest_hint(&nearest, hint));
 }
 

@@ -25,7 +25,7 @@ UVMP_VERSION=$version UVMP_API=$(cd "$build/docs-work/extra" && pwd) PYTHONDONTW
 	sphinx-build -q -W --keep-going -j auto -d "$build/docs-work/doctrees" -c "$here" docs "$build/docs"
 rm -rf "$build/docs-work"
 # Debian's style sheet of the theme imports another package's from the root of a web server: style.css has what is needed of it.
-# Its script is a module beside the one that it imports, but loaded as a plain script: they become one.
+# The theme loads its script as a plain script, although the script imports a module: both files are joined.
 sed -i '/^@import url(\/javascript\//d' "$build/docs/_static/styles/furo.css"
 scripts=$build/docs/_static/scripts
 if grep -q '^import Gumshoe' "$scripts/furo.js"; then

@@ -673,7 +673,7 @@ head -c 100 "$work/a.bin" >"$work/cut.bin"
 expect 2 'a binary trace that was cut off' "$uvmsim" run --trace "$work/cut.bin"
 says 'cut.bin: byte ' 'cut off'
 expect 2 'trace, unknown format' "$uvmsim" trace --workload $small --format binari
-says '--format binari: is none of text, binary and oracleGeneral' 'binary'
+says '--format: "binari" is not accepted; text, binary or oracleGeneral' 'binary'
 expect 2 'trace, two sources' "$uvmsim" trace --workload $small --trace "$work/a.trace"
 expect 2 'trace, no source' "$uvmsim" trace --seed 1
 says 'one of --workload and --trace is needed'

@@ -23,7 +23,7 @@ bool columns_head(struct import *import, struct columns *columns, const char *co
 bool columns_row(struct import *import, struct columns *columns);
 /* The field of a wanted column; "" if there is no such column. */
 const char *columns_text(const struct columns *columns, size_t column);
-/* Its number: decimal, or hexadecimal with 0x. *is_empty: there is none. False: the error names `name`. */
+/* The number in a field: decimal, or hexadecimal with 0x. *is_empty: the field is empty. False: the error names `name`. */
 bool columns_number(struct import *import, const struct columns *columns, size_t column, const char *name,
 		    uint64_t *number, bool *is_empty);
 

@@ -34,7 +34,7 @@ bool database_has(const struct database *database, size_t column);
 /* A whole number that is not negative. *is_null: there is no value, which is an error for needed columns. False: the error is
  * filled. */
 bool database_number(struct database *database, size_t column, uint64_t *number, bool *is_null);
-/* Text, or the text of that number in the table StringIds; "" where there is none. Valid until the next row. */
+/* The text of the column, or the text that StringIds has for its number; "" for a null. Valid until the next row. */
 const char *database_text(struct database *database, size_t column);
 
 #endif

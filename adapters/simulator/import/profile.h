@@ -1,4 +1,4 @@
-/* profile.h: what profilers tell of unified memory: faults, migrations and kernels, each with its times. Importers hand the
+/* profile.h: unified-memory events that profilers record: faults, migrations and kernels, each with its times. Importers hand the
  * events over in any order; they are kept in memory, 56 bytes each, and become rows in the order of their times.
  *
  * A profile lists faults. An access to a page that is resident, because it was prefetched or is used again, is in no profile. */

@@ -10,7 +10,7 @@ static void put(char *field, size_t room, size_t *used, char c)
 		field[(*used)++] = c;
 }
 
-/* After the opening quotation mark. Returns what follows the closing one; NULL: there is none. */
+/* After the opening quotation mark. Returns the text behind the closing quotation mark; NULL if it is missing. */
 static const char *read_quoted(const char *c, char *field, size_t room, size_t *used)
 {
 	for (; *c != '\0'; c++) {

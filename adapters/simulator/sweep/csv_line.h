@@ -8,7 +8,7 @@
 /* Copies the field at *at, without quotation marks, cut to `room` bytes with its NUL, and moves *at behind its comma, or to NULL
  * after the last field. False: the line is not CSV there. */
 bool csv_line_next(const char **at, char *field, size_t room);
-/* Copies the field of this number, from 0 on. False: there is none. */
+/* Copies the field with this number, counted from 0. False: the line has fewer fields. */
 bool csv_line_field(const char *line, size_t number, char *field, size_t room);
 /* How many fields there are; 0: the line is not CSV. */
 size_t csv_line_fields(const char *line);

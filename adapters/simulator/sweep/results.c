@@ -83,7 +83,7 @@ static bool take_line(struct reader *r, const char *text)
 	return (copy && results_add(results, copy, key.run, r->line, r->path)) || fail(r, "out of memory");
 }
 
-/* A last line without its end is dropped; but a file whose only line is not ours is none of ours. */
+/* A last line without a newline is dropped. A file is refused if its only line is not the header of this sweep. */
 static bool take_cut(struct reader *r, const char *text)
 {
 	size_t length = strnlen(text, strlen(first_fields));

@@ -1,4 +1,4 @@
-/* Verdicts: the runs of a policy against those of the first policy, each with the one that has the same reading, and the same
+/* Verdicts: each run of a policy is compared with the run of the first policy that has the same reading, and the same
  * seed or constants. */
 #include "whatif/whatif.h"
 

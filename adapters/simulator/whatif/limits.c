@@ -1,4 +1,4 @@
-/* What an input cannot tell of other policies. Each sentence says what is assumed instead, or which way the error goes. */
+/* Which facts about other policies an input lacks. Each sentence says what is assumed instead, or which way the error goes. */
 #include "whatif/whatif.h"
 
 static bool lists_faults(const struct whatif_runs *runs)

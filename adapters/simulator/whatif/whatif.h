@@ -120,7 +120,7 @@ void whatif_print_page(const struct whatif_runs *runs, const struct whatif_verdi
 /* JSON: one object. CSV: a row for each policy. */
 void whatif_print_json(const struct whatif_runs *runs, const struct whatif_verdict *verdict, FILE *out);
 void whatif_print_csv(const struct whatif_runs *runs, const struct whatif_verdict *verdict, FILE *out);
-/* What the input cannot tell of these policies; NULL after the last. */
+/* Sentences on what the input does not record about these policies; NULL after the last. */
 const char *whatif_limit(const struct whatif_runs *runs, size_t index);
 
 #endif
