@@ -101,13 +101,14 @@ awk -F, '
 		gsub(/"[^"]*"/, "")
 		faults[NR] = $column["far_faults"]
 		moved[NR] = $column["h2d_bytes"] / 1048576
+		remote[NR] = $column["remote_accesses"]
 	}
 	NR == 2 {
 		printf "   LRU evicts the blocks that the next sweep needs first. It moves %.0f MiB to the\n", $column["h2d_bytes"] / 1048576
 		printf "   GPU; an eviction order with perfect foresight would move %.0f MiB.\n", $column["bound_h2d_bytes"] / 1048576
 	}
 	END {
-		printf "   preset=auto of this library: %d MiB and %d far faults, not %d MiB and %d.\n", moved[3], faults[3], moved[2], faults[2]
+		printf "   preset=auto moves %d MiB, in %d far faults, not %d; %d accesses cross the link.\n", moved[3], faults[3], faults[2], remote[3]
 	}' "$work/bound"
 
 cat <<T
