@@ -108,7 +108,7 @@ awk -F, '
 		printf "   GPU; an eviction order with perfect foresight would move %.0f MiB.\n", $column["bound_h2d_bytes"] / 1048576
 	}
 	END {
-		printf "   preset=auto moves %d MiB, in %d far faults, not %d; %d accesses cross the link.\n", moved[3], faults[3], faults[2], remote[3]
+		printf "   preset=auto: %d MiB, %d far faults, not %d; %d accesses cross the link.\n", moved[3], faults[3], faults[2], remote[3]
 	}' "$work/bound"
 
 cat <<T
