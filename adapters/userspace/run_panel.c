@@ -81,15 +81,22 @@ static bool next_row(const struct run_panel *panel, struct frame *frame)
 	return true;
 }
 
+/* The program, without its folder if that leaves no room for the figures. */
 static void put_title(const struct run_panel *panel, struct frame *frame, const struct run_rates *rates)
 {
-	char text[WIDTH_MOST + 64];
+	char figures[WIDTH_MOST], text[WIDTH_MOST + 64];
+	const char *program = panel->program, *slash = strrchr(program, '/');
+	int room;
 
 	if (!next_row(panel, frame))
 		return;
-	snprintf(text, sizeof(text), " uvmp-run  %.40s  %.1f s  budget %s  %" PRIu32 " process%s",
-		 panel->program, (double)rates->now_ns / 1e9, run_size(panel->budget_bytes).text, rates->used,
+	snprintf(figures, sizeof(figures), "%.1f s  budget %s  %" PRIu32 " process%s",
+		 (double)rates->now_ns / 1e9, run_size(panel->budget_bytes).text, rates->used,
 		 rates->used == 1 ? "" : "es");
+	room = panel->width - (int)strlen(" uvmp-run    ") - (int)strlen(figures);
+	if (slash && room < (int)strlen(program))
+		program = slash + 1;
+	snprintf(text, sizeof(text), " uvmp-run  %.*s  %s", room < 0 ? 0 : room, program, figures);
 	put(frame, "%s%-*.*s\033[m", panel->is_coloured ? "\033[7m" : "", panel->width, panel->width, text);
 }
 

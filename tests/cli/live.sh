@@ -3,11 +3,11 @@
 # cannot be written or shown is one error; the terminal is left as it was. usage: live.sh BUILD
 set -u
 case $1 in /*) build=$1 ;; *) build=$PWD/$1 ;; esac
-cd "$(dirname "$0")/../.." || exit 1
 run=$build/uvmp-run
 program=$build/uvmp_run_program
 work=$(mktemp -d "$build/work.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1 # a socket's path must be short
 unset UVMP_POLICY NO_COLOR
 LC_ALL=C
 TERM=xterm
@@ -85,7 +85,7 @@ refuses 'metrics in a device' '--metrics: /dev/null: is not a regular file' --me
 refuses 'a socket in no directory' '--metrics: /nonexistent/m: No such file' --metrics unix:/nonexistent/m
 refuses 'a socket without a path' 'a path must follow unix:' --metrics unix:
 echo mine >"$work/mine"
-refuses 'a socket where a file is' 'Address already in use' --metrics "unix:$work/mine"
+refuses 'a socket where a file is' 'Address already in use' --metrics unix:mine
 [ "$(cat "$work/mine")" = mine ] && ok 'that file is not touched' || fail 'that file is not touched'
 refuses 'a form of --live that does not exist' '--live ful: not one of line, full; did you mean full?' --live=ful
 refuses '--live=full without a terminal' 'standard error is not a terminal' --live=full
@@ -173,20 +173,20 @@ my $socket = IO::Socket::UNIX->new(Peer => $ARGV[0]) or exit 1;
 print $socket $ARGV[1] if $ARGV[1];
 print <$socket>;
 PERL
-starts --quiet --metrics "unix:$work/socket"
+starts --quiet --metrics unix:socket
 tried=0
-until perl "$work/reader.pl" "$work/socket" >"$work/read" 2>/dev/null && grep -q '^uvmp_pager_faults_total{.*} [1-9]' "$work/read" || [ $tried = 100 ]; do
+until perl "$work/reader.pl" socket >"$work/read" 2>/dev/null && grep -q '^uvmp_pager_faults_total{.*} [1-9]' "$work/read" || [ $tried = 100 ]; do
 	sleep 0.1
 	tried=$((tried + 1))
 done
 valid "$work/read" && parses "$work/read" && ok 'a socket: valid OpenMetrics' || fail 'a socket: valid OpenMetrics' "$(cat "$work/read")"
-perl "$work/reader.pl" "$work/socket" 'GET /metrics HTTP/1.0
+perl "$work/reader.pl" socket 'GET /metrics HTTP/1.0
 ' >"$work/read" && valid "$work/read" && ok 'a socket: a request is not in the way' || fail 'a socket: a request is not in the way'
 touch "$work/end"
 wait $pid
-[ ! -e "$work/socket" ] && [ ! -s "$work/err" ] && ok 'the socket is removed in the end' || fail 'the socket is removed in the end' "$(cat "$work/err")"
-perl -MIO::Socket::UNIX -e 'IO::Socket::UNIX->new(Local => $ARGV[0], Listen => 1) or die' "$work/socket"
-"$run" --budget 8M --quiet --metrics "unix:$work/socket" true 2>"$work/err" && [ ! -e "$work/socket" ] && ok 'a socket without its process is replaced' ||
+[ ! -e socket ] && [ ! -s "$work/err" ] && ok 'the socket is removed in the end' || fail 'the socket is removed in the end' "$(cat "$work/err")"
+perl -MIO::Socket::UNIX -e 'IO::Socket::UNIX->new(Local => $ARGV[0], Listen => 1) or die' socket
+"$run" --budget 8M --quiet --metrics unix:socket true 2>"$work/err" && [ ! -e socket ] && ok 'a socket without its process is replaced' ||
 	fail 'a socket without its process is replaced' "$(cat "$work/err")"
 
 # -- a terminal -----------------------------------------------------------------------------------------------------------
@@ -210,10 +210,12 @@ in_terminal() {
 	script -qefc "stty cols 80 rows 24; $1" /dev/null >"$work/screen" </dev/null
 	wait
 }
-in_terminal "$run --budget 8M --live=full --policy 'prefetch=density evict=lru' $program until 16 $work/end" ' faults ' 2
+long=$work/a-folder-whose-name-takes-most-of-a-row-of-the-terminal
+mkdir "$long" && ln -s "$program" "$long/uvmp_run_program"
+in_terminal "$run --budget 8M --live=full --policy 'prefetch=density evict=lru' $long/uvmp_run_program until 16 $work/end" ' faults ' 2
 esc=$(printf '\033')
 tr '\r' '\n' <"$work/screen" | sed "s/$esc\[[0-9;]*H$esc\[K/\n/g; s/$esc[78]//g; s/$esc\[[0-9;]*m//g" >"$work/rows"
-for text in ' uvmp-run  .*budget 8.0 MiB  1 process' ' faults  *[0-9.kM]*  *[0-9.kM]*/s' ' in  *[0-9.]* [KMG]iB' ' stalled .* %' \
+for text in ' uvmp-run  uvmp_run_program  .*budget 8.0 MiB  1 process' ' faults  *[0-9.kM]*  *[0-9.kM]*/s' ' in  *[0-9.]* [KMG]iB' ' stalled .* %' \
 	' resident  *[0-9.]* MiB of 16.0 MiB ' ' store  *16.0 MiB (mem)' ' policy  *prefetch=density evict=lru'; do
 	grep -q "^$text" "$work/rows" && ok "--live=full: $text" || fail "--live=full: $text" "$(cat "$work/rows")"
 done

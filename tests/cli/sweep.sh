@@ -66,23 +66,32 @@ wait_for() { # LINES FILE: until the file has so many
 		sleep 0.02
 	done
 }
-env --default-signal=INT "$uvmsim" sweep s.txt --shard 1/2 --out part.csv --host elsewhere >out 2>&1 & # the shell has its jobs ignore it
-sweep=$!
-wait_for 40 part.csv
-kill -INT $sweep 2>/dev/null
-wait $sweep
-status=$?
-lines=$(wc -l <part.csv)
+# broken_off SIGNAL LINES OPTION...: the signal once the results have so many lines; again from the start where the sweep had
+# ended before the signal came
+broken_off() {
+	signal=$1 count=$2
+	shift 2
+	rm -f start.csv
+	[ ! -e part.csv ] || cp part.csv start.csv
+	for _ in $(seq 50); do
+		rm -f part.csv
+		[ ! -e start.csv ] || cp start.csv part.csv
+		env --default-signal=INT "$uvmsim" sweep s.txt --shard 1/2 --out part.csv --jobs 1 "$@" >out 2>&1 & # the shell has its jobs ignore it
+		sweep=$!
+		wait_for "$count" part.csv
+		kill -"$signal" $sweep 2>/dev/null
+		wait $sweep 2>/dev/null
+		status=$?
+		lines=$(wc -l <part.csv)
+		[ "$lines" = 261 ] || break
+	done
+}
+broken_off INT 40 --host elsewhere
 [ $status = 130 ] && grep -q 'interrupted; the same command continues' out && [ "$lines" -gt 40 ] && [ "$lines" -lt 261 ]
-verdict $? 'SIGINT: what is done is kept'
-"$uvmsim" sweep s.txt --shard 1/2 --out part.csv >out 2>&1 &
-sweep=$!
-wait_for 130 part.csv
-kill -KILL $sweep 2>/dev/null
-wait $sweep 2>/dev/null
-lines=$(wc -l <part.csv)
+verdict $? "SIGINT: what is done is kept ($lines of 261 lines)"
+broken_off KILL 130
 [ "$lines" -gt 130 ] && [ "$lines" -lt 261 ]
-verdict $? 'SIGKILL: what is done is kept'
+verdict $? "SIGKILL: what is done is kept ($lines of 261 lines)"
 printf '%s' "$(tail -n 1 part.csv | cut -c 1-60)" >>part.csv
 "$uvmsim" sweep s.txt --shard 1/2 --out part.csv >out 2>&1
 [ $? = 0 ] && same part.csv half.csv && grep -q "260 of 260 runs of shard 1/2, $((261 - lines)) now" out
