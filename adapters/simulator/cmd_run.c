@@ -183,7 +183,7 @@ static int check_draws(const struct run_request *q, const char *subcommand)
 		return say_error("%s: --uncertainty needs --gpu: its draws are of the constants of a GPU model",
 				 subcommand);
 	if (model_uncertain(&q->model) == 0)
-		return say_error("%s: --uncertainty: no constant of %.100s has a range", subcommand, q->model.name);
+		return say_error("%s: --uncertainty: no constant of %s has a range", subcommand, q->model.name);
 	if (q->seeds != 0)
 		return say_error("compare: --uncertainty and --seeds: one of them; draws are of one seed");
 	if (q->log_path)

@@ -146,7 +146,7 @@ static int check(struct whatif_request *q, const struct given *given)
 		return say_error(
 			"whatif: --uncertainty needs --gpu: its draws are of the constants of a GPU model");
 	if (given->has_draws && model_uncertain(&q->model) == 0)
-		return say_error("whatif: --uncertainty: no constant of %.100s has a range", q->model.name);
+		return say_error("whatif: --uncertainty: no constant of %s has a range", q->model.name);
 	if (given->has_draws && given->has_seeds)
 		return say_error("whatif: --uncertainty and --seeds: one of them; draws are of one seed");
 	if (!given->has_draws && !given->has_seeds && q->has_model && model_uncertain(&q->model) > 0)
