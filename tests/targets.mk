@@ -18,7 +18,8 @@ test:
 	@UVMP_TEST_SHARE=$${UVMP_TEST_SHARE:-10} $(MAKE) --no-print-directory $(JOBS) test-run
 
 ## make test-quick unit tests, all vectors and a 50th of the property tests: under a minute after a build
-## make test-long  what `make test` leaves out: all cases of the property tests, not a 10th of them, and the scripts that take minutes
+## make test-long  what `make test` leaves out: all cases of the property tests, not a 10th of them, and the scripts that take minutes.
+##                 LONG_SHORT=1: only the latter; `make coverage` has all cases, too, without the sanitizers
 test-quick test-long:
 	@sh tests/deps.sh test
 	@UVMP_TEST_SHARE=$(if $(filter %long,$@),1,50) $(MAKE) --no-print-directory $(JOBS) $@-run
@@ -35,7 +36,7 @@ quick := tests/cli/vectors.sh $(call prog,san,$(filter-out tests/unit/test_pager
 # since make test has six minutes on two processors.
 lasting := $(addprefix tests/cli/,add_policy.sh amalgamation.sh cpp_hosts.sh cuda.sh examples.sh kernel_examples.sh pager_decisions.sh \
   policy_report.sh programs.sh snippets.sh traces.sh) $(BUILD)/san/test_pager_hard
-long  := $(lasting) $(call prog,san,$(shell grep -lE "test_share_of|test_is_chosen" $(tests)))
+long  := $(sort $(lasting) $(if $(LONG_SHORT),,$(call prog,san,$(shell grep -lE "test_share_of|test_is_chosen" $(tests)))))
 every := $(sort $(scripts)) $(call prog,san,$(tests) $(fuzzs)) $(BUILD)/tsan/test_emu_gpu_threads $(BUILD)/san/soak_pager $(BUILD)/soak_pager
 words := $(if $(filter command%,$(origin TEST)),$(TEST))
 # The tests of one word: the one of that name, or all with the word in their names.
