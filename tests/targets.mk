@@ -83,13 +83,14 @@ fuzz-run: $(call prog,fuzz,$(fuzzs)) $(BUILD)/uvmsim
 	@sh tests/fuzz.sh $(BUILD) $(call prog,fuzz,$(fuzzs))
 
 ## make msan       unit tests, a 50th of the property tests, vectors, traces and the fuzz targets' corpora under the memory sanitizer,
-##                 then the engine against a naive second one; needs clang
+##                 then the engine against a naive second one; needs clang. MSAN_SHORT=1: no unit and property tests
 msan:
 	@sh tests/deps.sh test
 	@sh tests/deps.sh msan
 	@UVMP_TEST_SHARE=50 $(MAKE) --no-print-directory msan-run
-msan-run: $(call prog,msan,$(covered) $(fuzzs) soak_service.c) $(BUILD)/msan/uvmsim
-	@UVMSIM=$(BUILD)/msan/uvmsim sh tests/test.sh $(BUILD)/msan tests/cli/vectors.sh tests/cli/traces.sh $(call prog,msan,$(covered) $(fuzzs))
+of_msan := $(call prog,msan,$(if $(MSAN_SHORT),,$(covered)) $(fuzzs))
+msan-run: $(of_msan) $(BUILD)/msan/soak_service $(BUILD)/msan/uvmsim
+	@UVMSIM=$(BUILD)/msan/uvmsim sh tests/test.sh $(BUILD)/msan tests/cli/vectors.sh tests/cli/traces.sh $(of_msan)
 	@$(BUILD)/msan/soak_service $(or $(SOAK_EVENTS),100000) $(or $(SOAK_SEED),1)
 
 ## make soak       the engine against a naive second one, SOAK_EVENTS events (default 10000000) from SOAK_SEED (1); then the pager:
