@@ -54,19 +54,26 @@ void pager_log_flush(struct uvmp_pager *p)
 	release_too_large(&before, result != 0 && errno == EFBIG);
 }
 
-/* A sequence lock: readers in other processes repeat a copy during which the sequence was odd or has changed. A
- * program of an older version has no sequence in its structure. */
+/* Of any members: two of 32 bits share one. */
+typedef uint64_t __attribute__((may_alias)) stats_word;
+_Static_assert(sizeof(struct uvmp_pager_stats) % sizeof(stats_word) == 0, "whole words");
+
+/* A sequence lock: readers in other processes repeat a copy during which the sequence was odd or has changed. Who sees a
+ * word of a new copy also sees the odd sequence before it, since each word is stored with release and loaded with acquire.
+ * A program of an older version has no sequence in its structure. */
 static void publish(struct uvmp_pager_stats *shown, size_t bytes, const struct uvmp_pager_stats *now)
 {
 	const size_t before = offsetof(struct uvmp_pager_stats, sequence);
+	stats_word *to = (stats_word *)shown;
+	const stats_word *from = (const stats_word *)now;
 
 	if (bytes < sizeof(*shown)) {
 		sized_copy(shown, bytes, now, before);
 		return;
 	}
 	__atomic_store_n(&shown->sequence, now->sequence - 1u, __ATOMIC_RELAXED);
-	__atomic_thread_fence(__ATOMIC_RELEASE);
-	memcpy(shown, now, before);
+	for (size_t i = 0; i < before / sizeof(*to); i++)
+		__atomic_store_n(&to[i], from[i], __ATOMIC_RELEASE);
 	__atomic_store_n(&shown->sequence, now->sequence, __ATOMIC_RELEASE);
 	memset((char *)shown + sizeof(*shown), 0, bytes - sizeof(*shown));
 }
@@ -85,11 +92,16 @@ void statistics_publish(struct uvmp_pager *p)
 bool uvmp_pager_read_stats_size(const struct uvmp_pager_stats *shown, struct uvmp_pager_stats *stats,
 				size_t size)
 {
+	const stats_word *from = (const stats_word *)shown;
+	struct uvmp_pager_stats now;
+	stats_word *to = (stats_word *)&now;
+
 	for (unsigned tries = 0; tries < READ_TRIES; tries++) {
 		uint64_t sequence = __atomic_load_n(&shown->sequence, __ATOMIC_ACQUIRE);
 
-		sized_copy(stats, size, shown, sizeof(*shown));
-		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		for (size_t i = 0; i < sizeof(now) / sizeof(*to); i++)
+			to[i] = __atomic_load_n(&from[i], __ATOMIC_ACQUIRE);
+		sized_copy(stats, size, &now, sizeof(now));
 		if (sequence % 2u == 0 && __atomic_load_n(&shown->sequence, __ATOMIC_RELAXED) == sequence)
 			return true;
 		sched_yield();
