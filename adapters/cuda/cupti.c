@@ -5,10 +5,13 @@
  * CUPTI reports faults, allocations and kernels; record.c makes a trace of them when the program ends. What is missing of CUPTI
  * is reported in one line on standard error, and the program runs on. */
 #include <cupti.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/types.h>
+#include <unistd.h>
 
 #include "record.h"
 
@@ -30,14 +33,28 @@ typedef CUpti_ActivityKernel9 kernel_record;
 /* CUPTI may deliver buffers from threads of its own, also after the trace is written. The lock protects `record`. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct cuda_record *record; /* NULL: the trace is written */
+static pid_t process;		   /* the one that is recorded */
 
 __attribute__((visibility("default"))) int InitializeInjection(void);
 
-static const char *trace_path(void)
+/* The path as given; each %p becomes the number of the process. False: it is too long. */
+static bool trace_path(char path[PATH_MAX])
 {
-	const char *path = getenv("UVMP_CUDA_TRACE");
+	const char *given = getenv("UVMP_CUDA_TRACE");
+	size_t length = 0;
 
-	return path && *path != '\0' ? path : "uvmp-cuda.trace";
+	for (given = given && *given != '\0' ? given : "uvmp-cuda.trace"; *given != '\0' && length < PATH_MAX; given++) {
+		if (given[0] == '%' && given[1] == 'p') {
+			length += (size_t)snprintf(path + length, PATH_MAX - length, "%ld", (long)process);
+			given++;
+		} else {
+			path[length++] = *given;
+		}
+	}
+	if (length >= PATH_MAX)
+		return false;
+	path[length] = '\0';
+	return true;
 }
 
 static char access_of(uint32_t flags)
@@ -111,13 +128,15 @@ static void CUPTIAPI take_buffer(CUcontext context, uint32_t stream, uint8_t *bu
 
 static void finish(void)
 {
-	const char *path = trace_path();
+	char path[PATH_MAX] = "UVMP_CUDA_TRACE";
 	FILE *out;
 	bool is_good;
 
+	if (getpid() != process) /* a child that was forked has this function, too, but the trace is its parent's */
+		return;
 	(void)cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 	pthread_mutex_lock(&lock);
-	out = fopen(path, "w");
+	out = trace_path(path) ? fopen(path, "w") : NULL;
 	is_good = out && cuda_record_write(record, out);
 	if ((out && fclose(out) != 0) || !is_good)
 		fprintf(stderr, "uvmp-cupti: %s: the trace cannot be written\n", path);
@@ -156,6 +175,7 @@ static CUptiResult configure_counters(void)
 int InitializeInjection(void)
 {
 	record = cuda_record_open();
+	process = getpid();
 	if (!record) {
 		fputs("uvmp-cupti: out of memory\n", stderr);
 		return 1;

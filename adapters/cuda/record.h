@@ -25,7 +25,9 @@ void cuda_record_cpu_fault(struct cuda_record *record, uint64_t time_ns, uint64_
 /* Events that the profiler says it has dropped. */
 void cuda_record_dropped(struct cuda_record *record, uint64_t count);
 
-/* Writes the trace. Faults outside every range that was told of declare the 2 MiB around them. False: the stream has an error. */
+/* Writes the trace, in O(n log n) of the events. Memory that faults before an allocation announces it was allocated before the
+ * recorder saw that: the 2 MiB around such faults are ranges at the head of the trace. False: out of memory, or the stream has
+ * an error. */
 bool cuda_record_write(struct cuda_record *record, FILE *out);
 
 #endif

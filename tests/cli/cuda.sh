@@ -23,7 +23,7 @@ same() { # NAME WANT HAVE
 # -- the recorder --
 flags="-std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -g -fsanitize=address,undefined -Itests/support/cuda -Iadapters/cuda"
 # shellcheck disable=SC2086 # words
-if ! $CC $flags adapters/cuda/cupti.c adapters/cuda/record.c tests/support/cuda/program.c -o "$work/program" 2>"$work/err"; then
+if ! $CC $flags adapters/cuda/cupti.c adapters/cuda/record*.c tests/support/cuda/program.c -o "$work/program" 2>"$work/err"; then
 	fail 'the recorder compiles with the stub'
 	exit 1
 fi
@@ -59,24 +59,63 @@ else
 	fail 'uvmsim runs the trace with its batches'
 fi
 if "$uvmsim" run --gpu rtx-4090 --trace "$work/trace" >"$work/out" 2>"$work/err"; then ok 'also with time'; else fail 'also with time'; fi
-# Memory that is allocated again is one range; a part that is new is declared; faults elsewhere declare their block.
+# Memory that is allocated again is one range; a part that is new is declared; memory that faults elsewhere was there before: its
+# blocks are declared first.
 record memory 0x7f0000000000 8192 10 release 0x7f0000000000 20 memory 0x7f0000001000 8192 30 fault 40 41 0x7f0000002000 w \
 	fault 50 51 0x7f0000a01000 r release 0x7f0000001000 60 drop 3
 cat >"$work/want" <<'T'
 uvmp-trace 1
 # recorded on a GPU: faults only, with the driver's batches
 # 3 events are missing
+range,0x7f0000a00000,2097152
 range,0x7f0000000000,8192
 range,0x7f0000002000,4096
 40,0,w,0x7f0000002000
 batch
-range,0x7f0000a00000,2097152
 50,0,r,0x7f0000a01000
 batch
 free,0x7f0000001000,8192
 T
 same 'memory that is reused, unknown memory, lost events' "$work/want" "$work/trace"
 if "$uvmsim" run --trace "$work/trace" >"$work/out" 2>"$work/err"; then ok 'such a trace is read, too'; else fail 'such a trace is read, too'; fi
+# Blocks side by side are one range, and later allocations in them declare what is left. Releases stay as they are used.
+record fault 10 11 0x7f0000201000 r fault 20 21 0x7f0000000000 w memory 0x7f0000300000 4194304 30 fault 40 41 0x7f0000500000 r \
+	release 0x7f0000300000 50 release 0x7f0000300000 51 memory 0x7f0000600000 4096 60 release 0x7f0000600000 70 \
+	memory 0x7f0001000000 8192 80 release 0x7f0001000000 90 release 0x7f0002000000 91
+cat >"$work/want" <<'T'
+uvmp-trace 1
+# recorded on a GPU: faults only, with the driver's batches
+range,0x7f0000000000,4194304
+10,0,r,0x7f0000201000
+batch
+20,0,w,0x7f0000000000
+batch
+range,0x7f0000400000,3145728
+40,0,r,0x7f0000500000
+batch
+free,0x7f0000600000,4096
+range,0x7f0001000000,8192
+free,0x7f0001000000,8192
+T
+same 'blocks without an allocation stand first; memory that is used later is not freed' "$work/want" "$work/trace"
+# As many allocations as a long program makes: the time grows with their number, not with its square.
+record many 60000
+if [ "$(grep -c '^free,' "$work/trace")" = 60000 ] && [ "$(grep -c '^range,' "$work/trace")" = 60000 ]; then
+	ok '60,000 allocations and releases'
+else
+	fail '60,000 allocations and releases'
+fi
+# A child that is forked has the records of its parent, and leaves the trace to it.
+record memory 0x7f0000000000 8192 10 fault 20 21 0x7f0000000000 r
+cp "$work/trace" "$work/want"
+rm "$work/trace"
+UVMP_CUDA_TRACE=$work/of-%p-%p.trace "$work/program" memory 0x7f0000000000 8192 10 fork fault 20 21 0x7f0000000000 r \
+	>"$work/out" 2>"$work/err" || fail 'a program that forks'
+written=$(ls "$work"/of-*)
+case ${written##*/} in
+of-*[!0-9-]*.trace | *' '*) fail "one trace is written: $written" ;;
+*) same 'a forked child writes no trace; %p is the number of the process' "$work/want" "$written" ;;
+esac
 record refuse allocations memory 0x7f0000000000 8192 10 fault 40 41 0x7f0000002000 w
 if grep -q '^range,0x7f0000000000,2097152$' "$work/trace" && grep -q 'uvmp-cupti: allocations: not supported' "$work/err"; then
 	ok 'without allocations, blocks are declared'

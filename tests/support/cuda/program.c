@@ -3,10 +3,14 @@
  *     memory ADDRESS BYTES TIME | device ADDRESS BYTES TIME | release ADDRESS TIME | kernel NAME START END
  *     fault START END ADDRESS r|w|a|p|? | cpu TIME ADDRESS r|w | copy START END ADDRESS | drop COUNT
  *     refuse counters|allocations    what CUPTI says is not supported; stands first
- *     late                           stands first: a fault is delivered after the recorder has ended */
+ *     late                           stands first: a fault is delivered after the recorder has ended
+ *     fork                           a child ends before the next record; its exit status must be 0
+ *     many COUNT                     COUNT times: an allocation of 8 KiB, a fault in each page, its release */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "cupti.h"
 
@@ -17,7 +21,7 @@ static CUpti_BuffersCallbackCompleteFunc complete;
 static bool is_enabled[64], is_refused[64], has_fault_counter, has_cpu_counter;
 static size_t dropped;
 static uint8_t *buffer;
-static size_t room, used;
+static size_t room, used, most_used = 200; /* small buffers, so that there are several */
 
 CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc ask, CUpti_BuffersCallbackCompleteFunc give)
 {
@@ -98,7 +102,7 @@ static void deliver(const void *record, size_t bytes, CUpti_ActivityKind kind)
 
 	if (!is_enabled[kind])
 		return;
-	if (buffer && (used + bytes > room || used > 200)) /* small buffers, so that there are several */
+	if (buffer && (used + bytes > room || used > most_used))
 		cuptiActivityFlushAll(0);
 	if (!buffer) {
 		request(&buffer, &room, &most);
@@ -145,6 +149,36 @@ static void memory(CUpti_ActivityMemoryOperationType type, CUpti_ActivityMemoryK
 	deliver(&record, sizeof(record), record.kind);
 }
 
+static void fork_child(void)
+{
+	int status = 1;
+	pid_t child = fork();
+
+	if (child == 0)
+		exit(0);
+	if (child < 0 || waitpid(child, &status, 0) != child || status != 0)
+		exit(3);
+}
+
+/* Allocations that follow each other in memory and in time. */
+static void play_many(uint64_t count)
+{
+	char start[24], address[24];
+
+	most_used = SIZE_MAX;
+	for (uint64_t i = 0; i < count; i++) {
+		uint64_t base = UINT64_C(0x7f0000000000) + i * 8192;
+
+		memory(CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION, CUPTI_ACTIVITY_MEMORY_KIND_MANAGED, base, 8192, 10 * i);
+		for (uint64_t page = 0; page < 2; page++) {
+			snprintf(start, sizeof(start), "%llu", (unsigned long long)(10 * i + page + 1));
+			snprintf(address, sizeof(address), "%llu", (unsigned long long)(base + page * 4096));
+			counter(CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_GPU_PAGE_FAULT, start, start, address, 'r');
+		}
+		memory(CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE, CUPTI_ACTIVITY_MEMORY_KIND_MANAGED, base, 0, 10 * i + 5);
+	}
+}
+
 /* Plays one record; returns how many arguments it has. */
 static int play(char **word)
 {
@@ -180,6 +214,12 @@ static int play(char **word)
 		counter(CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD, word[1], word[2], word[3], '?');
 		return 4;
 	}
+	if (strcmp(word[0], "fork") == 0) {
+		fork_child();
+		return 1;
+	}
+	if (strcmp(word[0], "many") == 0)
+		play_many(number(word[1]));
 	if (strcmp(word[0], "drop") == 0)
 		dropped = number(word[1]);
 	return 2;
