@@ -898,13 +898,51 @@ static bool is_cost(const struct field *field)
 	       field->at <= offsetof(struct model, prefetch_defer_ns) && ends_with(field->key, "_ns");
 }
 
-void model_draw(const struct model *model, uint64_t seed, uint32_t draw, struct model *drawn)
+/* What holds of every GPU: a page walk includes the miss of the second level, and the second level is no smaller than a uTLB. */
+static const struct {
+	size_t less, more;
+} orders[] = {{offsetof(struct model, l2_tlb_ns), offsetof(struct model, walk_ns)},
+	      {offsetof(struct model, utlb_entries), offsetof(struct model, l2_tlb_entries)}};
+#define ORDERS (sizeof(orders) / sizeof(orders[0]))
+
+static uint32_t number_at(const struct model *model, size_t at)
+{
+	uint32_t number;
+
+	memcpy(&number, (const char *)model + at, sizeof(number));
+	return number;
+}
+
+static bool is_ordered(const struct model *model, size_t order)
+{
+	return number_at(model, orders[order].less) <= number_at(model, orders[order].more);
+}
+
+/* A model that states an impossible GPU itself, such as one without a second level, is drawn as it is. */
+static bool is_possible(const struct model *model, const struct model *drawn)
+{
+	for (size_t i = 0; i < ORDERS; i++)
+		if (is_ordered(model, i) && !is_ordered(drawn, i))
+			return false;
+	return true;
+}
+
+/* Both numbers of an order that the draw breaks become those of the model. */
+static void keep_orders(const struct model *model, struct model *drawn)
+{
+	for (size_t i = 0; i < ORDERS; i++) {
+		if (!is_ordered(model, i) || is_ordered(drawn, i))
+			continue;
+		memcpy((char *)drawn + orders[i].less, (const char *)model + orders[i].less, sizeof(uint32_t));
+		memcpy((char *)drawn + orders[i].more, (const char *)model + orders[i].more, sizeof(uint32_t));
+	}
+}
+
+static void draw_once(const struct model *model, uint64_t seed, uint32_t draw, struct model *drawn)
 {
 	uint32_t percent = 100;
 
 	*drawn = *model;
-	if (draw == 0)
-		return;
 	for (uint32_t i = 0; i < model->ranges.count; i++) {
 		const struct model_range *range = &model->ranges.range[i];
 		const struct field *field = find_field(range->key);
@@ -920,6 +958,22 @@ void model_draw(const struct model *model, uint64_t seed, uint32_t draw, struct 
 		if (is_cost(&fields[i]))
 			*value_of(drawn, &fields[i]) = percent_of(*value_of(drawn, &fields[i]), percent);
 	draw_link(&drawn->link, seed, draw);
+}
+
+/* Numbers of draws that are made again: beyond those of draws that are asked for. */
+enum { DRAW_AGAIN = 1 << 20, DRAWS_AGAIN = 64 };
+
+void model_draw(const struct model *model, uint64_t seed, uint32_t draw, struct model *drawn)
+{
+	uint32_t again = 0;
+
+	*drawn = *model;
+	if (draw == 0)
+		return;
+	do
+		draw_once(model, seed, draw + again * DRAW_AGAIN, drawn);
+	while (!is_possible(model, drawn) && again++ < DRAWS_AGAIN);
+	keep_orders(model, drawn);
 }
 
 /* -- list -- */

@@ -115,7 +115,9 @@ bool model_open_link(const char *link, struct model_link *out, char error[MODEL_
 /* How many constants of the model, with its link, have a range. */
 uint32_t model_uncertain(const struct model *model);
 /* Draw `draw` of the model: each constant that has a range gets a number of the range, then each sum its old value.
- * Draw 0 is the model itself. Depends on nothing else. */
+ * Draw 0 is the model itself. A draw of an impossible GPU (its second level of TLBs has fewer entries than a uTLB, or
+ * takes longer than a walk) is made again; after 64 times, those keys have the model's values. Depends on nothing
+ * else. */
 void model_draw(const struct model *model, uint64_t seed, uint32_t draw, struct model *drawn);
 
 /* A transfer's time, start to end, on a link that carries nothing else in this direction. Of a table: exact at

@@ -982,6 +982,64 @@ static void draws_within_limits(void **state)
 	assert_true(was_least);
 }
 
+/* An impossible GPU is drawn again: what remains is spread over all possible pairs, and those alone. */
+static void draws_of_possible_gpus(void **state)
+{
+	static struct model model, drawn;
+	unsigned close = 0, apart = 0;
+
+	(void)state;
+	write_ranges("walk_ns = 300\nrange = walk_ns 100..900\nl2_tlb_ns = 200\nrange = l2_tlb_ns 0..800\n"
+		     "utlb_entries = 16\nrange = utlb_entries 1..100\nl2_tlb_entries = 16\n"
+		     "range = l2_tlb_entries 1..100\n");
+	assert_true(model_open(path_of("ranges.gpu"), NULL, &model, error));
+	for (uint32_t draw = 1; draw <= 1000; draw++) {
+		model_draw(&model, 1, draw, &drawn);
+		assert_true(drawn.l2_tlb_ns <= drawn.walk_ns);
+		assert_true(drawn.utlb_entries <= drawn.l2_tlb_entries);
+		close += drawn.walk_ns - drawn.l2_tlb_ns < 50;
+		apart += drawn.walk_ns - drawn.l2_tlb_ns > 400;
+	}
+	assert_true(close > 20 && close < 200); /* no pile of clamped draws */
+	assert_true(apart > 100);
+}
+
+/* Ranges that allow nothing but the numbers of the model: those are taken, after many draws. */
+static void draws_that_stay_impossible(void **state)
+{
+	static struct model model, drawn;
+	unsigned own = 0;
+
+	(void)state;
+	write_ranges("walk_ns = 500\nrange = walk_ns 0..500\nl2_tlb_ns = 500\nrange = l2_tlb_ns 500..1000000\n"
+		     "utlb_faults = 16\nrange = utlb_faults 1..1000\n");
+	assert_true(model_open(path_of("ranges.gpu"), NULL, &model, error));
+	for (uint32_t draw = 1; draw <= 100; draw++) {
+		model_draw(&model, 1, draw, &drawn);
+		assert_int_equal(drawn.walk_ns, 500);
+		assert_int_equal(drawn.l2_tlb_ns, 500);
+		own += drawn.utlb_faults == 16;
+	}
+	assert_true(own < 20); /* what is in no order is drawn as ever */
+}
+
+/* A model that says so itself has a second level that is no second level: its draws may break that order, too. */
+static void draws_of_impossible_models(void **state)
+{
+	static struct model model, drawn;
+	bool was_below = false;
+
+	(void)state;
+	write_ranges("utlb_entries = 64\nl2_tlb_entries = 1\nrange = utlb_entries 1..100\n");
+	assert_true(model_open(path_of("ranges.gpu"), NULL, &model, error));
+	for (uint32_t draw = 1; draw <= 50; draw++) {
+		model_draw(&model, 1, draw, &drawn);
+		was_below = was_below || drawn.utlb_entries < 64;
+		assert_int_equal(drawn.l2_tlb_entries, 1);
+	}
+	assert_true(was_below);
+}
+
 /* Every GPU states how far its estimates may be off. */
 static void every_gpu_has_ranges(void **state)
 {
@@ -1028,6 +1086,9 @@ int main(void)
 	        cmocka_unit_test(draws),
 	        cmocka_unit_test(draws_of_percent),
 	        cmocka_unit_test(draws_within_limits),
+	        cmocka_unit_test(draws_of_possible_gpus),
+	        cmocka_unit_test(draws_that_stay_impossible),
+	        cmocka_unit_test(draws_of_impossible_models),
 	        cmocka_unit_test(every_gpu_has_ranges),
 	        cmocka_unit_test(single_faults),
 	        cmocka_unit_test(program_runs),
