@@ -68,6 +68,18 @@ if diff adapters/simulator/models/validation.list "$work/list" >"$work/out"; the
 else
 	bad 'adapters/simulator/models/validation.list differs: run make fidelity-figures'
 fi
+# A constant whose comment names no kind of source is an error, not a published number.
+mkdir "$work/models"
+cp adapters/simulator/models/* "$work/models"
+sed 's/^\(sms = [0-9]*\).*/\1 # a guess/; s/^\(walk_ns = [0-9]*\).*/\1/' adapters/simulator/models/titan-v.gpu >"$work/models/titan-v.gpu"
+if awk -v models="$work/models" -v list=1 -f $f/validation.awk $f/calibration.txt $f/rows.txt $f/results.txt >"$work/list" 2>"$work/out"; then
+	bad 'a comment of no known kind passes'
+elif grep -q '/titan-v.gpu: sms: the comment "a guess" begins with no kind' "$work/out" &&
+	grep -q '/titan-v.gpu: walk_ns: the comment "" begins' "$work/out" && [ "$(wc -l <"$work/out")" = 2 ]; then
+	ok 'a comment of no known kind is found'
+else
+	bad 'a comment of no known kind: another error'
+fi
 # Every source is in the table by source, and its counts add up to the rows that count.
 awk -F ' [|] ' '/^## / { name = substr($0, 4) } /^row / { rows[name]++ } END { for (name in rows) print name }' $f/rows.txt |
 	while IFS= read -r name; do

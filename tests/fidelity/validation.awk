@@ -31,7 +31,7 @@ function count(key, calibrated, verdict) {
 	all[key, calibrated]++
 	good[key, calibrated] += verdict == "inside"
 }
-# Kinds of sources, by the comment behind a constant.
+# Kinds of sources, by how the comment behind a constant begins. 0: of no known kind.
 function kind_of(text) {
 	if (text ~ /^calibrated/)
 		return 3
@@ -41,7 +41,15 @@ function kind_of(text) {
 		return 5
 	if (text ~ /^(free there|no limit|none is given|nothing|no matter|no second|part of|NVIDIA's fault buffer has none|the (driver|simulated|original)|its (published|units))/)
 		return 6
-	return text ~ /^(as |the same|computed|[0-9,.* ]+MHz|[0-9,]+ ns, computed)/ ? 2 : 1
+	if (text ~ /^(as |the same|computed|[0-9,.* ]+MHz|[0-9,]+ ns, computed)/)
+		return 2
+	if (text ~ /^([A-Z][a-z]+ et al[.]|[A-Z][a-z]+ whitepaper|([A-Z0-9]+ )?data sheet|CUDA programming guide|NVIDIA (blog|driver)|SAND2022-1528|UVM Smart:)/)
+		return 1
+	if (text ~ /^((table|section|footnote|specification) [0-9]|uvm-smart specification|configuration|the (logs|paper|report)|nvprof logs)/)
+		return 1
+	if (text ~ /^(deviceQuery|[0-9]+ GB: |[0-9][0-9.,]*( ns| us| cycles|$)|start-up of a copy|in the order of their times|a TLB for each SM|coherent: |x86$)/)
+		return 1
+	return 0
 }
 function read_model(file,    line, comment, key) {
 	while ((getline line < (models "/" file)) > 0) {
@@ -50,6 +58,11 @@ function read_model(file,    line, comment, key) {
 		comment = line
 		if (!sub(/^[^#]*# */, "", comment))
 			comment = ""
+		if (kind_of(comment) == 0) {
+			sub(/ =.*/, "", line)
+			print models "/" file ": " line ": the comment \"" comment "\" begins with no kind of source; see kind_of in validation.awk" > "/dev/stderr"
+			unknown++
+		}
 		kinds[file, kind_of(comment)]++
 	}
 	close(models "/" file)
@@ -126,6 +139,8 @@ FILENAME ~ /results/ {
 /^<!-- end of results -->/ { skipping = 0 }
 !skipping { print }
 END {
+	if (unknown)
+		exit 1
 	if (!list)
 		exit
 	print "# GPU, then published figures of this GPU that validate it: inside, all; and figures that chose its constants."
