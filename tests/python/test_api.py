@@ -190,6 +190,28 @@ class Api(unittest.TestCase):
             c.uvmp_no_such  # noqa: B018: the look-up is the test
         with self.assertRaisesRegex(TypeError, "did you mean faulted"):
             c.uvmp_prefetch_facts(fautled=None)
+        with self.assertRaisesRegex(AttributeError, "did you mean faulted"):
+            c.uvmp_prefetch_facts().fautled = None
+
+    def test_a_member_refuses_what_its_type_cannot_hold(self) -> None:
+        facts = c.uvmp_prefetch_facts(to=7)
+        wanted = "to: .* is not accepted; 0..4294967295"
+        for wrong in (-1, 2**32, 2**64 + 1):
+            with self.subTest(wrong), self.assertRaisesRegex(ValueError, wanted):
+                facts.to = wrong
+            with self.subTest(wrong), self.assertRaisesRegex(ValueError, wanted):
+                c.uvmp_prefetch_facts(to=wrong)
+        with self.assertRaises(TypeError):
+            facts.to = 1.5
+        self.assertEqual(facts.to, 7)
+        facts.to = 2**32 - 1
+        self.assertEqual(facts.to, 2**32 - 1)
+        action = c.uvmp_action()  # has unions without names
+        members = [name for name, kind in action.member_types().items() if kind is ctypes.c_uint32]
+        self.assertGreater(len(members), 5)
+        for name in members:
+            with self.subTest(name), self.assertRaises(ValueError):
+                setattr(action, name, 2**32)
 
     def test_a_header_that_is_not_understood_is_an_error(self) -> None:
         for text, wanted in (

@@ -10,8 +10,9 @@ Everything is built from api.json, the description of the headers:
     c.sized("uvmp_needs")                            a structure with its `size` set
 
 Functions take and return what ctypes takes and returns. An integer that its C type cannot hold is
-an error: ctypes.ArgumentError of a function, ValueError of a member that is given by name when a
-structure is made. Later assignments to a member are not checked. Statuses are numbers. The other
+an error: ctypes.ArgumentError of a function, ValueError of a member, when a structure is made and when
+a member is assigned later. A member that does not exist is an error, too. Elements of arrays are
+not checked. Statuses are numbers. The other
 modules of this package are easier to use: masks are numbers, and an error is an exception.
 """
 
@@ -127,16 +128,26 @@ class Structure(ctypes.Structure):
     """A structure of the C API. An unknown member is an error that names the nearest one."""
 
     def __init__(self, *values: Any, **members: Any) -> None:
-        known = self.member_types() if members else {}
         for name in members:
-            if name not in known:
-                near = difflib.get_close_matches(name, known, 1)
-                hint = f"did you mean {near[0]}?" if near else f"members: {', '.join(known)}"
-                raise TypeError(f"struct {type(self).__name__} has no member {name}; {hint}")
-            kind = known[name]
-            if kind in _RANGES and not isinstance(members[name], kind):
-                members[name] = _integer(name, members[name], _RANGES[kind])
-        super().__init__(*values, **members)
+            if name not in self.member_types():
+                raise TypeError(self._no_member(name))
+        super().__init__(*values, **members)  # assigns each member, which checks it
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Assign a member; ctypes alone would drop the upper bits of a number that is too large."""
+        kind = self.member_types().get(name)
+        if kind is None and not name.startswith("_"):
+            raise AttributeError(self._no_member(name))
+        if kind in _RANGES and not isinstance(value, kind):
+            value = _integer(name, value, _RANGES[kind])
+        super().__setattr__(name, value)
+
+    @classmethod
+    def _no_member(cls, name: str) -> str:
+        known = cls.member_types()
+        near = difflib.get_close_matches(name, known, 1)
+        hint = f"did you mean {near[0]}?" if near else f"members: {', '.join(known)}"
+        return f"struct {cls.__name__} has no member {name}; {hint}"
 
     @classmethod
     @functools.lru_cache(maxsize=None)
