@@ -28,7 +28,27 @@ html_css_files = ["style.css"]
 html_extra_path = [os.environ["UVMP_API"]] if "UVMP_API" in os.environ else []
 html_show_sphinx = False
 html_copy_source = False
-html_theme_options = {"sidebar_hide_name": False}
+# The theme writes them for readers who chose the dark colours and for systems that are dark.
+dark_colours = {
+    "color-foreground-primary": "#d7dbe0",
+    "color-foreground-secondary": "#a3a9b1",
+    "color-foreground-muted": "#8b919a",
+    "color-foreground-border": "#666c74",
+    "color-background-primary": "#14171a",
+    "color-background-secondary": "#1b1f23",
+    "color-background-hover": "#22272c",
+    "color-background-hover--transparent": "#22272c00",
+    "color-background-border": "#333a41",
+    "color-background-item": "#4a525a",
+    "color-brand-primary": "#6cb2ff",
+    "color-brand-content": "#7fbbff",
+    "color-problematic": "#ff7b72",
+    "color-highlight-on-target": "#33310f",
+    "color-highlighted-background": "#12395f",
+    "color-code-background": "#1e2226",
+    "color-code-foreground": "#e3e6e9",
+}
+html_theme_options = {"sidebar_hide_name": False, "dark_css_variables": dark_colours}
 
 
 def navigation():
