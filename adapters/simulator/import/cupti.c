@@ -1,8 +1,8 @@
 /* Records of CUPTI's activity interface, one a line: the kind of the record, then its fields by their names in cupti_activity.h:
  * `UNIFIED_MEMORY_COUNTER counterKind=GPU_PAGE_FAULT value=3 start=100 end=300 address=0x7f0000000000 flags=2 srcId=0` and
  * `KERNEL start=90 end=900 deviceId=0 name=scale`. Kinds of counters are names or numbers. Other records are skipped. */
-#include "import/columns.h"
 #include "import/profile.h"
+#include "import/records.h"
 
 #include <string.h>
 
@@ -91,43 +91,27 @@ static bool take_kernel(struct import *import, const struct pairs *pairs)
 	       (!wanted || import_profile_add(import, "the kernel", &event));
 }
 
-static bool take_line(struct import *import)
+static bool take_record(struct import *import, const struct pairs *pairs)
 {
-	const char *word, *prefix = "CUPTI_ACTIVITY_KIND_";
-	struct pairs pairs;
+	const char *kind = records_kind(pairs, "CUPTI_ACTIVITY_KIND_");
 
-	if (!pairs_cut(import, &pairs))
-		return false;
-	word = strncmp(pairs.word, prefix, strlen(prefix)) == 0 ? pairs.word + strlen(prefix) : pairs.word;
-	if (strcmp(word, "UNIFIED_MEMORY_COUNTER") == 0)
-		return take_counter(import, &pairs);
-	if (strcmp(word, "KERNEL") == 0 || strcmp(word, "CONCURRENT_KERNEL") == 0)
-		return take_kernel(import, &pairs);
-	return word != pairs.word ||
-	       import_bad(import, "\"%.40s\" is no kind of a record of CUPTI", pairs.word);
+	if (strcmp(kind, "UNIFIED_MEMORY_COUNTER") == 0)
+		return take_counter(import, pairs);
+	if (strcmp(kind, "KERNEL") == 0 || strcmp(kind, "CONCURRENT_KERNEL") == 0)
+		return take_kernel(import, pairs);
+	return kind != pairs->word || import_bad(import, "\"%.40s\" is no kind of a record of CUPTI", kind);
 }
 
 static bool read_lines(struct import *import)
 {
-	enum line_status status = LINE_END;
-
-	while (!import_profile_is_loaded(import) && (status = import_next(import)) == LINE_OK) {
-		const char *line = import->text.lines.text;
-
-		if (line[0] != '\0' && line[0] != '#' && !take_line(import))
-			return false;
-	}
-	return status == LINE_END && import_profile_write(import);
+	return records_read(import, take_record);
 }
 
 static bool shows(const char *head, size_t length)
 {
-	static const char *const words[] = {"UNIFIED_MEMORY_COUNTER ", "KERNEL ", "CUPTI_ACTIVITY_KIND_"};
+	static const char *const words[] = {"UNIFIED_MEMORY_COUNTER ", "KERNEL ", "CUPTI_ACTIVITY_KIND_", NULL};
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (pairs_show(head, length, words[i]))
-			return true;
-	return false;
+	return records_show(head, length, words);
 }
 
 const struct import_format import_cupti = {

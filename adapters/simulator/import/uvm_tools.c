@@ -2,8 +2,8 @@
  * names there: `GpuFault accessType=Write gpuIndex=1 address=0x7f0000000000 timeStamp=123 batchId=7`. Enumerations are names,
  * with or without what stands before them, or numbers; all other values are numbers. Fields that say nothing here may be left
  * out. What the queue has and no other source does: the batch of each fault. */
-#include "import/columns.h"
 #include "import/profile.h"
+#include "import/records.h"
 
 #include <string.h>
 
@@ -99,7 +99,7 @@ static bool note_overflow(struct import *import, const struct pairs *pairs)
 
 static const struct {
 	const char *name;
-	bool (*take)(struct import *import, const struct pairs *pairs);
+	records_take *take;
 } events[] = {
 	{"CpuFault", take_cpu_fault},
 	{"Migration", take_migration},
@@ -119,41 +119,26 @@ static const struct {
 	{"AccessCounter", skip},
 };
 
-static bool take_line(struct import *import)
+static bool take_event(struct import *import, const struct pairs *pairs)
 {
-	const char *word, *prefix = "UvmEventType";
-	struct pairs pairs;
+	const char *kind = records_kind(pairs, "UvmEventType");
 
-	if (!pairs_cut(import, &pairs))
-		return false;
-	word = strncmp(pairs.word, prefix, strlen(prefix)) == 0 ? pairs.word + strlen(prefix) : pairs.word;
 	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++)
-		if (strcmp(word, events[i].name) == 0)
-			return events[i].take(import, &pairs);
-	return import_bad(import, "\"%.40s\" is no event of the UVM tools", pairs.word);
+		if (strcmp(kind, events[i].name) == 0)
+			return events[i].take(import, pairs);
+	return import_bad(import, "\"%.40s\" is no event of the UVM tools", pairs->word);
 }
 
 static bool read_lines(struct import *import)
 {
-	enum line_status status = LINE_END;
-
-	while (!import_profile_is_loaded(import) && (status = import_next(import)) == LINE_OK) {
-		const char *line = import->text.lines.text;
-
-		if (line[0] != '\0' && line[0] != '#' && !take_line(import))
-			return false;
-	}
-	return status == LINE_END && import_profile_write(import);
+	return records_read(import, take_event);
 }
 
 static bool shows(const char *head, size_t length)
 {
-	static const char *const words[] = {"UvmEventType", "GpuFault ", "CpuFault ", "Migration "};
+	static const char *const words[] = {"UvmEventType", "GpuFault ", "CpuFault ", "Migration ", NULL};
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (pairs_show(head, length, words[i]))
-			return true;
-	return false;
+	return records_show(head, length, words);
 }
 
 const struct import_format import_uvm_tools = {

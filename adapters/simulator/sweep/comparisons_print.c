@@ -46,20 +46,32 @@ static void print_texts(struct texts *texts, const struct comparison *c, const c
 	print_ratio(texts->p, is_known, s->p, unknown);
 }
 
+/* What is compared: the same four texts in both formats. */
+static void print_case(const struct comparisons *all, const struct comparison *c, enum report_format format, FILE *out)
+{
+	const struct {
+		const char *key, *value;
+	} texts[] = {{"key", all->key}, {"value", c->value}, {"base", all->base}, {"column", all->column}};
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		if (format == REPORT_CSV) {
+			quote_csv(texts[i].value, out);
+			fputc(',', out);
+		} else {
+			fprintf(out, "%s\"%s\": ", i != 0 ? ", " : "", texts[i].key);
+			quote_json(texts[i].value, out);
+		}
+	}
+}
+
 static void print_json(const struct comparisons *all, const struct comparison *c, FILE *out)
 {
 	const struct statistics *s = &c->statistics;
 	struct texts texts;
 
 	print_texts(&texts, c, "null");
-	fputs("{\"key\": ", out);
-	quote_json(all->key, out);
-	fputs(", \"value\": ", out);
-	quote_json(c->value, out);
-	fputs(", \"base\": ", out);
-	quote_json(all->base, out);
-	fputs(", \"column\": ", out);
-	quote_json(all->column, out);
+	fputc('{', out);
+	print_case(all, c, REPORT_JSON, out);
 	fprintf(out,
 		", \"cases\": %zu, \"pairs\": %zu, \"repeated\": %zu, \"zeros\": %zu, \"less\": %zu, "
 		"\"equal\": %zu, \"more\": %zu, \"ratio\": %s, "
@@ -74,14 +86,8 @@ static void print_csv(const struct comparisons *all, const struct comparison *c,
 	struct texts texts;
 
 	print_texts(&texts, c, "");
-	quote_csv(all->key, out);
-	fputc(',', out);
-	quote_csv(c->value, out);
-	fputc(',', out);
-	quote_csv(all->base, out);
-	fputc(',', out);
-	quote_csv(all->column, out);
-	fprintf(out, ",%zu,%zu,%zu,%zu,%zu,%zu,%zu,%s,%s,%s,%s,%s\n", s->pairs, c->pairs, c->repeated,
+	print_case(all, c, REPORT_CSV, out);
+	fprintf(out, "%zu,%zu,%zu,%zu,%zu,%zu,%zu,%s,%s,%s,%s,%s\n", s->pairs, c->pairs, c->repeated,
 		c->zeros, s->less, s->equal, s->more, texts.ratio, texts.low, texts.high, texts.p,
 		verdict_of(c));
 }
