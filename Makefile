@@ -56,7 +56,7 @@ JOBS   = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
 .DELETE_ON_ERROR:
 .SECONDARY:
 pagers:= $(BUILD)/libuvmpolicy-pager.a $(BUILD)/libuvmpolicy-pager.so.$(SOMAJOR) $(BUILD)/libuvmp-preload.so $(BUILD)/uvmp-run
-all: $(BUILD)/libuvmpolicy.a $(BUILD)/libuvmpolicy.so.$(SOMAJOR) $(BUILD)/uvmsim $(pagers) $(addprefix $(BUILD)/libuvmpolicy-host.,a so.$(SOMAJOR))
+all: $(BUILD)/libuvmpolicy.a $(BUILD)/libuvmpolicy.so.$(SOMAJOR) $(BUILD)/uvmsim $(BUILD)/uvmp-calibrate $(pagers) $(addprefix $(BUILD)/libuvmpolicy-host.,a so.$(SOMAJOR))
 
 help: ; @sed -n 's/^## //p' Makefile $(filter %.mk,$(MAKEFILE_LIST))
 

@@ -1,6 +1,6 @@
 # Installation and examples. Read by the Makefile.
-## make install    libraries, headers, uvmsim, uvmp-run, manuals, documents; make uninstall removes them. Of PREFIX (default
-##                 /usr/local), BINDIR, LIBDIR, PRELOADDIR (the library of uvmp-run; LIBDIR), INCLUDEDIR, MANDIR, DOCDIR; DESTDIR
+## make install    libraries, headers, uvmsim, uvmp-run, uvmp-calibrate, manuals, documents, and what make cuda has built of
+##                 the recorder; make uninstall removes them. Of PREFIX (default /usr/local), BINDIR, LIBDIR, PRELOADDIR (the library of uvmp-run; LIBDIR), INCLUDEDIR, MANDIR, DOCDIR; DESTDIR
 ##                 before each
 put     = $(foreach f,$(2),$(1):$(f):$(3)/$(notdir $(f)))
 headers:= $(wildcard include/uvmpolicy/*.h) $(addprefix adapters/userspace/,pager.h store.h) $(wildcard adapters/*/uvmpolicy/*.h adapters/*/uvmpolicy/*.hpp)
@@ -11,13 +11,15 @@ installed = $(call put,644,$(headers),$(INCLUDEDIR)/uvmpolicy) \
   $(call put,644,$(addprefix $(BUILD)/,$(addsuffix .a,$(shared))),$(LIBDIR)) \
   $(call put,755,$(addprefix $(BUILD)/,$(addsuffix .so.$(VERSION),$(shared))),$(LIBDIR)) $(call put,755,$(BUILD)/libuvmp-preload.so,$(PRELOADDIR)) \
   $(call put,644,$(pcs),$(LIBDIR)/pkgconfig) $(call put,644,$(cmakes),$(LIBDIR)/cmake/uvmpolicy) \
-  $(call put,755,$(addprefix $(BUILD)/,uvmsim uvmp-run),$(BINDIR)) $(foreach s,1 3 7,$(call put,644,$(wildcard docs/*.$(s)),$(MANDIR)/man$(s))) $(call put,644,LICENSE adapters/python/uvmpolicy/api.json,$(DOCDIR)) \
+  $(call put,755,$(addprefix $(BUILD)/,uvmsim uvmp-run uvmp-calibrate),$(BINDIR)) $(foreach s,1 3 7,$(call put,644,$(wildcard docs/*.$(s)),$(MANDIR)/man$(s))) $(call put,644,LICENSE adapters/python/uvmpolicy/api.json,$(DOCDIR)) \
   $(foreach d,. examples fidelity pictures,$(call put,644,$(filter-out %.1 %.3 %.7,$(foreach f,$(wildcard docs/$(d)/*),$(if $(wildcard $(f)/.),,$(f)))),$(DOCDIR)/$(d)))
+# What needs CUDA is installed where `make cuda` has built it.
+with_cuda = $(call put,755,$(BUILD)/libuvmp-cupti.so,$(PRELOADDIR)) $(call put,755,$(BUILD)/uvmp-cuda-bench,$(BINDIR))
 install: all $(cmakes) $(pcs)
-	@set -e; for f in $(installed); do IFS=:; set -- $$f; install -D -m "$$1" "$$2" '$(DESTDIR)'"$$3"; done
+	@set -e; for f in $(installed) $(foreach f,$(with_cuda),$(if $(wildcard $(word 2,$(subst :, ,$(f)))),$(f))); do IFS=:; set -- $$f; install -D -m "$$1" "$$2" '$(DESTDIR)'"$$3"; done
 	@for l in $(shared); do ln -sf $$l.so.$(VERSION) '$(DESTDIR)$(LIBDIR)'/$$l.so.$(SOMAJOR); ln -sf $$l.so.$(SOMAJOR) '$(DESTDIR)$(LIBDIR)'/$$l.so; done
 uninstall:
-	@for f in $(installed); do rm -f '$(DESTDIR)'"$${f##*:}"; done
+	@for f in $(installed) $(with_cuda); do rm -f '$(DESTDIR)'"$${f##*:}"; done
 	@for l in $(shared); do rm -f '$(DESTDIR)$(LIBDIR)'/$$l.so '$(DESTDIR)$(LIBDIR)'/$$l.so.$(SOMAJOR); done
 	@for d in $(INCLUDEDIR)/uvmpolicy $(DOCDIR)/examples $(DOCDIR)/fidelity $(DOCDIR)/pictures $(DOCDIR) $(LIBDIR)/cmake/uvmpolicy; do rmdir '$(DESTDIR)'"$$d" 2>/dev/null || :; done
 # $(1) TITLE LIBRARIES [LIBRARIES-OF-A-STATIC-PROGRAM]. Directories below PREFIX are named by it, so that an installation can be moved.

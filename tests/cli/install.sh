@@ -3,30 +3,8 @@
 # there uvmp-run finds its library, and a program is built by pkg-config; afterwards no file is left. Flags of the user reach
 # every compiler and linker call; zstd's coming and going compiles little. usage: install.sh BUILD
 set -u
-cd "$(dirname "$0")/../.." || exit 1
-build=$(cd "$1" && pwd)
-work=$(mktemp -d "$build/work.XXXXXX") || exit 1
-trap 'rm -rf "$work"' EXIT
-: "${CC:=cc}" "${MAKE:=make}"
-unset MAKEFLAGS MAKEOVERRIDES MFLAGS MAKELEVEL LD_LIBRARY_PATH
-failed=0
+. "$(dirname "$0")/support/build.sh"
 major=$(sed -n 's/^SOMAJOR := //p' Makefile)
-
-verdict() { # STATUS NAME
-	if [ "$1" = 0 ]; then
-		echo "ok   $2"
-	else
-		failed=1
-		echo "FAIL $2"
-		[ ! -s "$work/out" ] || head -n 20 "$work/out" | sed 's/^/     /'
-	fi
-}
-check() { # NAME COMMAND...
-	what=$1
-	shift
-	"$@" >"$work/out" 2>&1
-	verdict $? "$what"
-}
 
 # A copy of what is built, since uvmp-run knows the path to LIBDIR, and other tests run it meanwhile.
 copy=$work/build
@@ -36,11 +14,15 @@ multiarch=$($CC -print-multiarch 2>/dev/null)
 [ -n "$multiarch" ] || multiarch=some-linux-gnu
 root=$work/root
 put() { $MAKE -s "$@" BUILD="$copy" CC="$CC" DESTDIR="$root" PREFIX=/usr LIBDIR="/usr/lib/$multiarch" MANDIR=/usr/man DOCDIR=/usr/doc/uvmp; }
+echo recorder >"$copy/libuvmp-cupti.so" # as if make cuda had found CUDA; it has found no nvcc
+touch -d '+1 hour' "$copy/libuvmp-cupti.so"
 check 'install, multiarch' put install
+[ "$(cat "$root/usr/lib/$multiarch/libuvmp-cupti.so")" = recorder ] && [ ! -e "$root/usr/bin/uvmp-cuda-bench" ]
+verdict $? 'installed: of what needs CUDA, what is built'
 for file in "lib/$multiarch/libuvmpolicy.so" "lib/$multiarch/libuvmpolicy.so.$major" "lib/$multiarch/libuvmpolicy.a" "lib/$multiarch/libuvmpolicy-pager.a" \
 	"lib/$multiarch/libuvmpolicy-pager.so" "lib/$multiarch/libuvmpolicy-pager.so.$major" \
 	"lib/$multiarch/libuvmp-preload.so" "lib/$multiarch/pkgconfig/libuvmpolicy.pc" "lib/$multiarch/pkgconfig/libuvmpolicy-pager.pc" \
-	bin/uvmsim bin/uvmp-run include/uvmpolicy/policy.h include/uvmpolicy/pager.h include/uvmpolicy/host.h include/uvmpolicy/host.hpp include/uvmpolicy/macsim.hpp include/uvmpolicy/gate.hpp "lib/$multiarch/libuvmpolicy-host.a" "lib/$multiarch/libuvmpolicy-host.so.$major" "lib/$multiarch/pkgconfig/libuvmpolicy-host.pc" man/man1/uvmsim.1 man/man1/uvmp-run.1 man/man3/uvmpolicy.3 man/man7/uvmpolicy-policy.7 \
+	bin/uvmsim bin/uvmp-run bin/uvmp-calibrate man/man1/uvmp-calibrate.1 include/uvmpolicy/policy.h include/uvmpolicy/pager.h include/uvmpolicy/host.h include/uvmpolicy/host.hpp include/uvmpolicy/macsim.hpp include/uvmpolicy/gate.hpp "lib/$multiarch/libuvmpolicy-host.a" "lib/$multiarch/libuvmpolicy-host.so.$major" "lib/$multiarch/pkgconfig/libuvmpolicy-host.pc" man/man1/uvmsim.1 man/man1/uvmp-run.1 man/man3/uvmpolicy.3 man/man7/uvmpolicy-policy.7 \
 	doc/uvmp/LICENSE doc/uvmp/api.json doc/uvmp/embedding.md doc/uvmp/examples/own_store.c; do
 	check "installed: $file" test -s "$root/usr/$file"
 done
