@@ -3,29 +3,7 @@
 # without a libc, as C++17, inside another file, and with another prefix beside the library. A program decides with them as
 # with the library. Two declarations of one name are noticed. usage: amalgamation.sh BUILD
 set -u
-export LC_ALL=C
-cd "$(dirname "$0")/../.." || exit 1
-build=$(cd "$1" && pwd)
-work=$(mktemp -d "$build/work.XXXXXX") || exit 1
-trap 'rm -rf "$work"' EXIT
-: "${CC:=cc}" "${MAKE:=make}"
-unset MAKEFLAGS MAKEOVERRIDES MFLAGS MAKELEVEL
-failed=0
-verdict() { # STATUS NAME
-	if [ "$1" = 0 ]; then
-		echo "ok   $2"
-	else
-		failed=1
-		echo "FAIL $2"
-		[ ! -s "$work/out" ] || head -n 20 "$work/out" | sed 's/^/     /'
-	fi
-}
-check() { # NAME COMMAND...
-	what=$1
-	shift
-	"$@" >"$work/out" 2>&1
-	verdict $? "$what"
-}
+. "$(dirname "$0")/support/build.sh"
 warn='-Wall -Wextra -Wshadow -Wconversion -Werror'
 # External names of an object, and the names that it lacks but those of a freestanding C program.
 defined() { nm -g --defined-only "$1" | awk '{print $NF}' | sort -u; }

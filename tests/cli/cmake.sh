@@ -2,35 +2,14 @@
 # CMake finds what make install has installed, also after it was moved: programs in C and C++ with the shared libraries and with the
 # archives compile and run; another major version and an unknown component are refused. usage: cmake.sh BUILD
 set -u
-export LC_ALL=C
-cd "$(dirname "$0")/../.." || exit 1
-build=$(cd "$1" && pwd)
-: "${CC:=cc}" "${MAKE:=make}"
-unset MAKEFLAGS MAKEOVERRIDES MFLAGS MAKELEVEL LD_LIBRARY_PATH
+. "$(dirname "$0")/support/build.sh"
+show="tail -n 20"
 export CC
 if ! command -v cmake >/dev/null 2>&1; then
 	echo 'ok   nothing to do'
 	echo 'skipped: cmake is not installed: find_package(uvmpolicy)'
 	exit 0
 fi
-work=$(mktemp -d "$build/work.XXXXXX") || exit 1
-trap 'rm -rf "$work"' EXIT
-failed=0
-verdict() { # STATUS NAME
-	if [ "$1" = 0 ]; then
-		echo "ok   $2"
-	else
-		failed=1
-		echo "FAIL $2"
-		[ ! -s "$work/out" ] || tail -n 20 "$work/out" | sed 's/^/     /'
-	fi
-}
-check() { # NAME COMMAND...
-	what=$1
-	shift
-	"$@" >"$work/out" 2>&1
-	verdict $? "$what"
-}
 version=$(sed -n 's/^VERSION := //p' Makefile)
 major=$(sed -n 's/^SOMAJOR := //p' Makefile)
 check 'make install' $MAKE -s install BUILD="$build" DESTDIR="$work/dest" PREFIX=/usr

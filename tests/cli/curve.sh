@@ -2,22 +2,8 @@
 # uvmsim curve: rows of one pass are those of separate runs; samples are near them; other policies are run; the working set.
 # usage: curve.sh UVMSIM
 set -u
-case $1 in /*) uvmsim=$1 ;; *) uvmsim=$PWD/$1 ;; esac
-cd "$(dirname "$0")/../.." || exit 1
-work=$(mktemp -d "$(dirname "$uvmsim")/work.XXXXXX") || exit 1
-trap 'rm -rf "$work"' EXIT
-unset UVMP_POLICY
-failed=0
+. "$(dirname "$0")/support/uvmsim.sh"
 
-verdict() { # STATUS NAME
-	if [ "$1" = 0 ]; then
-		echo "ok   $2"
-	else
-		failed=1
-		echo "FAIL $2"
-		[ ! -s "$work/out" ] || head -n 5 "$work/out" | sed 's/^/     /'
-	fi
-}
 # values FILE KEY...: the values of JSON keys, a line for each object
 values() {
 	file=$1

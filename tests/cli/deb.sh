@@ -2,23 +2,7 @@
 # The sources of the Debian packages: names follow the version, and each file of make install is in one package. `make deb` builds
 # the packages and runs lintian. usage: deb.sh BUILD
 set -u
-export LC_ALL=C
-cd "$(dirname "$0")/../.." || exit 1
-build=$(cd "$1" && pwd)
-work=$(mktemp -d "$build/work.XXXXXX") || exit 1
-trap 'rm -rf "$work"' EXIT
-: "${MAKE:=make}"
-unset MAKEFLAGS MAKEOVERRIDES MFLAGS MAKELEVEL
-failed=0
-verdict() { # STATUS NAME
-	if [ "$1" = 0 ]; then
-		echo "ok   $2"
-	else
-		failed=1
-		echo "FAIL $2"
-		[ ! -s "$work/out" ] || head -n 20 "$work/out" | sed 's/^/     /'
-	fi
-}
+. "$(dirname "$0")/support/build.sh"
 version=$(sed -n 's/^VERSION := //p' Makefile)
 major=$(sed -n 's/^SOMAJOR := //p' Makefile)
 DEBFULLNAME='A Maintainer' DEBEMAIL=a@b.org sh adapters/packaging/deb.sh "$work/deb" "$version" "$major" sources >"$work/out" 2>&1

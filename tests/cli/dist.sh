@@ -2,23 +2,7 @@
 # make dist: all files of the repository, none else, the same bytes twice, in another directory, under another umask, and from the
 # unpacked tarball, where make finds all that it needs. usage: dist.sh BUILD
 set -u
-export LC_ALL=C
-cd "$(dirname "$0")/../.." || exit 1
-build=$(cd "$1" && pwd)
-work=$(mktemp -d "$build/work.XXXXXX") || exit 1
-trap 'rm -rf "$work"' EXIT
-: "${MAKE:=make}"
-unset MAKEFLAGS MAKEOVERRIDES MFLAGS MAKELEVEL SOURCE_DATE_EPOCH
-failed=0
-verdict() { # STATUS NAME
-	if [ "$1" = 0 ]; then
-		echo "ok   $2"
-	else
-		failed=1
-		echo "FAIL $2"
-		[ ! -s "$work/out" ] || head -n 20 "$work/out" | sed 's/^/     /'
-	fi
-}
+. "$(dirname "$0")/support/build.sh"
 version=$(sed -n 's/^VERSION := //p' Makefile)
 name=libuvmpolicy-$version
 

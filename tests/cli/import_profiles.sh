@@ -1,38 +1,8 @@
 #!/bin/sh
 # Files of profilers as traces: what each becomes, and one clear error for each kind of damage. usage: import_profiles.sh UVMSIM
 set -u
-case $1 in /*) uvmsim=$1 ;; *) uvmsim=$PWD/$1 ;; esac
-cd "$(dirname "$0")/../.." || exit 1
+. "$(dirname "$0")/support/uvmsim.sh"
 support=$PWD/tests/support/import
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-unset UVMP_POLICY
-failed=0
-ok() { echo "ok   $1"; }
-fail() {
-	failed=1
-	echo "FAIL $1"
-	sed 's/^/     /' "$work/err" | head -n 5
-}
-# run STATUS NAME ARGUMENT...: the exit status, and no report of a sanitizer
-run() {
-	want=$1 name=$2
-	shift 2
-	"$uvmsim" "$@" >"$work/out" 2>"$work/err" </dev/null
-	status=$?
-	if [ $status = "$want" ] && ! grep -q 'Sanitizer\|runtime error' "$work/err"; then ok "$name"; else fail "$name: exit status $status"; fi
-}
-# says TEXT...: on stderr
-says() {
-	for text in "$@"; do
-		if grep -qF -- "$text" "$work/err"; then ok "$name: says $text"; else fail "$name: does not say $text"; fi
-	done
-}
-# error TEXT: one line on stderr, with this text, and no output
-error() {
-	says "$1"
-	if [ "$(wc -l <"$work/err")" = 1 ] && [ ! -s "$work/out" ]; then ok "$name: one line"; else fail "$name: $(wc -l <"$work/err") lines"; fi
-}
 # has LINE...: of the output
 has() {
 	for line in "$@"; do

@@ -2,22 +2,7 @@
 # The manual pages docs/*.1, *.3, *.7: mandoc has no warning, pages that a page names exist, the parts that come from the library
 # are current, synopses are those of the headers, and examples compile and run. usage: manuals.sh BUILD
 set -u
-export LC_ALL=C
-cd "$(dirname "$0")/../.." || exit 1
-build=$(cd "$1" && pwd)
-: "${CC:=cc}"
-work=$(mktemp -d "$build/work.XXXXXX") || exit 1
-trap 'rm -rf "$work"' EXIT
-failed=0
-verdict() { # STATUS NAME
-	if [ "$1" = 0 ]; then
-		echo "ok   $2"
-	else
-		failed=1
-		echo "FAIL $2"
-		[ ! -s "$work/out" ] || head -n 20 "$work/out" | sed 's/^/     /'
-	fi
-}
+. "$(dirname "$0")/support/build.sh"
 pages=$(echo docs/*.[1-9])
 
 if command -v mandoc >/dev/null 2>&1; then

@@ -2,37 +2,12 @@
 # uvmsim whatif: what it says of a profile, of a trace and of bad input; that its verdicts follow from its runs, and that these
 # are those of `uvmsim compare` on the imported trace. usage: whatif.sh UVMSIM
 set -u
-case $1 in /*) uvmsim=$1 ;; *) uvmsim=$PWD/$1 ;; esac
-cd "$(dirname "$0")/../.." || exit 1
+. "$(dirname "$0")/support/uvmsim.sh"
 support=$PWD/tests/support/import
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-unset UVMP_POLICY
-failed=0
-ok() { echo "ok   $1"; }
-fail() {
-	failed=1
-	echo "FAIL $1"
-	sed 's/^/     /' "$work/err" | head -n 5
-}
-run() { # STATUS NAME ARGUMENT...
-	want=$1 name=$2
-	shift 2
-	"$uvmsim" "$@" >"$work/out" 2>"$work/err" </dev/null
-	status=$?
-	if [ $status = "$want" ] && ! grep -q 'Sanitizer\|runtime error' "$work/err"; then ok "$name"; else fail "$name: exit status $status"; fi
-}
 prints() {
 	for text in "$@"; do
 		if grep -qF -- "$text" "$work/out"; then ok "$name: $text"; else fail "$name: does not print $text"; fi
 	done
-}
-error() {
-	if grep -qF -- "$1" "$work/err" && [ "$(wc -l <"$work/err")" = 1 ] && [ ! -s "$work/out" ]; then
-		ok "$name: $1"
-	else
-		fail "$name: not the one line $1"
-	fi
 }
 
 # A program of three passes over 24 MiB in 16 MiB of memory, in the words of the tools' queue: each page faults once in a pass,

@@ -1,0 +1,19 @@
+# Results of a script in tests/cli, which sources this file: a line each, with what a failure printed into $work/out. The script
+# ends with `exit $failed`. show: how much of that is shown, by default the first 20 lines.
+# shellcheck shell=sh
+failed=0
+verdict() { # STATUS NAME
+	if [ "$1" = 0 ]; then
+		echo "ok   $2"
+	else
+		failed=1
+		echo "FAIL $2"
+		[ ! -s "$work/out" ] || ${show:-head -n 20} "$work/out" | sed 's/^/     /'
+	fi
+}
+check() { # NAME COMMAND...
+	what=$1
+	shift
+	"$@" >"$work/out" 2>&1
+	verdict $? "$what"
+}
