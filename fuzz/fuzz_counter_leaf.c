@@ -1,49 +1,8 @@
 /* Fuzzing of UVM Smart's access counters and of the decision to migrate (counter.h, pressure.h): bytes give a
  * script, whose state must at each step be that of the naive model, and numbers, for which real floating
  * point must agree. */
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "model/naive_counter_leaf.h"
-
-#define INPUT_MAX 1024u
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-struct source {
-	const uint8_t *data;
-	size_t size, at;
-};
-
-static void hold(bool is_true, const char *what)
-{
-	if (is_true)
-		return;
-	fprintf(stderr, "fuzz_counter_leaf: not true: %s\n", what);
-	abort();
-}
-
-/* As many bytes as the bound needs; zeros once there are none left. */
-static uint64_t take(struct source *source, uint64_t bound)
-{
-	uint64_t number = 0;
-
-	for (uint64_t rest = bound - 1u; rest != 0; rest >>= 8)
-		number = number << 8 | (source->at < source->size ? source->data[source->at++] : 0);
-	return number % bound;
-}
-
-static uint32_t draw(void *source, uint32_t bound)
-{
-	return (uint32_t)take(source, bound);
-}
-
-static bool is_over(void *source)
-{
-	struct source *bytes = source;
-
-	return bytes->at >= bytes->size;
-}
+#include "script.h"
 
 static uint64_t pages(struct source *source)
 {

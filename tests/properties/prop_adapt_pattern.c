@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <cmocka.h>
 
-#include "support/seed.h"
+#include "support/seeds.h"
 #include "model/pattern_case.h"
 
 static struct pattern_case one;
@@ -37,24 +37,7 @@ static void check_many(uint64_t seed)
 		check_life(&random, 10 + i % 90, i % 4 != 0);
 }
 
-static void test_fixed_seed(void **state)
-{
-	(void)state;
-	check_many(1);
-}
-
-static void test_printed_seed(void **state)
-{
-	(void)state;
-	check_many(test_seed());
-}
-
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_fixed_seed),
-	        cmocka_unit_test(test_printed_seed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return seeds_run(check_many);
 }

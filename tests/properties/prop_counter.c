@@ -12,7 +12,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "support/seed.h"
+#include "support/seeds.h"
 #include "model/naive_counter.h"
 #include "model/residency_case.h"
 
@@ -71,26 +71,7 @@ static void check_many(uint64_t seed)
 		check_case(&source);
 }
 
-static void test_fixed_seed(void **unused)
-{
-	(void)unused;
-	check_many(1);
-}
-
-static void test_printed_seed(void **unused)
-{
-	uint64_t seed = test_seed();
-
-	(void)unused;
-	check_many(seed);
-}
-
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_fixed_seed),
-	        cmocka_unit_test(test_printed_seed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return seeds_run(check_many);
 }

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "model/naive_counter_leaf.h"
-#include "support/seed.h"
+#include "support/seeds.h"
 #include "vectors/reference/counter_tree.h"
 
 static uint64_t random_state;
@@ -185,24 +185,7 @@ static void check_all(uint64_t seed)
 	check_remote();
 }
 
-static void test_fixed_seed(void **state)
-{
-	(void)state;
-	check_all(1);
-}
-
-static void test_printed_seed(void **state)
-{
-	(void)state;
-	check_all(test_seed());
-}
-
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_fixed_seed),
-	        cmocka_unit_test(test_printed_seed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return seeds_run(check_all);
 }

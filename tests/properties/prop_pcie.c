@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "model/naive_pcie.h"
-#include "support/seed.h"
+#include "support/seeds.h"
 #include "uvmpolicy/base.h"
 
 static uint64_t random_state;
@@ -54,24 +54,7 @@ static void check_many(uint64_t seed)
 	}
 }
 
-static void test_fixed_seed(void **state)
-{
-	(void)state;
-	check_many(1);
-}
-
-static void test_printed_seed(void **state)
-{
-	(void)state;
-	check_many(test_seed());
-}
-
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_fixed_seed),
-	        cmocka_unit_test(test_printed_seed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return seeds_run(check_many);
 }

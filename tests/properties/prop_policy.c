@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "policy/policy_internal.h"
-#include "support/seed.h"
+#include "support/seeds.h"
 
 #define CHOICES  16
 #define TEXT_MAX (UVMP_POLICY_TEXT_MAX + 200)
@@ -250,26 +250,7 @@ static void check_policies(uint64_t random)
 	assert_true(accepted > 0 && accepted < 20000);
 }
 
-static void test_fixed_seed(void **unused)
-{
-	(void)unused;
-	check_policies(1);
-}
-
-static void test_printed_seed(void **unused)
-{
-	uint64_t seed = test_seed();
-
-	(void)unused;
-	check_policies(seed);
-}
-
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_fixed_seed),
-	        cmocka_unit_test(test_printed_seed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return seeds_run(check_policies);
 }

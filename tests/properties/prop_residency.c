@@ -13,7 +13,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "support/seed.h"
+#include "support/seeds.h"
 #include "model/naive_residency.h"
 #include "model/residency_case.h"
 #include "uvmpolicy/fault.h"
@@ -106,26 +106,7 @@ static void check_many(uint64_t seed)
 	}
 }
 
-static void test_fixed_seed(void **unused)
-{
-	(void)unused;
-	check_many(1);
-}
-
-static void test_printed_seed(void **unused)
-{
-	uint64_t seed = test_seed();
-
-	(void)unused;
-	check_many(seed);
-}
-
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_fixed_seed),
-	        cmocka_unit_test(test_printed_seed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return seeds_run(check_many);
 }

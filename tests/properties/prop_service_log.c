@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "support/seed.h"
+#include "support/seeds.h"
 #include "uvmpolicy/mask.h"
 #include "uvmpolicy/service.h"
 
@@ -286,26 +286,7 @@ static void check_actions(uint64_t random)
 	assert_true(accepted > 0 && refused > 0);
 }
 
-static void test_fixed_seed(void **unused)
-{
-	(void)unused;
-	check_actions(1);
-}
-
-static void test_printed_seed(void **unused)
-{
-	uint64_t seed = test_seed();
-
-	(void)unused;
-	check_actions(seed);
-}
-
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_fixed_seed),
-	        cmocka_unit_test(test_printed_seed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return seeds_run(check_actions);
 }

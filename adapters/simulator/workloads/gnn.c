@@ -59,17 +59,24 @@ static const struct kernel linear[PASSES] = {
 	{"linear", 2, {{GRAD_H, OF_HIDDEN, BY_ITEM, READ}, {GRAD_OUT, OF_HIDDEN, BY_ITEM, WRITE}}},
 	{"linear", 2, {{GRAD_H, OF_HIDDEN, BY_ITEM, READ}, {X, OF_FEATURES, BY_ITEM, READ}}},
 };
+/* A message times the weight of its edge, in both directions. */
+#define SCALE_MESSAGE                                                                                        \
+	{                                                                                                    \
+		"scale", 3,                                                                                  \
+		{                                                                                            \
+			{WEIGHT, OF_WEIGHT, BY_CHUNK_ITEM, READ}, {MESSAGE, OF_HIDDEN, BY_ITEM, READ},       \
+			{                                                                                    \
+				MESSAGE, OF_HIDDEN, BY_ITEM, WRITE                                           \
+			}                                                                                    \
+		}                                                                                            \
+	}
 static const struct kernel of_chunk[2][STAGES] = {
 	{{"select",
 	  3,
 	  {{SOURCE, OF_ID, BY_CHUNK_ITEM, READ},
 	   {H, OF_HIDDEN, BY_SOURCE, READ},
 	   {MESSAGE, OF_HIDDEN, BY_ITEM, WRITE}}},
-	 {"scale",
-	  3,
-	  {{WEIGHT, OF_WEIGHT, BY_CHUNK_ITEM, READ},
-	   {MESSAGE, OF_HIDDEN, BY_ITEM, READ},
-	   {MESSAGE, OF_HIDDEN, BY_ITEM, WRITE}}},
+	 SCALE_MESSAGE,
 	 {"add",
 	  3,
 	  {{TARGET, OF_ID, BY_CHUNK_ITEM, READ},
@@ -80,11 +87,7 @@ static const struct kernel of_chunk[2][STAGES] = {
 	  {{TARGET, OF_ID, BY_CHUNK_ITEM, READ},
 	   {GRAD_OUT, OF_HIDDEN, BY_TARGET, READ},
 	   {MESSAGE, OF_HIDDEN, BY_ITEM, WRITE}}},
-	 {"scale",
-	  3,
-	  {{WEIGHT, OF_WEIGHT, BY_CHUNK_ITEM, READ},
-	   {MESSAGE, OF_HIDDEN, BY_ITEM, READ},
-	   {MESSAGE, OF_HIDDEN, BY_ITEM, WRITE}}},
+	 SCALE_MESSAGE,
 	 {"add",
 	  3,
 	  {{SOURCE, OF_ID, BY_CHUNK_ITEM, READ},
