@@ -357,6 +357,11 @@ nr_regions: 2
 D
 run 0 'DAMON, damo report raw' import "$work/raw"
 equal rows "$(grep -v '^[#ur]' "$work/out" | tr '\n' ' ')" ',0,r,0x7f0000000000 ,0,r,0x7f0000001000 '
+sed 's/) */):        /' "$work/raw" >"$work/colon"
+cp "$work/out" "$work/raw.out"
+run 0 'DAMON, damo with a colon' import "$work/colon"
+sed 's,raw,colon,' "$work/raw.out" >"$work/want"
+if cmp -s "$work/want" "$work/out" && grep -q '):' "$work/colon"; then ok "$name: the same trace"; else fail "$name: another trace"; fi
 event='damon:damon_aggregated: target_id=0 nr_regions=2'
 damage damon 'text for a number' "$event abc-def: 1 2\n" '"abc-def: 1 2" is no region'
 damage damon 'negative' "$event -4096-8192: 1 2\n" 'is no region'

@@ -1,6 +1,7 @@
 /* What DAMON saw of a program on the CPU: as text of `perf script` (event damon:damon_aggregated, addresses decimal), or of
- * `damo report raw` (addresses hexadecimal). DAMON looks at one page of a region and takes it for all of them, so every page of a
- * region with accesses counts as read, in the order of addresses. Order within an aggregation interval is not known. */
+ * `damo report access --raw_form`, formerly `damo report raw` (addresses hexadecimal). DAMON looks at one page of a region and
+ * takes it for all of them, so every page of a region with accesses counts as read, in the order of addresses. Order within an
+ * aggregation interval is not known. */
 #include "import/importer.h"
 
 #include <string.h>
@@ -31,7 +32,7 @@ static bool take_region(struct import *import, const char *text, bool is_hex, ui
 		const char *behind = is_hex ? strchr(text, ')') : text;
 
 		text = behind ? behind + 1 : text + strlen(text);
-		text += strspn(text, " ");
+		text += strspn(text, is_hex ? " :" : " "); /* of damo, older versions write a colon */
 		if (take_number(&text, false, &region[2]) && (*text == ' ' || *text == '\0'))
 			return true;
 	}
