@@ -135,7 +135,7 @@ class Structure(ctypes.Structure):
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Assign a member; ctypes alone would drop the upper bits of a number that is too large."""
-        kind = self.member_types().get(name)
+        kind: Any = self.member_types().get(name)
         if kind is None and not name.startswith("_"):
             raise AttributeError(self._no_member(name))
         if kind in _RANGES and not isinstance(value, kind):
