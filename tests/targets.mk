@@ -104,7 +104,7 @@ soak: $(BUILD)/soak $(BUILD)/soak_pager $(BUILD)/san/soak_pager $(BUILD)/tsan/so
 	@$(BUILD)/tsan/soak_pager $(call SECONDS_OF,10)
 
 ## make cross      the core on machines of 32 bits, big-endian, with pages of 64 KiB: unit tests, vectors, decisions as here;
-##                 CROSS='i386 s390x': only these (of i386 s390x powerpc aarch64)
+##                 CROSS='i386 s390x': only these (of i386 s390x powerpc aarch64). CROSS_SHORT=1: no unit tests in an emulator
 cross: $(BUILD)/uvmsim
 	@CROSS='$(CROSS)' sh tests/deps.sh cross || true # what is missing is skipped, with the reason
 	@MAKE='$(MAKE)' sh tests/cross.sh $(BUILD) $(CROSS)
