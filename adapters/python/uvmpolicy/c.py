@@ -10,10 +10,10 @@ Everything is built from api.json, the description of the headers:
     c.sized("uvmp_needs")                            a structure with its `size` set
 
 Functions take and return what ctypes takes and returns. An integer that its C type cannot hold is
-an error: ctypes.ArgumentError of a function, ValueError of a member, when a structure is made and when
-a member is assigned later. A member that does not exist is an error, too. Elements of arrays are
-not checked. Statuses are numbers. The other
-modules of this package are easier to use: masks are numbers, and an error is an exception.
+an error: ctypes.ArgumentError of a function, ValueError of a member, when a structure is made and
+when a member is assigned later. A member that does not exist is an error, too. Elements of arrays
+are not checked. Statuses are numbers. The other modules of this package are easier to use: masks
+are numbers, and an error is an exception.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ class Structure(ctypes.Structure):
         super().__init__(*values, **members)  # assigns each member, which checks it
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Assign a member; ctypes alone would drop the upper bits of a number that is too large."""
+        """Assign a member; ctypes alone would drop upper bits of numbers that are too large."""
         kind: Any = self.member_types().get(name)
         if kind is None and not name.startswith("_"):
             raise AttributeError(self._no_member(name))
