@@ -97,6 +97,7 @@ static const struct field fields[] = {
 	ANY_FIELD(frees_at_start, 0, 1, true),
 	ANY_FIELD(queues_copies, 0, 1, true),
 	ANY_FIELD(holds_memory, 0, 1, true),
+	ANY_FIELD(lists_arrivals, 0, 1, true),
 	ANY_FIELD(retires_idle, 0, 1, true),
 	ANY_FIELD(keeps_faults, 0, 1, true),
 	ANY_FIELD(data_on_cpu, 0, 1, true),

@@ -100,6 +100,7 @@ struct model {
 	uint32_t keeps_faults;	   /* 1: the driver reads no more faults than its next batch takes; flushes drop none */
 	uint32_t queues_copies;	   /* 1: the driver waits for no copy, and takes the next batch at once */
 	uint32_t holds_memory;	   /* 1: memory with accesses or arriving pages is evicted last */
+	uint32_t lists_arrivals;   /* 1: pages are the newest for eviction when the GPU can reach them */
 	uint32_t data_on_cpu;	   /* 1: all data of the program begins on the CPU, outputs too */
 	uint32_t rounds_ranges;	   /* 1: sizes of ranges are rounded as UVM Smart's allocations */
 	bool checks_frames; /* no key: entries of TLBs depend on where each block lies (timed/timed.c) */

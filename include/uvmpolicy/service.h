@@ -351,6 +351,11 @@ UVMP_API enum uvmp_status uvmp_service_note(struct uvmp_service *service, uint32
  * uvmp_service_next, which moves them (cause COUNTER), and evict=lfu2m ranks by these counters
  * [uvmsmart: eviction-list]. prefetch=pattern marks the page as used.
  *
+ * UVMP_ACCESS_PREFETCH is no access: a host that knows when copies end reports that the page has arrived
+ * [uvmsmart: eviction-list]. Orders by recency then take it for the newest. Nothing counts the call, and
+ * evict=lfu2m and the driver's order ignore it. Without such calls, a page is the newest when the engine
+ * decides that it migrates.
+ *
  * The call has no effect for the CPU, or on a page that the processor neither holds nor maps. UVMP_ERR_RANGE:
  * processor, access. O(1); evict=lfu2m: O(log blocks); at most every 2^26th access O(blocks). */
 UVMP_API enum uvmp_status uvmp_service_access(struct uvmp_service *service, uint32_t processor,
@@ -367,9 +372,11 @@ UVMP_API enum uvmp_status uvmp_service_miss(const struct uvmp_service *service, 
 					    bool *migrates);
 /* For hosts that know when accesses and copies end, as UVM Smart [uvmsmart: evictable]: an access to the
  * page, or a copy to it, is under way until until_ns on the clock of uvmp_service_next. Until then, orders
- * with units of 2 MiB evict the unit only if no other unit can leave; a victim then costs O(held units).
- * Other orders ignore the call: a smaller unit that was just used is their last choice anyway. A block that
- * the GPU does not hold is not held, and a block that leaves is released. An earlier time has no effect.
+ * with units of 64 KiB to 2 MiB evict the page's unit only if no other unit can leave, and evict=tbne does
+ * not evict it along with another one; a victim then costs O(held units). With quirks, a unit of 2 MiB that
+ * was ever held is also held while a page of it is missing [uvmsmart: incomplete-tree-stays]. Orders with
+ * smaller units ignore the call: a unit that was just used is their last choice anyway. A block that the GPU
+ * does not hold is not held, and a block that leaves is released. An earlier time has no effect.
  *
  * UVMP_ERR_ARGUMENT: service. UVMP_ERR_RANGE: processor (the CPU, too). O(1). */
 UVMP_API enum uvmp_status uvmp_service_hold(struct uvmp_service *service, uint32_t processor, uint64_t space,

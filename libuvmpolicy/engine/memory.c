@@ -161,12 +161,12 @@ void uvmpi_memory_touch(struct uvmp_service *s, uint32_t gpu, handle block, uint
 		uvmpi_units_touch(s, gpu, b, p, page);
 }
 
-void uvmpi_memory_hold(struct uvmp_service *s, uint32_t gpu, handle block, uint64_t until_ns)
+void uvmpi_memory_hold(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page, uint64_t until_ns)
 {
 	const struct residency *p = uvmpi_residency_find(s, block_at(s, block), gpu);
 
 	if (p != NULL && !uvmpi_has_chunks(&s->gpu[gpu]))
-		uvmpi_units_hold(&s->gpu[gpu], p, until_ns);
+		uvmpi_units_hold(&s->gpu[gpu], p, page, until_ns);
 }
 
 void uvmpi_memory_mark(struct uvmp_service *s, uint32_t gpu, handle block, enum uvmp_chunk_mark mark)

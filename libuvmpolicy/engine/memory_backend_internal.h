@@ -96,8 +96,8 @@ void uvmpi_units_left(struct uvmp_service *s, uint32_t gpu, const struct block *
 		      const uvmp_mask *pages, bool keeps_frames);
 void uvmpi_units_touch(struct uvmp_service *s, uint32_t gpu, const struct block *b, const struct residency *p,
 		       uint32_t page);
-/* The block is held until then, or until its present end if that is later. */
-void uvmpi_units_hold(struct gpu *g, const struct residency *p, uint64_t until_ns);
+/* The unit of the page is held until then, or until its present end if that is later. */
+void uvmpi_units_hold(struct gpu *g, const struct residency *p, uint32_t page, uint64_t until_ns);
 void uvmpi_units_free(struct uvmp_service *s, uint32_t gpu, handle block, struct residency *p);
 /* `pages` pages of the block in the victim `unit` were evicted, of which `untouched` had not been used. */
 void uvmpi_units_evicted(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t unit, uint32_t pages,

@@ -65,8 +65,8 @@ struct uvmp_region uvmpi_memory_unit(const struct uvmp_service *s, uint32_t gpu,
 uint64_t uvmpi_memory_units(const struct uvmp_service_params *params, uint32_t gpu);
 /* The GPU has used a page, if it has it. */
 void uvmpi_memory_touch(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page);
-/* Pages of the block are in use, or arriving, until then. */
-void uvmpi_memory_hold(struct uvmp_service *s, uint32_t gpu, handle block, uint64_t until_ns);
+/* The page is in use, or arriving, until then. */
+void uvmpi_memory_hold(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page, uint64_t until_ns);
 /* evict=lfu2m: the page's unit there, if it is listed, gets the rank that the block's counters give it. The block has
  * state on the GPU. */
 void uvmpi_memory_weigh(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page);

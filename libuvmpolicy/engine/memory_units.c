@@ -89,8 +89,8 @@ static void take_number(struct gpu *g, handle block, uint32_t owner, struct resi
 		uvmpi_frames_begin(&g->frames, p->memory * g->block_units, g->block_units);
 	}
 	p->has_memory = true;
-	if (g->held_ns != NULL)
-		g->held_ns[p->memory] = 0;
+	for (uint32_t i = 0; g->held_ns != NULL && i < g->block_units; i++)
+		g->held_ns[p->memory * g->block_units + i] = 0;
 	g->unit_block[p->memory] = block;
 	uvmpi_evict_own(&g->order, p->memory * g->block_units, owner);
 }
@@ -324,10 +324,15 @@ void uvmpi_units_touch(struct uvmp_service *s, uint32_t gpu, const struct block 
 		spare_unit(s, g, b, p, &p->resident, page);
 }
 
-void uvmpi_units_hold(struct gpu *g, const struct residency *p, uint64_t until_ns)
+void uvmpi_units_hold(struct gpu *g, const struct residency *p, uint32_t page, uint64_t until_ns)
 {
-	if (g->held_ns != NULL && p->has_memory && g->held_ns[p->memory] < until_ns)
-		g->held_ns[p->memory] = until_ns;
+	uint32_t unit;
+
+	if (g->held_ns == NULL || !p->has_memory)
+		return;
+	unit = unit_of(g, p, page);
+	if (g->held_ns[unit] < until_ns)
+		g->held_ns[unit] = until_ns;
 }
 
 /* [uvmsmart: clean-pages-uncounted]: the list is empty after a synchronisation. Only the pages count against the memory that

@@ -37,6 +37,13 @@ enum uvmp_status uvmp_service_fault(struct uvmp_service *s, uint32_t gpu, const 
 	return UVMP_OK;
 }
 
+/* [uvmsmart: eviction-list]: a page that has arrived is the newest. Orders by uses rank what was used. */
+static void arrived(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page)
+{
+	if (!s->order->ignores_accesses && !s->order->counts_uses)
+		uvmpi_memory_touch(s, gpu, block, page);
+}
+
 enum uvmp_status uvmp_service_access(struct uvmp_service *s, uint32_t processor, uint64_t space,
 				     uvmp_addr address, enum uvmp_access access)
 {
@@ -52,6 +59,10 @@ enum uvmp_status uvmp_service_access(struct uvmp_service *s, uint32_t processor,
 	if (h == 0 || processor == UVMP_CPU)
 		return UVMP_OK;
 	page = block_page(s, block_at(s, h), address);
+	if (access == UVMP_ACCESS_PREFETCH) {
+		arrived(s, processor, h, page);
+		return UVMP_OK;
+	}
 	uvmpi_remote_use(s, processor, h, page, access >= UVMP_ACCESS_WRITE);
 	if (!s->order->ignores_accesses)
 		uvmpi_memory_touch(s, processor, h, page);
@@ -92,7 +103,7 @@ enum uvmp_status uvmp_service_hold(struct uvmp_service *s, uint32_t processor, u
 	slot = uvmpi_space_find(s, space);
 	h = slot == NO_INDEX ? 0 : uvmpi_block_find(s, slot, address);
 	if (h != 0)
-		uvmpi_memory_hold(s, processor, h, until_ns);
+		uvmpi_memory_hold(s, processor, h, block_page(s, block_at(s, h), address), until_ns);
 	return UVMP_OK;
 }
 

@@ -259,7 +259,7 @@ struct gpu {
 	bool asks_at_misses; /* see struct uvmp_service_gpu */
 	bool counts_units;   /* a unit counts with all its pages, see struct uvmp_service_gpu */
 	uint16_t *unit_used; /* [blocks]: pages that count for the block with this number */
-	uint64_t *held_ns;   /* [blocks], units of 2 MiB: until when the block with this number is held; NULL: smaller units */
+	uint64_t *held_ns;   /* [units]: until when a unit is held; 0: never held so far; NULL: units are below 64 KiB */
 	handle *unit_block; /* [blocks]: which block a block number of the order is; free ones: next free */
 	uint32_t free_number;		/* used before; NO_INDEX: none */
 	uint32_t used_numbers, numbers; /* block numbers that were ever used: the arrays hold nothing beyond; and all */

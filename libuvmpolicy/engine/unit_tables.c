@@ -41,6 +41,12 @@ static enum uvmp_status init_order(struct uvmp_evict *order, const struct uvmp_p
 		       : uvmp_evict_init(order, policy->evict, units, memory, bytes);
 }
 
+/* Units that can be held: those of a basic block or more. */
+static uint64_t held_units(const struct uvmp_policy *policy, uint64_t units)
+{
+	return uvmp_policy_unit_pages(policy) >= UVMP_BASIC_BLOCK_PAGES ? units : 0;
+}
+
 /* False: the order cannot have so many units. */
 static bool lay_out(const struct uvmp_policy *policy, uint64_t blocks, struct table_offsets *at)
 {
@@ -50,7 +56,7 @@ static bool lay_out(const struct uvmp_policy *policy, uint64_t blocks, struct ta
 	at->block = 0;
 	at->used = at->block + aligned(blocks * sizeof(handle));
 	at->held = at->used + aligned(blocks * sizeof(uint16_t));
-	at->cyclic = at->held + aligned(units == blocks ? blocks * sizeof(uint64_t) : 0);
+	at->cyclic = at->held + aligned(held_units(policy, units) * sizeof(uint64_t));
 	at->frames = at->cyclic + aligned(policy->cyclic ? blocks * sizeof(struct uvmp_cyclic_block) : 0);
 	at->order = at->frames + uvmpi_frames_size(units);
 	at->end = at->lifetimes = at->order + order;
@@ -77,7 +83,7 @@ enum uvmp_status uvmpi_unit_tables_init(struct gpu *g, const struct uvmp_policy 
 	g->numbers = blocks;
 	g->unit_block = (handle *)(void *)(memory + at.block);
 	g->unit_used = (uint16_t *)(void *)(memory + at.used);
-	g->held_ns = units == blocks ? (uint64_t *)(void *)(memory + at.held) : NULL;
+	g->held_ns = held_units(policy, units) != 0 ? (uint64_t *)(void *)(memory + at.held) : NULL;
 	if (policy->cyclic)
 		uvmpi_cyclic_init(g, blocks, memory + at.cyclic);
 	uvmpi_frames_init(&g->frames, units, memory + at.frames);
@@ -119,7 +125,7 @@ bool uvmpi_unit_tables_grow(struct uvmp_service *s, struct gpu *g)
 	__builtin_memcpy(memory + at.block, g->unit_block, g->used_numbers * sizeof(*g->unit_block));
 	__builtin_memcpy(memory + at.used, g->unit_used, g->used_numbers * sizeof(*g->unit_used));
 	if (g->held_ns != NULL) {
-		__builtin_memcpy(memory + at.held, g->held_ns, g->used_numbers * sizeof(*g->held_ns));
+		__builtin_memcpy(memory + at.held, g->held_ns, g->used_numbers * g->block_units * sizeof(*g->held_ns));
 		g->held_ns = (uint64_t *)(void *)(memory + at.held);
 	}
 	g->unit_block = (handle *)(void *)(memory + at.block);

@@ -40,6 +40,24 @@ static bool is_large(const struct eviction *e, const struct gpu *g)
 	return g->block_units == 1u || e->is_whole;
 }
 
+/* [uvmsmart: incomplete-tree-stays]: is a page of the large page missing? */
+static bool is_incomplete(const struct uvmp_service *s, const struct gpu *g, uint32_t unit)
+{
+	const struct block *b = block_at(s, g->unit_block[unit]);
+	const struct residency *p = uvmpi_residency_find(s, b, (uint32_t)(g - s->gpu));
+
+	return uvmpi_mask_weight(&p->resident) != b->pages;
+}
+
+/* [uvmsmart: evictable]: is the unit held by accesses or copies under way? With quirks, a large page that was held since it got
+ * its memory is held while a page is missing, too. */
+static bool is_held(const struct uvmp_service *s, const struct gpu *g, uint32_t unit)
+{
+	if (g->held_ns == NULL || g->held_ns[unit] == 0)
+		return false;
+	return g->held_ns[unit] > s->now_ns || (s->policy.quirks && g->block_units == 1u && is_incomplete(s, g, unit));
+}
+
 /* May the unit stay although the order names it?
  *
  * A large page does not make room for itself, nor does a block of an order with groups, if the memory holds a whole block; a
@@ -62,16 +80,18 @@ static bool is_refused(const struct uvmp_service *s, const struct eviction *e, u
 
 /* -- TBNe: units evicted with the first victim -- */
 
-/* Basic blocks of the block that may leave: all pages are resident, none is arriving. */
+/* Basic blocks of the block that may leave: all pages are resident, none is arriving, and the basic block is not held. */
 static uint32_t evictable_blocks(const struct uvmp_service *s, const struct eviction *e, handle block,
-				 uint32_t gpu, const uvmp_mask *resident)
+				 uint32_t gpu, const struct residency *p)
 {
-	uint32_t blocks = 0;
+	const struct gpu *g = &s->gpu[gpu];
+	uint32_t blocks = 0, first = p->memory * g->block_units;
 
 	for (uint32_t i = 0; i < UVMP_TREE_BLOCKS_MAX; i++) {
-		struct uvmp_region region = pages_of_unit(&s->gpu[gpu], i);
+		struct uvmp_region region = pages_of_unit(g, i);
 
-		if (uvmp_mask_region_all(resident, region) && !is_arriving(e, block, gpu, region))
+		if (uvmp_mask_region_all(&p->resident, region) && !is_arriving(e, block, gpu, region) &&
+		    !is_held(s, g, first + i))
 			blocks |= (uint32_t)1 << i;
 	}
 	return blocks;
@@ -105,7 +125,7 @@ static void add_closure(struct uvmp_service *s, struct eviction *e, uint32_t gpu
 	uint32_t more;
 
 	tree_without(s, e, block, gpu, &e->rest, &tree);
-	more = uvmp_evict_closure(&s->gpu[gpu].order, &tree, evictable_blocks(s, e, block, gpu, &p->resident));
+	more = uvmp_evict_closure(&s->gpu[gpu].order, &tree, evictable_blocks(s, e, block, gpu, p));
 	for (; more != 0; more &= more - 1u)
 		uvmp_mask_region_set(&e->rest, pages_of_unit(&s->gpu[gpu], lowest_bit(more)));
 }
@@ -143,12 +163,6 @@ uint32_t uvmpi_victim_room_ahead(const struct uvmp_service *s, const struct job 
 }
 
 /* -- the victim -- */
-
-/* [uvmsmart: evictable]: is the block of the unit held by accesses or copies under way? */
-static bool is_held(const struct uvmp_service *s, const struct gpu *g, uint32_t unit)
-{
-	return g->held_ns != NULL && g->held_ns[unit] > s->now_ns;
-}
 
 /* The first unit of the walk that is not refused, and not held if `spares_held`. Random draws are repeated a few times. */
 static bool find_unit(struct uvmp_service *s, struct eviction *e, uint32_t gpu, enum evict_walk walk, bool spares_held)

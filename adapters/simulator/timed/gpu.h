@@ -38,6 +38,8 @@ struct gpu_counts {
 struct gpu_listener {
 	/* A page is used at now_ns. */
 	void (*touch)(void *context, struct sim_block *block, uint32_t page, bool is_write, uint64_t now_ns);
+	/* These pages of the block are mapped now. */
+	void (*arrive)(void *context, const struct sim_block *block, const uvmp_mask *pages);
 	/* A page is used across the link. */
 	void (*remote)(void *context, struct sim_block *block, uint32_t page, bool is_write, uint32_t requests, uint64_t now_ns);
 	/* With remote_miss_ns: an access to a page on the CPU has missed the uTLB, and was touched before. True: it is a far

@@ -127,6 +127,8 @@ static void change_map(struct gpu *gpu, const struct event *event)
 		gpu->emptied++;
 	else
 		shoot_down(gpu, block, &changed);
+	if (gpu->listener.arrive && event->right != 0)
+		gpu->listener.arrive(gpu->listener.context, block, &event->pages);
 	if (gpu_mshr_is_there(gpu) && event->right != 0)
 		gpu_mshr_notify(gpu, block, &event->pages);
 }

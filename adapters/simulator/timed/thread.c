@@ -267,11 +267,14 @@ static void note_end(struct thread *t, uint64_t end_ns)
 	t->copies_ns = later(t->copies_ns, end_ns);
 }
 
-/* With holds_memory, the block is evicted last until its pages have arrived. */
-static void hold(struct system *system, const struct sim_block *block, uint64_t until_ns)
+/* With holds_memory, memory is evicted last until its pages have arrived. */
+static void hold(struct system *system, const struct sim_block *block, const uvmp_mask *pages, uint64_t until_ns)
 {
-	if (system->model->holds_memory != 0)
-		(void)uvmp_service_hold(system->host.service, HOST_GPU, HOST_SPACE, block->shape.start, until_ns);
+	if (system->model->holds_memory == 0)
+		return;
+	for (uint32_t page = uvmp_mask_next_set(pages, 0); page < UVMP_MASK_BITS; page = uvmp_mask_next_set(pages, page + 1u))
+		(void)uvmp_service_hold(system->host.service, HOST_GPU, HOST_SPACE,
+					block->shape.start + (uint64_t)page * system->model->page_bytes, until_ns);
 }
 
 static void copy(struct thread *t, const struct uvmp_action *a, struct sim_block *block, uint32_t pages)
@@ -304,7 +307,7 @@ static void copy(struct thread *t, const struct uvmp_action *a, struct sim_block
 		note_end(t, free_ns);
 	if (direction == MODEL_TO_GPU) {
 		note_copy(t, start_ns, end_ns, pages);
-		hold(system, block, end_ns);
+		hold(system, block, &a->pages, end_ns);
 	}
 	if (!is_out)
 		return;

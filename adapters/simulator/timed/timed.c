@@ -91,10 +91,22 @@ static void touch(void *context, struct sim_block *block, uint32_t page, bool is
 	struct timed *m = context;
 
 	if (m->model.holds_memory != 0)
-		(void)uvmp_service_hold(m->system.host.service, HOST_GPU, HOST_SPACE, block->shape.start,
+		(void)uvmp_service_hold(m->system.host.service, HOST_GPU, HOST_SPACE,
+					block->shape.start + (uint64_t)page * m->system.model->page_bytes,
 					now_ns + m->model.memory_latency_ns);
 	if (!m->counts_accesses || m->model.remote_miss_ns != 0 || !uvmp_mask_test(&block->remote, page))
 		tell_access(m, block, page, is_write);
+}
+
+/* With lists_arrivals, pages are the newest when the GPU can reach them, not when the driver decides that they migrate. */
+static void arrive(void *context, const struct sim_block *block, const uvmp_mask *pages)
+{
+	struct timed *m = context;
+
+	for (uint32_t page = uvmp_mask_next_set(pages, 0); page < UVMP_MASK_BITS; page = uvmp_mask_next_set(pages, page + 1u))
+		(void)uvmp_service_access(m->system.host.service, HOST_GPU, HOST_SPACE,
+					  block->shape.start + (uint64_t)page * m->system.model->page_bytes,
+					  UVMP_ACCESS_PREFETCH);
 }
 
 /* Is the page, whose access has been counted, to migrate? */
@@ -795,6 +807,7 @@ static bool open_timed(struct timed *m, struct source *source)
 	reclaim_init(&system->reclaim, host_capacity_bytes(&system->host) / system->model->page_bytes);
 	system->gpu = gpu_open(system->model, &system->host.space, &system->link,
 			       (struct gpu_listener){.touch = system->host.needs.touches ? touch : NULL,
+						     .arrive = m->model.lists_arrivals != 0 ? arrive : NULL,
 						     .remote = is_watching ? use_remote : NULL,
 						     .miss = m->counts_accesses ? miss : NULL,
 						     .busy = m->watch.observers ? busy : NULL,
