@@ -351,7 +351,7 @@ UVMP_API enum uvmp_status uvmp_service_note(struct uvmp_service *service, uint32
  * uvmp_service_next, which moves them (cause COUNTER), and evict=lfu2m ranks by these counters
  * [uvmsmart: eviction-list]. prefetch=pattern marks the page as used.
  *
- * UVMP_ACCESS_PREFETCH is no access: a host that knows when copies end reports that the page has arrived
+ * UVMP_ACCESS_NONE is no access: a host that knows when copies end reports that the page has arrived
  * [uvmsmart: eviction-list]. Orders by recency then take it for the newest. Nothing counts the call, and
  * evict=lfu2m and the driver's order ignore it. Without such calls, a page is the newest when the engine
  * decides that it migrates.

@@ -52,14 +52,14 @@ enum uvmp_status uvmp_service_access(struct uvmp_service *s, uint32_t processor,
 
 	if (!service_is_valid(s))
 		return UVMP_ERR_ARGUMENT;
-	if (processor >= s->processors.count || (uint32_t)access >= UVMP_ACCESS_NONE)
+	if (processor >= s->processors.count || (uint32_t)access > UVMP_ACCESS_NONE)
 		return UVMP_ERR_RANGE;
 	slot = uvmpi_space_find(s, space);
 	h = slot == NO_INDEX ? 0 : uvmpi_block_find(s, slot, address);
 	if (h == 0 || processor == UVMP_CPU)
 		return UVMP_OK;
 	page = block_page(s, block_at(s, h), address);
-	if (access == UVMP_ACCESS_PREFETCH) {
+	if (access == UVMP_ACCESS_NONE) {
 		arrived(s, processor, h, page);
 		return UVMP_OK;
 	}

@@ -291,7 +291,7 @@ static void sizes(void **state)
 	prepare("evict=lru2m", 4096, 4, 4);
 	assert_int_equal(uvmpi_memory_size(&params, 1), 64 + 32 + 128 + 8 * 16 + uvmp_evict_size(UVMP_EVICT_LRU_2M, 16));
 	prepare("evict=tbne", 4096, 4, 4);
-	assert_int_equal(uvmpi_memory_size(&params, 1), 64 + 32 + 8 * 16 * 32 + uvmp_evict_size(UVMP_EVICT_TBN, 16 * 32));
+	assert_int_equal(uvmpi_memory_size(&params, 1), 64 + 32 + 128 * 32 + 8 * 16 * 32 + uvmp_evict_size(UVMP_EVICT_TBN, 16 * 32));
 	prepare("evict=lfu2m", 4096, 4, 4);
 	assert_int_equal(uvmpi_memory_size(&params, 1), 64 + 32 + 128 + 8 * 16 + uvmp_evict_size(UVMP_EVICT_LFU_2M, 16));
 	prepare("evict=lru4k", 4096, 4, 4);
@@ -1627,7 +1627,7 @@ static void hold(uint32_t number, uint64_t until_ns)
 	assert_int_equal(uvmp_service_hold(s, 1, SPACE, BASE + (uvmp_addr)number * MIB2, until_ns), UVMP_OK);
 }
 
-/* [uvmsmart: evictable]: memory in use leaves after other memory, with orders of 2 MiB; a hold ends with its time, or when the
+/* [uvmsmart: evictable]: memory in use leaves after other memory, with units of 1 and 2 MiB; a hold ends with its time, or when the
  * block leaves. */
 static void held(void **state)
 {
@@ -1646,7 +1646,8 @@ static void held(void **state)
 		(void)leave_once();
 		assert_int_equal(resident(block(0), 1), i == 3 ? 256 : 512);
 		assert_int_equal(resident(block(1), 1), i == 3 ? 512 : 0);
-		(void)leave_once(); /* nothing else is left */
+		for (uint32_t j = 0; j < (i == 3 ? 3u : 1u); j++)
+			(void)leave_once(); /* nothing else is left in the end */
 		assert_int_equal(resident(block(0), 1), 0);
 	}
 	open(policies[0], 4096, 2, 0);
@@ -1668,6 +1669,100 @@ static void held(void **state)
 	assert_int_equal(uvmp_service_hold(s, UVMP_CPU, SPACE, BASE, 1), UVMP_ERR_RANGE);
 	assert_int_equal(uvmp_service_hold(s, 3, SPACE, BASE, 1), UVMP_ERR_RANGE);
 	assert_int_equal(uvmp_service_hold(s, 1, SPACE + 1, BASE, 1), UVMP_OK);
+}
+
+static void hold_page(uint32_t page, uint64_t until_ns)
+{
+	assert_int_equal(uvmp_service_hold(s, 1, SPACE, BASE + (uvmp_addr)page * 4096u, until_ns), UVMP_OK);
+}
+
+/* [uvmsmart: evictable]: a held basic block leaves after the others, and not with another one either. */
+static void held_basic_blocks(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < 2; i++) {
+		open(i == 0 ? "evict=sl64k" : "evict=tbne", 4096, 1, 0);
+		s->now_ns = 1000;
+		have(block(0), 1, 0, 512);
+		s->fault.servicing->job.block = block(1);
+		hold_page(15, 1001);
+		hold_page(40, 1001);
+		ASSERT_LEAVES(1, 1);
+		s->now_ns = 1001;
+		ASSERT_LEAVES(0, 1);
+	}
+	/* without the hold of block 3, the closure evicts it as well */
+	for (uint32_t is_held = 0; is_held < 2; is_held++) {
+		open("evict=tbne", 4096, 1, 0);
+		s->now_ns = 1000;
+		have(block(0), 1, 0, 16);
+		have(block(0), 1, 48, 64);
+		s->fault.servicing->job.block = block(1);
+		if (is_held != 0)
+			hold_page(48, 2000);
+		(void)leave_once();
+		assert_int_equal(resident(block(0), 1), is_held != 0 ? 16 : 0);
+	}
+	/* smaller units are not held; a unit that has got other memory is not, either */
+	open("evict=lru4k", 4096, 1, 0);
+	have(block(0), 1, 0, 2);
+	s->fault.servicing->job.block = block(1);
+	hold_page(0, 9000);
+	(void)leave_once();
+	assert_false(uvmp_mask_test(&place(block(0), 1)->resident, 0));
+	assert_true(uvmp_service_check(s));
+}
+
+/* [uvmsmart: incomplete-tree-stays] with evict=lru2m: only of units that were held, and only with quirks. */
+static void held_incomplete(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < 3; i++) {
+		open(i == 2 ? "evict=lru2m quirks=0" : "evict=lru2m", 4096, 2, 0);
+		s->now_ns = 1000;
+		have(block(0), 1, 0, 100);
+		have(block(1), 1, 0, 512);
+		s->fault.servicing->job.block = block(2);
+		if (i != 0)
+			hold(0, 1);
+		hold(1, 1);
+		(void)leave_once();
+		assert_int_equal(resident(block(0), 1), i == 1 ? 100 : 0);
+		assert_int_equal(resident(block(1), 1), i == 1 ? 0 : 512);
+	}
+	(void)leave_once(); /* nothing else is left */
+	assert_int_equal(s->gpu[1].used_pages, 0);
+}
+
+static void arrived(uint32_t number)
+{
+	assert_int_equal(uvmp_service_access(s, 1, SPACE, BASE + (uvmp_addr)number * MIB2, UVMP_ACCESS_NONE), UVMP_OK);
+}
+
+/* [uvmsmart: eviction-list]: what has arrived is the newest, with orders by recency; orders by uses count no arrival. */
+static void arrivals(void **state)
+{
+	static const char *const policies[] = {"evict=lru2m", "evict=lru4k", "evict=sl64k", "evict=tbne", "evict=lfu2m"};
+
+	(void)state;
+	for (uint32_t i = 0; i < 5; i++) {
+		open(policies[i], 4096, 2, 0);
+		have(block(0), 1, 0, 512);
+		have(block(1), 1, 0, 512);
+		s->fault.servicing->job.block = block(2);
+		for (uint32_t j = 0; j < 3; j++)
+			arrived(0);
+		arrived(3); /* not on the GPU */
+		(void)leave_once();
+		if (i == 1) /* the first page is the newest, the second one the oldest */
+			assert_true(uvmp_mask_test(&place(block(0), 1)->resident, 0) && resident(block(0), 1) == 511);
+		else
+			assert_true(resident(block(i == 4 ? 0 : 1), 1) < 512 && resident(block(i == 4 ? 1 : 0), 1) == 512);
+	}
+	open("evict=lru", 4096, 2, 0);
+	have(block(0), 1, 0, 512);
+	arrived(0); /* the driver's order: no effect */
+	assert_true(uvmp_service_check(s));
 }
 
 /* Evictions that follow a decision do not evict the block being serviced, with every order. */
@@ -2079,6 +2174,9 @@ int main(void)
 	        cmocka_unit_test(counted_circles),
 	        cmocka_unit_test(incomplete),
 	        cmocka_unit_test(held),
+	        cmocka_unit_test(held_basic_blocks),
+	        cmocka_unit_test(held_incomplete),
+	        cmocka_unit_test(arrivals),
 	        cmocka_unit_test(kept),
 	        cmocka_unit_test(neighbours),
 	        cmocka_unit_test(compressed),

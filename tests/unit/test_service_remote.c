@@ -233,7 +233,7 @@ static void test_bad_accesses(void **unused)
 	begin("evict=lru2m remote=always prefetch=none" COMMON, 4, MIB2);
 	assert_int_equal(uvmp_service_access(NULL, 1, SPACE, BASE, UVMP_ACCESS_READ), UVMP_ERR_ARGUMENT);
 	assert_int_equal(uvmp_service_access(host.service, 2, SPACE, BASE, UVMP_ACCESS_READ), UVMP_ERR_RANGE);
-	assert_int_equal(uvmp_service_access(host.service, 1, SPACE, BASE, UVMP_ACCESS_NONE), UVMP_ERR_RANGE);
+	assert_int_equal(uvmp_service_access(host.service, 1, SPACE, BASE, (enum uvmp_access)(UVMP_ACCESS_NONE + 1)), UVMP_ERR_RANGE);
 	assert_int_equal(uvmp_service_access(host.service, 1, SPACE + 1, BASE, UVMP_ACCESS_READ), UVMP_OK);
 	assert_int_equal(uvmp_service_access(host.service, 1, SPACE, BASE, UVMP_ACCESS_READ), UVMP_OK);
 	assert_ptr_equal(counters_at(BASE), NULL); /* there is no block */

@@ -106,7 +106,7 @@ static void arrive(void *context, const struct sim_block *block, const uvmp_mask
 	for (uint32_t page = uvmp_mask_next_set(pages, 0); page < UVMP_MASK_BITS; page = uvmp_mask_next_set(pages, page + 1u))
 		(void)uvmp_service_access(m->system.host.service, HOST_GPU, HOST_SPACE,
 					  block->shape.start + (uint64_t)page * m->system.model->page_bytes,
-					  UVMP_ACCESS_PREFETCH);
+					  UVMP_ACCESS_NONE);
 }
 
 /* Is the page, whose access has been counted, to migrate? */
