@@ -375,8 +375,9 @@ UVMP_API enum uvmp_status uvmp_service_miss(const struct uvmp_service *service, 
  * with units of 64 KiB to 2 MiB evict the page's unit only if no other unit can leave, and evict=tbne does
  * not evict it along with another one; a victim then costs O(held units). With quirks, a unit of 2 MiB that
  * was ever held is also held while a page of it is missing [uvmsmart: incomplete-tree-stays]. Orders with
- * smaller units ignore the call: a unit that was just used is their last choice anyway. A block that the GPU
- * does not hold is not held, and a block that leaves is released. An earlier time has no effect.
+ * smaller units ignore the call: a unit that was just used is their last choice anyway. So does evict=auto,
+ * which knows no accesses. A block that the GPU does not hold is not held, and a block that leaves is
+ * released. An earlier time has no effect.
  *
  * UVMP_ERR_ARGUMENT: service. UVMP_ERR_RANGE: processor (the CPU, too). O(1). */
 UVMP_API enum uvmp_status uvmp_service_hold(struct uvmp_service *service, uint32_t processor, uint64_t space,

@@ -41,10 +41,15 @@ static enum uvmp_status init_order(struct uvmp_evict *order, const struct uvmp_p
 		       : uvmp_evict_init(order, policy->evict, units, memory, bytes);
 }
 
-/* Units that can be held: those of a basic block or more. */
-static uint64_t held_units(const struct uvmp_policy *policy, uint64_t units)
+/* Units that can be held: large pages, and basic blocks of orders that learn from accesses. */
+static uint64_t held_units(const struct uvmp_policy *policy, uint64_t blocks, uint64_t units)
 {
-	return uvmp_policy_unit_pages(policy) >= UVMP_BASIC_BLOCK_PAGES ? units : 0;
+	if (units == blocks)
+		return units;
+	return uvmp_policy_unit_pages(policy) >= UVMP_BASIC_BLOCK_PAGES &&
+			       !uvmp_policy_evict_traits(policy)->ignores_accesses
+		       ? units
+		       : 0;
 }
 
 /* False: the order cannot have so many units. */
@@ -56,7 +61,7 @@ static bool lay_out(const struct uvmp_policy *policy, uint64_t blocks, struct ta
 	at->block = 0;
 	at->used = at->block + aligned(blocks * sizeof(handle));
 	at->held = at->used + aligned(blocks * sizeof(uint16_t));
-	at->cyclic = at->held + aligned(held_units(policy, units) * sizeof(uint64_t));
+	at->cyclic = at->held + aligned(held_units(policy, blocks, units) * sizeof(uint64_t));
 	at->frames = at->cyclic + aligned(policy->cyclic ? blocks * sizeof(struct uvmp_cyclic_block) : 0);
 	at->order = at->frames + uvmpi_frames_size(units);
 	at->end = at->lifetimes = at->order + order;
@@ -83,7 +88,7 @@ enum uvmp_status uvmpi_unit_tables_init(struct gpu *g, const struct uvmp_policy 
 	g->numbers = blocks;
 	g->unit_block = (handle *)(void *)(memory + at.block);
 	g->unit_used = (uint16_t *)(void *)(memory + at.used);
-	g->held_ns = held_units(policy, units) != 0 ? (uint64_t *)(void *)(memory + at.held) : NULL;
+	g->held_ns = held_units(policy, blocks, units) != 0 ? (uint64_t *)(void *)(memory + at.held) : NULL;
 	if (policy->cyclic)
 		uvmpi_cyclic_init(g, blocks, memory + at.cyclic);
 	uvmpi_frames_init(&g->frames, units, memory + at.frames);
