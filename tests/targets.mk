@@ -34,8 +34,9 @@ scripts := $(wildcard tests/cli/*.sh)
 quick := tests/cli/vectors.sh $(call prog,san,$(filter-out tests/unit/test_pager%.c,$(tests)))
 # What takes longest, by build/logs/seconds: scripts that build the library again or run many programs. With the long tests only,
 # since make test has six minutes on two processors.
-lasting := $(addprefix tests/cli/,add_policy.sh amalgamation.sh cpp_hosts.sh cuda.sh examples.sh kernel_examples.sh pager_decisions.sh \
-  policy_report.sh programs.sh snippets.sh traces.sh) $(BUILD)/san/test_pager_hard
+lasting := $(addprefix tests/cli/,add_policy.sh amalgamation.sh cpp_hosts.sh cuda.sh dist.sh examples.sh kernel_examples.sh \
+  pager_decisions.sh policy_report.sh preload.sh programs.sh snippets.sh traces.sh) \
+  $(addprefix $(BUILD)/,san/test_pager_hard san/test_pager_map san/test_pager_service tsan/test_emu_gpu_threads)
 long  := $(sort $(lasting) $(if $(LONG_SHORT),,$(call prog,san,$(shell grep -lE "test_share_of|test_is_chosen" $(tests)))))
 every := $(sort $(scripts)) $(call prog,san,$(tests) $(fuzzs)) $(BUILD)/tsan/test_emu_gpu_threads $(BUILD)/san/soak_pager $(BUILD)/soak_pager
 words := $(if $(filter command%,$(origin TEST)),$(TEST))
