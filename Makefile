@@ -61,7 +61,8 @@ all: $(BUILD)/libuvmpolicy.a $(BUILD)/libuvmpolicy.so.$(SOMAJOR) $(BUILD)/uvmsim
 help: ; @sed -n 's/^## //p' Makefile $(filter %.mk,$(MAKEFILE_LIST))
 
 ## make run        build uvmsim; one screen: recorded faults, what prefetching saves, a full memory over time. V=1: details
-run: $(BUILD)/uvmsim
+run:
+	@$(MAKE) --no-print-directory $(JOBS) $(BUILD)/uvmsim
 	@V='$(V)' sh tests/run.sh $(BUILD)/uvmsim
 
 include tests/targets.mk adapters/install.mk adapters/packaging.mk

@@ -33,7 +33,7 @@ typedef CUpti_ActivityKernel9 kernel_record;
 /* CUPTI may deliver buffers from threads of its own, also after the trace is written. The lock protects `record`. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct cuda_record *record; /* NULL: the trace is written */
-static pid_t process;		   /* the one that is recorded */
+static pid_t process;		   /* the process that the recorder records */
 
 __attribute__((visibility("default"))) int InitializeInjection(void);
 

@@ -78,7 +78,7 @@ free,0x7f0000001000,8192
 T
 same 'memory that is reused, unknown memory, lost events' "$work/want" "$work/trace"
 if "$uvmsim" run --trace "$work/trace" >"$work/out" 2>"$work/err"; then ok 'such a trace is read, too'; else fail 'such a trace is read, too'; fi
-# Blocks side by side are one range, and later allocations in them declare what is left. Releases stay as they are used.
+# The recorder joins neighbouring blocks to one range. A later allocation inside that range declares only the rest of it.
 record fault 10 11 0x7f0000201000 r fault 20 21 0x7f0000000000 w memory 0x7f0000300000 4194304 30 fault 40 41 0x7f0000500000 r \
 	release 0x7f0000300000 50 release 0x7f0000300000 51 memory 0x7f0000600000 4096 60 release 0x7f0000600000 70 \
 	memory 0x7f0001000000 8192 80 release 0x7f0001000000 90 release 0x7f0002000000 91
