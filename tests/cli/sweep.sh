@@ -255,7 +255,8 @@ verdict $? 'docs/sweep.md: its table is that of the example'
 
 # GNU parallel, on three "hosts" of this machine: an ssh that runs the command here.
 if parallel --version 2>/dev/null | grep -q 'GNU parallel'; then
-	printf '#!/bin/sh\nFAKE_HOST=$1\nexport FAKE_HOST\nshift\n[ "$1" != -- ] || shift\nexec sh -c "$*"\n' >ssh
+	# It sets SHELL as sshd does: without it parallel runs nothing, and says nothing.
+	printf '#!/bin/sh\nFAKE_HOST=$1 SHELL=/bin/sh\nexport FAKE_HOST SHELL\nshift\n[ "$1" != -- ] || shift\nexec sh -c "$*"\n' >ssh
 	chmod +x ssh
 	# shellcheck disable=SC2016
 	parallel --will-cite --no-notice -S "1/$work/ssh alpha,1/$work/ssh beta,1/$work/ssh gamma" --workdir "$work" \
