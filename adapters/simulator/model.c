@@ -52,6 +52,8 @@ static const struct field fields[] = {
 	FIELD(tlb_shootdown, MODEL_SHOOTDOWN_ENTRY, MODEL_SHOOTDOWN_WHOLE),
 	FIELD(clock_mhz, 1, 100000),
 	FIELD(gflops, 1, 100000000),
+	ANY_FIELD(gflops_64, 0, 100000000, true),
+	ANY_FIELD(executes_code, 0, 1, true),
 	FIELD(memory_bytes, 2097152, UINT64_C(1) << 44),
 	FIELD(memory_mb_s, 1024, 1000000000),
 	FIELD(memory_latency_ns, 1, 1000000),

@@ -60,6 +60,8 @@ struct model {
 	uint32_t walk_ns, l2_tlb_ns; /* a miss of a uTLB: from the page tables; from the second level */
 	uint32_t tlb_shootdown;	     /* enum model_shootdown */
 	uint32_t clock_mhz, gflops;  /* of fp32 */
+	uint32_t gflops_64;	     /* of fp64; 0: as many as of fp32 */
+	uint32_t executes_code;	     /* 1: instructions between accesses take time, and thread blocks have barriers */
 	uint64_t memory_bytes;	     /* for managed memory */
 	uint32_t memory_mb_s, memory_latency_ns;
 	uint32_t remote_latency_ns; /* more, for a page on the CPU */

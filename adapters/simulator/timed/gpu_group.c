@@ -62,14 +62,20 @@ static uint64_t move_contexts(const struct gpu *gpu, struct sm *sm, uint64_t at_
 	return sm->memory_ns;
 }
 
+/* All its warps that have not ended wait: for pages, or at a barrier for those. */
+static bool is_all_waiting(const struct group *group)
+{
+	return group->left != 0 && group->waiting + group->at_barrier == group->left;
+}
+
 static bool is_stalled(const struct group *group)
 {
-	return group->left != 0 && group->is_in && group->waiting == group->left;
+	return group->is_in && is_all_waiting(group);
 }
 
 static bool can_come_in(const struct group *group)
 {
-	return group->left != 0 && !group->is_in && !group->is_held && group->waiting < group->left;
+	return group->left != 0 && !group->is_in && !group->is_held && !is_all_waiting(group);
 }
 
 /* The switched-out group with the lowest number in switch-out order that can run; NULL: none can run. */
@@ -127,7 +133,7 @@ static void switch_in(struct gpu *gpu, struct sm *sm, struct group *group, uint6
 	for (uint32_t i = 0; i < gpu->warps_room; i++) {
 		const struct warp *w = &sm->warp[i];
 
-		if (w->is_alive && w->group == place && !w->is_waiting)
+		if (w->is_alive && w->group == place && !w->is_waiting && !w->is_at_barrier)
 			go_on(gpu, sm, i);
 	}
 }
@@ -294,6 +300,37 @@ void gpu_group_wait(struct gpu *gpu, uint32_t sm_index, uint32_t warp)
 		settle(gpu, sm, sm->now_ns);
 }
 
+/* If every warp of the thread block that has not ended is at the barrier, all go on at now_ns. */
+static void pass_barrier(struct gpu *gpu, struct sm *sm, uint32_t place, uint64_t now_ns)
+{
+	struct group *group = &sm->group[place];
+
+	if (group->at_barrier == 0 || group->at_barrier != group->left)
+		return;
+	group->at_barrier = 0;
+	for (uint32_t i = 0; i < gpu->warps_room; i++) {
+		struct warp *w = &sm->warp[i];
+
+		if (!w->is_alive || w->group != place)
+			continue;
+		w->is_at_barrier = false;
+		w->ready_ns = now_ns;
+		go_on(gpu, sm, i);
+	}
+}
+
+void gpu_group_synchronise(struct gpu *gpu, uint32_t sm_index, uint32_t warp)
+{
+	struct sm *sm = &gpu->sm[sm_index];
+	uint32_t place = sm->warp[warp].group;
+
+	sm->warp[warp].is_at_barrier = true;
+	sm->group[place].at_barrier++;
+	pass_barrier(gpu, sm, place, sm->now_ns);
+	if (is_stalled(&sm->group[place]))
+		settle(gpu, sm, sm->now_ns);
+}
+
 void gpu_group_end(struct gpu *gpu, uint32_t sm_index, uint32_t warp, uint64_t end_ns)
 {
 	struct sm *sm = &gpu->sm[sm_index];
@@ -304,6 +341,7 @@ void gpu_group_end(struct gpu *gpu, uint32_t sm_index, uint32_t warp, uint64_t e
 	sm->warp[warp].is_alive = false;
 	gpu->alive--;
 	group->left--;
+	pass_barrier(gpu, sm, sm->warp[warp].group, end_ns);
 	if (group->left == 0) {
 		sm->blocks--;
 		sm->blocks_in--;

@@ -13,8 +13,12 @@ void gpu_group_begin(struct gpu *gpu);
 /* Free places get the kernel's next thread blocks, the SMs in turn. */
 void gpu_group_deal(struct gpu *gpu);
 
-/* The warp, which has had its turn, waits for a page; or has ended, at end_ns. */
+/* The warp, which has had its turn, waits for a page. */
 void gpu_group_wait(struct gpu *gpu, uint32_t sm_index, uint32_t warp);
+/* The warp, which has had its turn, has come to a barrier (__syncthreads). The last warp of the thread block to come, or to
+ * end instead, lets all go on. */
+void gpu_group_synchronise(struct gpu *gpu, uint32_t sm_index, uint32_t warp);
+/* The warp has ended, at end_ns. */
 void gpu_group_end(struct gpu *gpu, uint32_t sm_index, uint32_t warp, uint64_t end_ns);
 /* The warp can continue at ready_ns, if its thread block is switched in. No effect if it does not wait. */
 void gpu_group_wake(struct gpu *gpu, uint32_t sm_index, uint32_t warp, uint64_t ready_ns);

@@ -29,6 +29,7 @@ struct warp {
 	uint32_t group;	   /* thread block on the SM */
 	uint8_t needs;	   /* enum uvmp_right that the step needs */
 	bool is_alive, is_waiting; /* waiting: for a page, or a replay */
+	bool is_at_barrier;	   /* it waits for the other warps of its thread block */
 	bool wants_entry;	   /* in the MSHRs */
 	bool is_retried;	   /* its next step passes the lock of the uTLB (gpu_lock.h) */
 	bool has_step;
@@ -44,7 +45,8 @@ struct found {
 /* A thread block. */
 struct group {
 	uint32_t left;	     /* warps that are not done; 0: free */
-	uint32_t waiting;    /* of those */
+	uint32_t waiting;    /* of those, for a page or a replay; */
+	uint32_t at_barrier; /* and at a barrier, for the others */
 	bool is_in;	     /* the SM holds it; else it has been switched out */
 	bool has_run;	     /* it has been in, and has a context */
 	bool is_held;	     /* it is out, and one too many */

@@ -14,6 +14,18 @@
 
 /* -- steps -- */
 
+/* The SM's arithmetic is busy with that many more operations. Returns how long. */
+static uint64_t reserve_flops(const struct gpu *gpu, struct sm *sm, uint64_t flops)
+{
+	uint64_t owed = sm->flop_debt + flops * gpu->model->sms;
+
+	if (sm->flop_ns < sm->now_ns)
+		sm->flop_ns = sm->now_ns;
+	sm->flop_ns += owed / gpu->model->gflops;
+	sm->flop_debt = owed % gpu->model->gflops;
+	return owed / gpu->model->gflops;
+}
+
 /* The warp has asked for `bytes`, translated at ready_ns; when it can go on. Memory and arithmetic of an SM
  * work at the same time, and have time for each warp from now on: a warp that waits for a page across the link does
  * not hold up the others. */
@@ -28,13 +40,19 @@ static uint64_t work_ns(struct gpu *gpu, struct sm *sm, uint64_t ready_ns, uint6
 	end_ns = (ready_ns > sm->memory_ns ? ready_ns : sm->memory_ns) + gpu->model->memory_latency_ns;
 	if (flops == 0)
 		return end_ns;
-	owed = sm->flop_debt + flops * gpu->model->sms;
-	if (sm->flop_ns < sm->now_ns)
-		sm->flop_ns = sm->now_ns;
-	sm->flop_ns += owed / gpu->model->gflops;
-	sm->flop_debt = owed % gpu->model->gflops;
-	end_ns += owed / gpu->model->gflops;
+	end_ns += reserve_flops(gpu, sm, flops);
 	return end_ns > sm->flop_ns ? end_ns : sm->flop_ns;
+}
+
+/* The warp executes the instructions of its step, behind those of other warps. An instruction takes the time of a fused
+ * multiply-add of 32 lanes: two operations each. When it can go on. */
+static uint64_t code_ns(struct gpu *gpu, struct sm *sm, const struct workload_slot *slot)
+{
+	const struct model *m = gpu->model;
+	uint64_t rate_64 = m->gflops_64 != 0 ? m->gflops_64 : m->gflops;
+
+	reserve_flops(gpu, sm, 2u * WORKLOAD_LANES * (slot->instructions + (uint64_t)slot->doubles * m->gflops / rate_64));
+	return sm->flop_ns;
 }
 
 /* A span: pages one after another. Returns when the warp continues; GPU_NEVER: it waits for a page. */
@@ -110,14 +128,32 @@ static uint64_t ask_all(struct gpu *gpu, struct sm *sm, struct warp *w)
 /* The next step; false: the warp has ended. */
 static bool begin_step(struct gpu *gpu, struct warp *w)
 {
-	if (!workload_step(gpu->workload, &w->slot))
-		return false;
+	do {
+		if (!workload_step(gpu->workload, &w->slot))
+			return false;
+	} while (w->slot.is_code && gpu->model->executes_code == 0);
 	w->has_step = true;
 	w->at = w->slot.at;
 	w->needs = (uint8_t)uvmp_access_right(w->slot.access);
 	if (w->slot.at_once)
 		list_wants(gpu, w);
 	return true;
+}
+
+/* The step is instructions, and a barrier behind them: the warp comes to that when they have been executed. */
+static void run_code(struct gpu *gpu, uint32_t sm_index, uint32_t index)
+{
+	struct sm *sm = &gpu->sm[sm_index];
+	struct warp *w = &sm->warp[index];
+
+	if (w->slot.instructions != 0 || w->slot.doubles != 0) {
+		gpu_ready_add(gpu, sm, index, code_ns(gpu, sm, &w->slot));
+		w->slot.instructions = w->slot.doubles = 0;
+		w->has_step = w->slot.is_barrier;
+		return;
+	}
+	w->has_step = false;
+	gpu_group_synchronise(gpu, sm_index, index);
 }
 
 /* The first ready warp has its turn. */
@@ -133,6 +169,10 @@ static void run_warp(struct gpu *gpu, uint32_t sm_index)
 			gpu_retire_add(gpu, sm_index, index);
 		else
 			gpu_group_end(gpu, sm_index, index, sm->now_ns);
+		return;
+	}
+	if (w->slot.is_code) {
+		run_code(gpu, sm_index, index);
 		return;
 	}
 	ready_ns = w->slot.at_once ? ask_all(gpu, sm, w) : walk_span(gpu, sm, w);

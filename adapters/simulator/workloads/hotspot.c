@@ -24,6 +24,14 @@ enum { TEMPERATURE0, TEMPERATURE1, POWER };
 #define FLOAT_BYTES 4u
 #define CELL_FLOPS  15u /* of one cell in one time step */
 
+/* Instructions of a warp, counted in what nvcc makes of the kernel (PTX), a division as ten: up to the loads, and from
+ * the barrier behind them to the first time step; a time step. The constant 2.0 makes most of a time step fp64: six
+ * operations and six conversions. */
+#define LOAD_CODE    35u
+#define SETUP_CODE   90u
+#define STEP_CODE    45u
+#define STEP_DOUBLES 12u
+
 static bool hotspot_open(struct workload *workload)
 {
 	uint64_t bytes = workload->value[N] * workload->value[N] * FLOAT_BYTES, cpu = workload->value[CPU];
@@ -95,22 +103,43 @@ static bool set_cells(struct workload *workload, struct workload_slot *slot, uns
 	return true;
 }
 
-/* A warp that stores has loaded. */
+/* Does a thread of the warp compute in a time step? Its cells need neighbours on each side. */
+static bool computes(const struct workload_slot *slot, uint64_t step)
+{
+	return 2u * slot->warp >= step && 2u * slot->warp + step < SIDE - 1;
+}
+
+/* Time step `step`, and the barrier behind it. */
+static bool compute(struct workload_slot *slot, uint64_t step)
+{
+	uint16_t before = step == 0 ? SETUP_CODE : 0;
+
+	return workload_set_code(slot, before + STEP_CODE, computes(slot, step) ? STEP_DOUBLES : 0, true);
+}
+
+/* A warp that stores has loaded, and the other warps of its thread block have, too. */
 static bool hotspot_span(struct workload *workload, struct workload_slot *slot)
 {
 	unsigned from = (unsigned)(workload->kernels_done % 2);
 
 	switch (slot->step++) {
 	case 0:
+		return workload_set_code(slot, LOAD_CODE, 0, false);
+	case 1:
 		return set_cells(workload, slot, TEMPERATURE0 + from, 0, UVMP_ACCESS_READ) &&
 		       workload_go_on(slot);
-	case 1:
+	case 2:
 		if (!set_cells(workload, slot, POWER, 0, UVMP_ACCESS_READ))
 			return false;
 		/* threads without a cell wait for the others of their warp */
 		slot->flops = WORKLOAD_LANES * CELL_FLOPS * (uint32_t)time_steps(workload);
 		return true;
-	case 2:
+	case 3:
+		return workload_set_code(slot, 0, 0, true);
+	case 4:
+		slot->step = slot->row + 1u < (uint64_t)time_steps(workload) ? 4 : 5;
+		return compute(slot, slot->row++);
+	case 5:
 		return set_cells(workload, slot, TEMPERATURE1 - from, time_steps(workload),
 		                 UVMP_ACCESS_WRITE);
 	default:

@@ -67,6 +67,9 @@ struct workload_slot {
 	enum uvmp_access access;
 	bool at_once;	/* all pages of the span are requested before the warp waits */
 	bool goes_on;	/* the warp does not wait before its next step; joined steps are never so */
+	bool is_code;	    /* no access, only instructions, and (is_barrier) then a barrier; not joined */
+	bool is_barrier;    /* of the thread block: __syncthreads() */
+	uint16_t doubles, instructions; /* of a warp, with is_code: of fp64; all others */
 	uint32_t flops; /* floating-point (or as many integer) operations of all threads of the warp,
 	                 * done when the data has come */
 	uint64_t lane[WORKLOAD_JOINED_LANES];
@@ -199,7 +202,7 @@ static inline void workload_set_span(struct workload_slot *slot, uint64_t at, ui
 	slot->end = at + bytes;
 	slot->lanes = slot->lanes_done = 0;
 	slot->access = access;
-	slot->at_once = slot->goes_on = false;
+	slot->at_once = slot->goes_on = slot->is_code = false;
 	slot->flops = 0;
 }
 
@@ -222,7 +225,7 @@ static inline void workload_set_lanes(struct workload_slot *slot, uint32_t lanes
 	slot->lane_bytes = bytes;
 	slot->access = access;
 	slot->at_once = true;
-	slot->goes_on = false;
+	slot->goes_on = slot->is_code = false;
 	slot->flops = 0;
 }
 
@@ -239,6 +242,20 @@ static inline void workload_set_idle(struct workload_slot *slot, uint32_t flops)
 {
 	workload_set_wide(slot, (uint64_t)1 << 21, 0, UVMP_ACCESS_READ);
 	slot->flops = flops;
+}
+
+/* No page: the warp executes instructions; then, if is_barrier, it waits until every warp of its thread block has come to the
+ * barrier or has ended. `doubles` are those of fp64 and the conversions from and to it, `instructions` all others. Only
+ * GPUs with executes_code take time for it; without time, where warps take turns, it has no effect. The step before must
+ * not go on. Always true. */
+static inline bool workload_set_code(struct workload_slot *slot, uint16_t instructions, uint16_t doubles, bool is_barrier)
+{
+	workload_set_idle(slot, 0);
+	slot->is_code = true;
+	slot->is_barrier = is_barrier;
+	slot->instructions = instructions;
+	slot->doubles = doubles;
+	return true;
 }
 
 static inline uint64_t workload_ceil_div(uint64_t a, uint64_t b)
