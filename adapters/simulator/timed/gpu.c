@@ -115,6 +115,7 @@ bool gpu_launch(struct gpu *gpu, struct workload *workload, uint64_t at_ns)
 	if (at_ns > gpu->now_ns)
 		gpu_advance(gpu, at_ns);
 	gpu->workload = workload;
+	workload->has_code = m->executes_code != 0;
 	gpu->kernel = kernel;
 	gpu->next_block = 0;
 	gpu->groups_per_sm = groups < m->blocks_per_sm ? groups : m->blocks_per_sm;

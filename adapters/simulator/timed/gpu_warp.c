@@ -128,10 +128,8 @@ static uint64_t ask_all(struct gpu *gpu, struct sm *sm, struct warp *w)
 /* The next step; false: the warp has ended. */
 static bool begin_step(struct gpu *gpu, struct warp *w)
 {
-	do {
-		if (!workload_step(gpu->workload, &w->slot))
-			return false;
-	} while (w->slot.is_code && gpu->model->executes_code == 0);
+	if (!workload_step(gpu->workload, &w->slot))
+		return false;
 	w->has_step = true;
 	w->at = w->slot.at;
 	w->needs = (uint8_t)uvmp_access_right(w->slot.access);

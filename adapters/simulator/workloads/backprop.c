@@ -41,6 +41,18 @@ enum {
 #define HIDDEN      SIDE
 #define FLOAT_BYTES 4u
 
+/* Instructions of a warp, counted in what nvcc makes of the kernels (PTX), a remainder as twenty: up to the first load;
+ * around the barriers of the first kernel; a halving. The factors 0.3 are doubles: so both formulas of the second kernel
+ * are fp64, conversions counted. */
+#define LOAD_CODE      14u
+#define LINK_CODE      9u
+#define HALVING_CODE   34u
+#define HALVINGS       4u /* log2 of SIDE */
+#define WEIGHT_CODE    9u
+#define WEIGHT_DOUBLES 9u
+#define CHANGE_CODE    4u
+#define CHANGE_DOUBLES 7u
+
 static const char *backprop_check(const struct workload *workload)
 {
 	return workload->value[N] % SIDE != 0 ? "n is not a multiple of 16" : NULL;
@@ -145,17 +157,27 @@ static void set_weights(struct workload *workload, struct workload_slot *slot, u
 static bool forward(struct workload *workload, struct workload_slot *slot, uint64_t input)
 {
 	switch (slot->step++) {
-	case 0: /* the first thread of each row */
+	case 0:
+		return workload_set_code(slot, LOAD_CODE, 0, false);
+	case 1: /* the first thread of each row */
 		set_floats(workload, slot, INPUT_UNITS, input, 2, UVMP_ACCESS_READ);
 		return true;
-	case 1:
+	case 2:
+	case 4:
+	case 7:
+		return workload_set_code(slot, LINK_CODE, 0, true);
+	case 3:
 		set_weights(workload, slot, INPUT_WEIGHTS, input, UVMP_ACCESS_READ);
 		slot->flops = WORKLOAD_LANES * (1 + 4); /* a product, four halvings */
 		return true;
-	case 2:
+	case 5: /* the halvings */
+		slot->step = slot->row + 1u < HALVINGS ? 5 : 6;
+		slot->row++;
+		return workload_set_code(slot, HALVING_CODE, 0, true);
+	case 6:
 		set_weights(workload, slot, INPUT_WEIGHTS, input, UVMP_ACCESS_WRITE);
-		return workload_go_on(slot);
-	case 3:
+		return workload_go_on_to_code(workload, slot);
+	case 8:
 		set_floats(workload, slot, PARTIAL_SUM, input - 1, 2, UVMP_ACCESS_WRITE);
 		return true;
 	default:
@@ -169,48 +191,58 @@ static bool adjust(struct workload *workload, struct workload_slot *slot, uint64
 
 	switch (slot->step++) {
 	case 0:
-	case 5:
+		return workload_set_code(slot, LOAD_CODE, 0, false);
+	case 1:
+	case 7:
 		set_floats(workload, slot, HIDDEN_DELTA, 1, HIDDEN, UVMP_ACCESS_READ);
 		return workload_go_on(slot);
-	case 1:
-	case 6:
+	case 2:
+	case 8:
 		set_floats(workload, slot, INPUT_UNITS, input, 2, UVMP_ACCESS_READ);
 		return workload_go_on(slot);
-	case 2:
+	case 3:
 		set_weights(workload, slot, INPUT_CHANGES, input, UVMP_ACCESS_READ);
 		return workload_go_on(slot);
-	case 3:
+	case 4:
 		set_weights(workload, slot, INPUT_WEIGHTS2, input, UVMP_ACCESS_READ);
 		slot->flops = WORKLOAD_LANES * 5;
 		return true;
-	case 4:
+	case 5:
+	case 16:
+		return workload_set_code(slot, WEIGHT_CODE, WEIGHT_DOUBLES, false);
+	case 6:
 		set_weights(workload, slot, INPUT_WEIGHTS2, input, UVMP_ACCESS_WRITE);
 		return true;
-	case 7:
+	case 9:
 		set_weights(workload, slot, INPUT_CHANGES, input, UVMP_ACCESS_READ);
 		slot->flops = WORKLOAD_LANES * 4;
 		return true;
-	case 8:
+	case 10:
+	case 20:
+		return workload_set_code(slot, CHANGE_CODE, CHANGE_DOUBLES, false);
+	case 11:
 		set_weights(workload, slot, INPUT_CHANGES, input, UVMP_ACCESS_WRITE);
 		return true;
-	case 9:
+	case 12:
+		return workload_set_code(slot, 0, 0, true);
 	case 13:
+	case 18:
 		set_floats(workload, slot, HIDDEN_DELTA, 1, HIDDEN, UVMP_ACCESS_READ);
 		return is_first && workload_go_on(slot);
-	case 10:
+	case 14:
 		set_floats(workload, slot, INPUT_CHANGES, 1, HIDDEN, UVMP_ACCESS_READ);
 		return workload_go_on(slot);
-	case 11:
+	case 15:
 		set_floats(workload, slot, INPUT_WEIGHTS2, 1, HIDDEN, UVMP_ACCESS_READ);
 		slot->flops = WORKLOAD_LANES * 4;
 		return true;
-	case 12:
+	case 17:
 		set_floats(workload, slot, INPUT_WEIGHTS2, 1, HIDDEN, UVMP_ACCESS_WRITE);
 		return true;
-	case 14:
+	case 19:
 		set_floats(workload, slot, INPUT_CHANGES, 1, HIDDEN, UVMP_ACCESS_READ);
 		return true;
-	case 15:
+	case 21:
 		set_floats(workload, slot, INPUT_CHANGES, 1, HIDDEN, UVMP_ACCESS_WRITE);
 		return true;
 	default:

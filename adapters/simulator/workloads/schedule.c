@@ -50,13 +50,23 @@ static uint32_t add_step(const struct workload_slot *slot, uint64_t *all, uint32
 	return lanes;
 }
 
+/* The program's next step. */
+static bool next_step(struct workload *workload, struct workload_slot *slot)
+{
+	do {
+		if (!workload->type->span(workload, slot))
+			return false;
+	} while (slot->is_code && !workload->has_code);
+	return true;
+}
+
 /* Makes the step in hand and those behind it, as long as the warp goes on, to one. */
 static void join_steps(struct workload *workload, struct workload_slot *slot)
 {
 	uint64_t all[WORKLOAD_JOINED_LANES], bytes = 0;
 	uint32_t lanes = add_step(slot, all, 0, &bytes), flops = slot->flops;
 
-	while (slot->goes_on && lanes <= WORKLOAD_LANES && workload->type->span(workload, slot)) {
+	while (slot->goes_on && lanes <= WORKLOAD_LANES && next_step(workload, slot)) {
 		lanes = add_step(slot, all, lanes, &bytes);
 		flops += slot->flops;
 	}
@@ -67,7 +77,7 @@ static void join_steps(struct workload *workload, struct workload_slot *slot)
 
 bool workload_step(struct workload *workload, struct workload_slot *slot)
 {
-	if (!workload->type->span(workload, slot))
+	if (!next_step(workload, slot))
 		return false;
 	if (slot->goes_on)
 		join_steps(workload, slot);

@@ -134,6 +134,7 @@ struct workload {
 	uint64_t tag;	/* 0 unless launch sets it */
 	uint64_t kernels_done;
 	uint64_t ops; /* operations that launch has set before, kernels among them */
+	bool has_code; /* a time model's choice: steps of instructions are shown, else workload_step() skips them */
 
 	/* workload.c only */
 	int phase;
@@ -245,9 +246,8 @@ static inline void workload_set_idle(struct workload_slot *slot, uint32_t flops)
 }
 
 /* No page: the warp executes instructions; then, if is_barrier, it waits until every warp of its thread block has come to the
- * barrier or has ended. `doubles` are those of fp64 and the conversions from and to it, `instructions` all others. Only
- * GPUs with executes_code take time for it; without time, where warps take turns, it has no effect. The step before must
- * not go on. Always true. */
+ * barrier or has ended. `doubles` are those of fp64 and the conversions from and to it, `instructions` all others. It is a
+ * step only where has_code is set. The step before ends with workload_go_on_to_code(), or does not go on. Always true. */
 static inline bool workload_set_code(struct workload_slot *slot, uint16_t instructions, uint16_t doubles, bool is_barrier)
 {
 	workload_set_idle(slot, 0);
@@ -255,6 +255,13 @@ static inline bool workload_set_code(struct workload_slot *slot, uint16_t instru
 	slot->is_barrier = is_barrier;
 	slot->instructions = instructions;
 	slot->doubles = doubles;
+	return true;
+}
+
+/* workload_go_on() if the steps of instructions that follow are skipped: a barrier waits for the step before. Always true. */
+static inline bool workload_go_on_to_code(const struct workload *workload, struct workload_slot *slot)
+{
+	slot->goes_on = !workload->has_code;
 	return true;
 }
 
