@@ -57,6 +57,7 @@ static const struct field fields[] = {
 	FIELD(memory_bytes, 2097152, UINT64_C(1) << 44),
 	FIELD(memory_mb_s, 1024, 1000000000),
 	FIELD(memory_latency_ns, 1, 1000000),
+	ANY_FIELD(memory_spread_ns, 0, 1000000, true),
 	FIELD(remote_latency_ns, 0, 1000000),
 	FIELD(page_bytes, 4096, 65536),
 	FIELD(fault_entries, 32, 65536),

@@ -64,6 +64,7 @@ struct model {
 	uint32_t executes_code;	     /* 1: instructions between accesses take time, and thread blocks have barriers */
 	uint64_t memory_bytes;	     /* for managed memory */
 	uint32_t memory_mb_s, memory_latency_ns;
+	uint32_t memory_spread_ns;  /* the latency of an access is up to that much longer */
 	uint32_t remote_latency_ns; /* more, for a page on the CPU */
 	uint32_t page_bytes;	    /* of the host */
 	uint32_t fault_entries, fault_write_ns;

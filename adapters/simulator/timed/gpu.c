@@ -27,8 +27,10 @@ static bool open_sms(struct gpu *gpu)
 {
 	const struct model *m = gpu->model;
 
-	for (uint32_t i = 0; i < m->sms; i++)
+	for (uint32_t i = 0; i < m->sms; i++) {
 		gpu->sm[i].utlb = &gpu->utlb[i / m->sms_per_utlb];
+		gpu->sm[i].random = i;
+	}
 	gpu->may_run = gpu->runs = m->sms;
 	return gpu_group_grow(gpu, 0);
 }

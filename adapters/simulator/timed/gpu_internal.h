@@ -65,6 +65,7 @@ struct sm {
 	uint64_t memory_ns, flop_ns;	 /* its share of the memory, and its arithmetic, have time again */
 	uint64_t memory_debt, flop_debt; /* what rounding has left undone */
 	struct utlb *utlb;
+	uint64_t random; /* of memory latencies */
 	uint32_t raised;			 /* faults that were kept in this quantum */
 	struct warp *warp;			 /* [warps_room] */
 	struct group *group;			 /* [groups_room] */

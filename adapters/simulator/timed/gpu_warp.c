@@ -5,6 +5,8 @@
  * a page is not usable, the warp waits. */
 #include "gpu_warp.h"
 
+#include "uvmpolicy/base.h"
+
 #include "gpu_group.h"
 #include "gpu_ready.h"
 #include "gpu_retire.h"
@@ -26,6 +28,16 @@ static uint64_t reserve_flops(const struct gpu *gpu, struct sm *sm, uint64_t flo
 	return owed / gpu->model->gflops;
 }
 
+/* The latency of a step's data: from the least to the most, each equally likely. */
+static uint64_t latency_ns(const struct gpu *gpu, struct sm *sm)
+{
+	uint32_t spread_ns = gpu->model->memory_spread_ns;
+
+	if (spread_ns == 0)
+		return gpu->model->memory_latency_ns;
+	return gpu->model->memory_latency_ns + uvmp_random_below(&sm->random, spread_ns + UINT64_C(1));
+}
+
 /* The warp has asked for `bytes`, translated at ready_ns; when it can go on. Memory and arithmetic of an SM
  * work at the same time, and have time for each warp from now on: a warp that waits for a page across the link does
  * not hold up the others. */
@@ -37,7 +49,7 @@ static uint64_t work_ns(struct gpu *gpu, struct sm *sm, uint64_t ready_ns, uint6
 		sm->memory_ns = sm->now_ns;
 	sm->memory_ns += owed / gpu->share;
 	sm->memory_debt = owed % gpu->share;
-	end_ns = (ready_ns > sm->memory_ns ? ready_ns : sm->memory_ns) + gpu->model->memory_latency_ns;
+	end_ns = (ready_ns > sm->memory_ns ? ready_ns : sm->memory_ns) + latency_ns(gpu, sm);
 	if (flops == 0)
 		return end_ns;
 	end_ns += reserve_flops(gpu, sm, flops);
