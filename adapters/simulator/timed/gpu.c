@@ -27,12 +27,17 @@ static bool open_sms(struct gpu *gpu)
 {
 	const struct model *m = gpu->model;
 
-	for (uint32_t i = 0; i < m->sms; i++) {
+	for (uint32_t i = 0; i < m->sms; i++)
 		gpu->sm[i].utlb = &gpu->utlb[i / m->sms_per_utlb];
-		gpu->sm[i].random = i;
-	}
 	gpu->may_run = gpu->runs = m->sms;
+	gpu_seed(gpu, 0);
 	return gpu_group_grow(gpu, 0);
+}
+
+void gpu_seed(struct gpu *gpu, uint64_t seed)
+{
+	for (uint32_t i = 0; i < gpu->model->sms; i++)
+		gpu->sm[i].random = seed + ((uint64_t)i << 32u);
 }
 
 static bool open_tlbs(struct gpu *gpu)

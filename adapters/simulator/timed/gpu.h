@@ -54,6 +54,8 @@ struct gpu_listener {
 struct gpu *gpu_open(const struct model *model, struct space *space, struct link *link,
 		     struct gpu_listener listener);
 void gpu_close(struct gpu *gpu);
+/* What latencies are drawn from (memory_spread_ns); 0 unless set. */
+void gpu_seed(struct gpu *gpu, uint64_t seed);
 
 /* The workload's kernel (workload_launch has set it up) begins at at_ns. False: one of its thread blocks has more
  * warps than an SM. */

@@ -252,6 +252,16 @@ static bool deal_block(struct gpu *gpu, struct sm *sm)
 	return true;
 }
 
+/* A thread block for one SM of each cluster, the one with that number. */
+static bool deal_round(struct gpu *gpu, uint32_t number)
+{
+	bool any = false;
+
+	for (uint32_t i = number; i < gpu->runs; i += gpu->model->sms_per_utlb)
+		any |= deal_block(gpu, &gpu->sm[i]);
+	return any;
+}
+
 /* SMs that stand still run again when no other SM has work left. */
 static void let_go(struct gpu *gpu)
 {
@@ -271,8 +281,8 @@ void gpu_group_deal(struct gpu *gpu)
 
 	while (any) {
 		any = false;
-		for (uint32_t i = 0; i < gpu->runs; i++)
-			any |= deal_block(gpu, &gpu->sm[i]);
+		for (uint32_t first = 0; first < gpu->model->sms_per_utlb; first++)
+			any |= deal_round(gpu, first);
 	}
 	for (uint32_t i = 0; i < gpu->model->sms && gpu->extra != 0; i++)
 		settle(gpu, &gpu->sm[i], gpu->now_ns);

@@ -812,6 +812,8 @@ static bool open_timed(struct timed *m, struct source *source)
 						     .miss = m->counts_accesses ? miss : NULL,
 						     .busy = m->watch.observers ? busy : NULL,
 						     .context = m});
+	if (system->gpu)
+		gpu_seed(system->gpu, system->host.params.run.seed);
 	return (fault_buffer_open(&system->buffer, system->model->fault_entries) && system->root_ns &&
 		system->gpu) ||
 	       fail(m, "out of memory");
