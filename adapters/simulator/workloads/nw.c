@@ -23,6 +23,11 @@ enum { REFERENCE, ITEMSETS };
 #define SIDE      16u
 #define INT_BYTES 4u
 
+/* Instructions of a warp, counted in what nvcc makes of the kernels (PTX): of all loads; of the 31 anti-diagonals. The only
+ * warp of a thread block waits at no barrier. */
+#define LOAD_CODE      90u
+#define DIAGONALS_CODE 440u
+
 static const char *nw_check(const struct workload *workload)
 {
 	return workload->value[N] % SIDE != 0 ? "n is not a multiple of 16" : NULL;
@@ -101,20 +106,24 @@ static bool nw_span(struct workload *workload, struct workload_slot *slot)
 
 	switch (slot->step++) {
 	case 0:
+		return workload_set_code(slot, LOAD_CODE, 0, false);
+	case 1:
 		runs_set_one(slot, scores, corner, corner + 1, UVMP_ACCESS_READ);
 		return workload_go_on(slot);
-	case 1:
+	case 2:
 		set_rows(workload, slot, REFERENCE, first, SIDE * INT_BYTES, UVMP_ACCESS_READ);
 		return true;
-	case 2:
+	case 3:
 		set_rows(workload, slot, ITEMSETS, first - 1, INT_BYTES, UVMP_ACCESS_READ);
 		return true;
-	case 3:
+	case 4:
 		runs_set_one(slot, scores, corner + 1, corner + 1 + SIDE, UVMP_ACCESS_READ);
 		/* 31 anti-diagonals of 5 operations; threads without a cell wait */
 		slot->flops = (2 * SIDE - 1) * 5 * WORKLOAD_LANES;
 		return true;
-	case 4:
+	case 5:
+		return workload_set_code(slot, DIAGONALS_CODE, 0, false);
+	case 6:
 		set_rows(workload, slot, ITEMSETS, first, SIDE * INT_BYTES, UVMP_ACCESS_WRITE);
 		return true;
 	default:

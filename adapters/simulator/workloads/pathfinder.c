@@ -21,6 +21,10 @@ enum { RESULT0, RESULT1, WALL };
 #define THREADS   256
 #define INT_BYTES 4u
 
+/* Instructions of a warp, counted in what nvcc makes of the kernel (PTX): up to the first load; of a row. */
+#define LOAD_CODE 18u
+#define ROW_CODE  45u
+
 static bool pathfinder_open(struct workload *workload)
 {
 	uint64_t row = workload->value[COLS] * INT_BYTES, cpu = workload->value[CPU];
@@ -71,9 +75,9 @@ static bool set_columns(struct workload *workload, struct workload_slot *slot, u
 	return true;
 }
 
-/* Steps: 0 the results, 1..rows the costs, then the store. A warp at the side of its block has nothing more
- * to do from some row on. */
-static bool pathfinder_span(struct workload *workload, struct workload_slot *slot)
+/* The step behind the instructions and the barrier before it: 0 the results, 1..rows the costs, then the store. A warp at
+ * the side of its block has nothing more to do from some row on. */
+static bool use_memory(struct workload *workload, struct workload_slot *slot)
 {
 	uint64_t height = workload->value[PYRAMID_HEIGHT], first = workload->kernels_done * height;
 	uint64_t left = workload->value[ROWS] - 1 - first, rows = left < height ? left : height;
@@ -91,6 +95,16 @@ static bool pathfinder_span(struct workload *workload, struct workload_slot *slo
 	}
 	return step == rows + 1 && set_columns(workload, slot, RESULT1 - from, 0, (int64_t)rows,
 	                                       (int64_t)rows, UVMP_ACCESS_WRITE);
+}
+
+static bool pathfinder_span(struct workload *workload, struct workload_slot *slot)
+{
+	bool is_shown = slot->own[0] == slot->step + 1;
+
+	slot->own[0] = slot->step + 1;
+	if (!is_shown)
+		return workload_set_code(slot, slot->step == 0 ? LOAD_CODE : ROW_CODE, 0, slot->step != 0);
+	return use_memory(workload, slot);
 }
 
 const struct workload_type workload_pathfinder = {
