@@ -1,4 +1,4 @@
-/* More thread blocks than fit, stopped SMs, and far-fault MSHRs: the GPU alone, with the test in place of the
+/* More thread blocks than fit, stopped SMs, far-fault MSHRs, instructions and barriers: the GPU alone, with the test in place of the
  * driver. For all limits and all changes of limits, each warp's work is done once. */
 #include <stdarg.h>
 #include <stddef.h>
@@ -483,6 +483,148 @@ static void test_each_warp_once(void **unused)
 	}
 }
 
+/* -- instructions and barriers -- */
+
+/* hotspot's first thread block on one SM: its warps load a tile of 14 rows, each a page long. */
+static void open_tile(uint32_t executes_code)
+{
+	choose(1, 4096);
+	model.warps_per_sm = 8;
+	model.executes_code = executes_code;
+	open_run("hotspot:n=1024,cpu=0");
+	launch();
+}
+
+/* Maps rows [first, end) of an array. */
+static void map_rows(unsigned range, uint64_t first, uint64_t end)
+{
+	for (uint64_t row = first; row < end; row++)
+		set_right(space.range[range]->start + row * model.page_bytes, gpu_now_ns(gpu), RIGHT);
+}
+
+/* How many of the faults that come are of the array that the kernel stores to. */
+static uint64_t stores(void)
+{
+	uint64_t found = 0;
+	const struct gpu_fault *fault;
+
+	gpu_advance(gpu, gpu_now_ns(gpu) + 100000);
+	for (; (fault = gpu_first_fault(gpu, UINT64_MAX)) != NULL; gpu_take_fault(gpu))
+		found += fault->access == UVMP_ACCESS_WRITE;
+	gpu_fetch_faults(gpu, 0);
+	return found;
+}
+
+static void test_a_barrier_holds_all(void **unused)
+{
+	(void)unused;
+	for (uint32_t executes = 0; executes <= 1; executes++) {
+		open_tile(executes);
+		map_rows(0, 0, 14);
+		map_rows(2, 0, 13); /* the last warp lacks one of its two rows */
+		assert_int_equal(stores() != 0, !executes);
+		map_rows(2, 13, 14);
+		assert_int_equal(stores() != 0, executes);
+		close_run();
+	}
+}
+
+/* The same while thread blocks are switched out that wait at a barrier for a warp that waits for a page. */
+static void test_a_barrier_with_extra_blocks(void **unused)
+{
+	(void)unused;
+	choose(1, 4096);
+	model.warps_per_sm = 8;
+	model.executes_code = 1;
+	open_run("hotspot:n=16,sim_time=1,cpu=0");
+	limit(0, 2);
+	launch();
+	map_rows(0, 0, 1);
+	assert_int_equal(stores(), 0);
+	map_rows(2, 0, 1);
+	assert_int_not_equal(stores(), 0);
+	map_rows(1, 0, 1);
+	gpu_wait(gpu, UINT64_MAX);
+	assert_true(gpu_is_done(gpu));
+	assert_true(counts().context_switches > 0);
+	close_run();
+}
+
+/* When a kernel ends whose pages are all mapped. */
+static uint64_t end_of(const char *spec, uint64_t seed)
+{
+	uint64_t end_ns;
+
+	open_run(spec);
+	gpu_seed(gpu, seed);
+	launch();
+	for (unsigned i = 0; i < workload->ranges; i++)
+		map_rows(i, 0, workload->range[i].bytes / model.page_bytes);
+	gpu_wait(gpu, UINT64_MAX);
+	assert_true(gpu_is_done(gpu));
+	end_ns = gpu_end_ns(gpu);
+	close_run();
+	return end_ns;
+}
+
+static void test_instructions_take_time(void **unused)
+{
+	const char *spec = "hotspot:n=128,cpu=0";
+	uint64_t none_ns, fast_ns;
+
+	(void)unused;
+	choose(1, 4096);
+	model.warps_per_sm = 8;
+	model.gflops = 100;
+	model.memory_mb_s = 1000000;
+	none_ns = end_of(spec, 0);
+	model.executes_code = 1;
+	model.gflops_64 = 0; /* as fp32 */
+	fast_ns = end_of(spec, 0);
+	assert_true(fast_ns > none_ns);
+	model.gflops_64 = model.gflops;
+	assert_int_equal(end_of(spec, 0), fast_ns);
+	model.gflops_64 = model.gflops / 32;
+	assert_true(end_of(spec, 0) > fast_ns + (fast_ns - none_ns));
+}
+
+static void test_latencies_differ(void **unused)
+{
+	const char *spec = "stream_thread:bytes=1m,grid=1,block=64,unroll=1"; /* 4096 loads of each warp, one after another */
+	uint64_t least_ns, spread_ns;
+
+	(void)unused;
+	choose(1, 4096);
+	least_ns = end_of(spec, 0);
+	model.memory_spread_ns = 300;
+	spread_ns = end_of(spec, 0);
+	assert_in_range(spread_ns - least_ns, 4096 * 140, 4096 * 160);
+	assert_int_equal(end_of(spec, 0), spread_ns);
+	assert_int_not_equal(end_of(spec, 1), spread_ns);
+}
+
+/* Neighbouring thread blocks go to SMs that do not share a uTLB. */
+static void test_clusters_first(void **unused)
+{
+	static const uint32_t sm_of[] = {0, 2, 1, 3};
+	const struct gpu_fault *fault;
+	uint32_t faults = 0;
+
+	(void)unused;
+	choose(4, 4096);
+	model.sms_per_utlb = 2;
+	model.warps_per_sm = 32;
+	open_run("stream_thread:bytes=16k,grid=4,block=1024,unroll=1"); /* a page each */
+	launch();
+	gpu_advance(gpu, gpu_now_ns(gpu) + 100000);
+	for (; (fault = gpu_first_fault(gpu, UINT64_MAX)) != NULL; faults++) {
+		assert_int_equal(fault->sm, sm_of[(fault->address - space.range[0]->start) / model.page_bytes]);
+		gpu_take_fault(gpu);
+	}
+	assert_int_equal(faults, 4);
+	close_run();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -498,6 +640,11 @@ int main(void)
 		cmocka_unit_test(test_full_table),
 		cmocka_unit_test(test_notification_gives_a_turn),
 		cmocka_unit_test(test_each_warp_once),
+		cmocka_unit_test(test_a_barrier_holds_all),
+		cmocka_unit_test(test_a_barrier_with_extra_blocks),
+		cmocka_unit_test(test_instructions_take_time),
+		cmocka_unit_test(test_latencies_differ),
+		cmocka_unit_test(test_clusters_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -92,8 +92,10 @@ static bool walk_kernel(struct program *p, step_function function, void *data)
 	for (uint64_t block = 0; block < p->workload->blocks; block++)
 		for (uint32_t warp = 0; warp < p->workload->warps; warp++) {
 			workload_start_warp(p->workload, &slot, block, warp);
-			while (p->workload->type->span(p->workload, &slot))
-				function(p, &slot, data);
+			while (p->workload->type->span(p->workload, &slot)) {
+				if (!slot.is_code)
+					function(p, &slot, data);
+			}
 		}
 	return true;
 }

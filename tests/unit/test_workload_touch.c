@@ -211,6 +211,8 @@ static struct tally walk_alone(struct workload *w, uint64_t block, uint32_t warp
 
 	workload_start_warp(w, &slot, block, warp);
 	while (w->type->span(w, &slot)) {
+		if (slot.is_code)
+			continue;
 		if (goes_on || slot.goes_on)
 			assert_in_range(pages_of_step(&slot), 1, WORKLOAD_LANES);
 		if (goes_on)
