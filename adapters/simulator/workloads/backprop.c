@@ -185,10 +185,41 @@ static bool forward(struct workload *workload, struct workload_slot *slot, uint6
 	}
 }
 
+/* The weights of the threshold unit, behind the others. */
+static bool adjust_threshold(struct workload *workload, struct workload_slot *slot)
+{
+	switch (slot->row++) {
+	case 0:
+	case 5:
+		set_floats(workload, slot, HIDDEN_DELTA, 1, HIDDEN, UVMP_ACCESS_READ);
+		return workload_go_on(slot);
+	case 1:
+		set_floats(workload, slot, INPUT_CHANGES, 1, HIDDEN, UVMP_ACCESS_READ);
+		return workload_go_on(slot);
+	case 2:
+		set_floats(workload, slot, INPUT_WEIGHTS2, 1, HIDDEN, UVMP_ACCESS_READ);
+		slot->flops = WORKLOAD_LANES * 4;
+		return true;
+	case 3:
+		return workload_set_code(slot, WEIGHT_CODE, WEIGHT_DOUBLES, false);
+	case 4:
+		set_floats(workload, slot, INPUT_WEIGHTS2, 1, HIDDEN, UVMP_ACCESS_WRITE);
+		return true;
+	case 6:
+		set_floats(workload, slot, INPUT_CHANGES, 1, HIDDEN, UVMP_ACCESS_READ);
+		return true;
+	case 7:
+		return workload_set_code(slot, CHANGE_CODE, CHANGE_DOUBLES, false);
+	case 8:
+		set_floats(workload, slot, INPUT_CHANGES, 1, HIDDEN, UVMP_ACCESS_WRITE);
+		return true;
+	default:
+		return false;
+	}
+}
+
 static bool adjust(struct workload *workload, struct workload_slot *slot, uint64_t input)
 {
-	bool is_first = slot->block == 0 && slot->warp == 0; /* its first row adjusts the threshold unit's */
-
 	switch (slot->step++) {
 	case 0:
 		return workload_set_code(slot, LOAD_CODE, 0, false);
@@ -208,7 +239,6 @@ static bool adjust(struct workload *workload, struct workload_slot *slot, uint64
 		slot->flops = WORKLOAD_LANES * 5;
 		return true;
 	case 5:
-	case 16:
 		return workload_set_code(slot, WEIGHT_CODE, WEIGHT_DOUBLES, false);
 	case 6:
 		set_weights(workload, slot, INPUT_WEIGHTS2, input, UVMP_ACCESS_WRITE);
@@ -218,35 +248,14 @@ static bool adjust(struct workload *workload, struct workload_slot *slot, uint64
 		slot->flops = WORKLOAD_LANES * 4;
 		return true;
 	case 10:
-	case 20:
 		return workload_set_code(slot, CHANGE_CODE, CHANGE_DOUBLES, false);
 	case 11:
 		set_weights(workload, slot, INPUT_CHANGES, input, UVMP_ACCESS_WRITE);
 		return true;
 	case 12:
 		return workload_set_code(slot, 0, 0, true);
-	case 13:
-	case 18:
-		set_floats(workload, slot, HIDDEN_DELTA, 1, HIDDEN, UVMP_ACCESS_READ);
-		return is_first && workload_go_on(slot);
-	case 14:
-		set_floats(workload, slot, INPUT_CHANGES, 1, HIDDEN, UVMP_ACCESS_READ);
-		return workload_go_on(slot);
-	case 15:
-		set_floats(workload, slot, INPUT_WEIGHTS2, 1, HIDDEN, UVMP_ACCESS_READ);
-		slot->flops = WORKLOAD_LANES * 4;
-		return true;
-	case 17:
-		set_floats(workload, slot, INPUT_WEIGHTS2, 1, HIDDEN, UVMP_ACCESS_WRITE);
-		return true;
-	case 19:
-		set_floats(workload, slot, INPUT_CHANGES, 1, HIDDEN, UVMP_ACCESS_READ);
-		return true;
-	case 21:
-		set_floats(workload, slot, INPUT_CHANGES, 1, HIDDEN, UVMP_ACCESS_WRITE);
-		return true;
-	default:
-		return false;
+	default: /* the first row of all adjusts the threshold unit's weights */
+		return slot->block == 0 && slot->warp == 0 && adjust_threshold(workload, slot);
 	}
 }
 
