@@ -218,9 +218,31 @@ static bool adjust_threshold(struct workload *workload, struct workload_slot *sl
 	}
 }
 
+/* The formula of the weights is computed a second time, for the change. */
+static bool adjust_change(struct workload *workload, struct workload_slot *slot, uint64_t input, uint64_t step)
+{
+	switch (step) {
+	case 0:
+		set_weights(workload, slot, INPUT_CHANGES, input, UVMP_ACCESS_READ);
+		slot->flops = WORKLOAD_LANES * 4;
+		return true;
+	case 1:
+		return workload_set_code(slot, CHANGE_CODE, CHANGE_DOUBLES, false);
+	case 2:
+		set_weights(workload, slot, INPUT_CHANGES, input, UVMP_ACCESS_WRITE);
+		return true;
+	case 3:
+		return workload_set_code(slot, 0, 0, true);
+	default: /* the first row of all adjusts the threshold unit's weights */
+		return slot->block == 0 && slot->warp == 0 && adjust_threshold(workload, slot);
+	}
+}
+
 static bool adjust(struct workload *workload, struct workload_slot *slot, uint64_t input)
 {
-	switch (slot->step++) {
+	uint64_t step = slot->step++;
+
+	switch (step) {
 	case 0:
 		return workload_set_code(slot, LOAD_CODE, 0, false);
 	case 1:
@@ -243,19 +265,8 @@ static bool adjust(struct workload *workload, struct workload_slot *slot, uint64
 	case 6:
 		set_weights(workload, slot, INPUT_WEIGHTS2, input, UVMP_ACCESS_WRITE);
 		return true;
-	case 9:
-		set_weights(workload, slot, INPUT_CHANGES, input, UVMP_ACCESS_READ);
-		slot->flops = WORKLOAD_LANES * 4;
-		return true;
-	case 10:
-		return workload_set_code(slot, CHANGE_CODE, CHANGE_DOUBLES, false);
-	case 11:
-		set_weights(workload, slot, INPUT_CHANGES, input, UVMP_ACCESS_WRITE);
-		return true;
-	case 12:
-		return workload_set_code(slot, 0, 0, true);
-	default: /* the first row of all adjusts the threshold unit's weights */
-		return slot->block == 0 && slot->warp == 0 && adjust_threshold(workload, slot);
+	default:
+		return adjust_change(workload, slot, input, step - 9);
 	}
 }
 
