@@ -1,6 +1,6 @@
 #!/bin/sh
-# The rows of tables in docs/machine.md and docs/uvmsim.md that no test compares, as Markdown. The published rows are not among them.
-# usage: tables.sh UVMSIM locks|arrays|extra_blocks|tlbs|keys|request_bytes
+# The rows of tables in docs/machine.md, models.md and uvmsim.md that no test compares, as Markdown, without the published rows.
+# usage: tables.sh UVMSIM code|faults|locks|arrays|extra_blocks|tlbs|keys|request_bytes
 set -eu
 uvmsim=$1 table=$2
 case $uvmsim in */*) uvmsim=$(cd "$(dirname "$uvmsim")" && pwd)/${uvmsim##*/} ;; esac
@@ -21,6 +21,29 @@ model() {
 }
 bfs=rodinia_bfs:nodes=261444,edges=1568420
 
+code() {
+	for keys in 'executes_code=0 memory_spread_ns=0' memory_spread_ns=0 executes_code=0 ''; do
+		# shellcheck disable=SC2086 # several keys
+		model ./code.gpu gtx-1080-ti $keys
+		for seed in 1 2 3 4 5; do
+			run --seed $seed --gpu ./code.gpu --memory 6M --workload hotspot:n=1024,pyramid_height=2,sim_time=8
+			echo "$(value h2d_bytes) $(value h2d_copies) $(value d2h_bytes) $(value batches) $(value kernel_ns)"
+		done | awk -v keys="${keys:-as in gtx-1080-ti}" '
+			{for (i = 1; i <= NF; i++) sum[i] += $i / 5}
+			END {printf "| %s | %.1f | %.0f | %.1f | %.0f | %.1f |\n", keys, sum[1] / 1048576, sum[2], sum[3] / 1048576, sum[4], sum[5] / 1e6}'
+	done
+}
+faults() {
+	for each in 16 8 4; do
+		model ./nvlink.gpu p100-nvlink utlb_faults=$each
+		model ./pcie.gpu p100-pcie utlb_faults=$each
+		run --gpu ./nvlink.gpu --workload stream_thread:bytes=64m
+		printf '| %s | %s | %s |' $each "$(value batches)" "$(value batch_faults_most)"
+		awk '{v[$1] = $2} END {printf " %.2f ms | %d |", v["batches"] * v["batch_ns_mean"] / 1e6, v["h2d_copies"]}' counts
+		run --gpu ./pcie.gpu --workload stream_thread:bytes=1g
+		awk '{v[$1] = $2} END {printf " %.2f GB/s |\n", v["h2d_bytes"] / v["time_ns"]}' counts
+	done
+}
 locks() {
 	for holds in 0 1; do
 		model ./lock.gpu gtx-1080-ti lock_holds=$holds
@@ -91,7 +114,7 @@ request_bytes() {
 	done
 }
 case $table in
-locks | arrays | extra_blocks | tlbs | keys | request_bytes) $table ;;
+code | faults | locks | arrays | extra_blocks | tlbs | keys | request_bytes) $table ;;
 *)
 	sed -n 's/^# usage: /usage: /p' "$0" >&2
 	exit 2
