@@ -11,14 +11,7 @@ include=$(cd "${1:-include/uvmpolicy}" && pwd) || exit 1
 cd "$(dirname "$0")/../.." || exit 1
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-failed=0
-verdict() { # WHAT FILE of violations
-	if [ -s "$2" ]; then
-		failed=1
-		echo "FAIL $1"
-		sed 's/^/     /' "$2"
-	else echo "ok   $1"; fi
-}
+. tests/cli/support/verdict.sh
 # The words of the code of files, comments left out; a definition starts in the first column and is left out too.
 words() { awk '/^[\t]* \*|^\/\*/ {next} /^[ \t#.]/' "$@" | tr -c 'A-Za-z0-9_\n' ' ' | tr -s ' ' '\n' | sort -u; }
 
@@ -32,9 +25,9 @@ words $(cat "$work/tests") >"$work/tested"
 
 sort -u "$work/called" "$work/documented" | comm -23 "$work/functions" - >"$work/unused"
 [ "$(wc -l <"$work/functions")" -gt 100 ] || echo "the headers are not understood" >>"$work/unused"
-verdict "each public function has a caller or a documented use ($(wc -l <"$work/functions"))" "$work/unused"
+no_lines "each public function has a caller or a documented use ($(wc -l <"$work/functions"))" "$work/unused"
 comm -23 "$work/functions" "$work/tested" >"$work/untested"
-verdict "each public function is called by a test" "$work/untested"
+no_lines "each public function is called by a test" "$work/untested"
 
 # Fields of structures of facts: `.field =`, `->field =`, `&x.field` or a positional initialiser cannot be told apart
 # from a read, so a field counts as set if a product file other than a decision's own names it after a dot or an arrow (processor.c: uvmp_processors_init).
@@ -46,7 +39,7 @@ awk '/^struct uvmp_[a-z_]*(facts|pressure|processors) [{]/ {on = 1; next} /^};/ 
 grep -e /engine/ -e /processor.c -e ^adapters -e ^docs "$work/product" | xargs cat | grep -oE '(\.|->)[a-z_]+' | tr -d '.>-' | sort -u >"$work/set"
 sort -u "$work/set" "$work/documented" | comm -23 "$work/facts" - >"$work/unset"
 [ "$(wc -l <"$work/facts")" -gt 40 ] || echo "the facts are not understood" >>"$work/unset"
-verdict "each fact is set by the engine or a host, or documented ($(wc -l <"$work/facts"))" "$work/unset"
+no_lines "each fact is set by the engine or a host, or documented ($(wc -l <"$work/facts"))" "$work/unset"
 
 # Fields that hold an enumerator: the enum's type, but in a packed record an integer with a comment that begins with the
 # enum. A field with the name of an enum, or a byte with the last word of one, holds
@@ -70,20 +63,20 @@ awk 'FNR == NR {if (match($0, /^enum uvmp_[a-z_]+/)) {tag = substr($0, 6, RLENGT
 	 if (named && !typed && !said) print FILENAME ": " name ": type or comment must name the enum:" code}
 	END {if (seen < 40) print "the structures are not understood: " seen + 0 " fields with enumerators"}' \
 	"$work/headers" "$include"/*.h >"$work/mixed" 2>&1
-verdict "fields that hold an enumerator are of one kind" "$work/mixed"
+no_lines "fields that hold an enumerator are of one kind" "$work/mixed"
 
 # Structures that may grow: the size comes first, and the basic set has some.
 awk '/^struct uvmp_[a-z_]+ [{]/ {name = $2; at = 0; next} /^};/ {name = ""; next} name != "" && /;/ {at++}
 	name != "" && /^\t(uint32_t|size_t) size;/ && /bytes|base\.h/ {sized++; if (at != 1) print FILENAME ": " name ": size is not the first field"}
 	END {if (sized < 8) print "only " sized + 0 " structures carry their size"}' "$include"/*.h >"$work/sizes"
-verdict "structures that may grow begin with their size" "$work/sizes"
+no_lines "structures that may grow begin with their size" "$work/sizes"
 awk '/^struct uvmp_[a-z_]+ [{]/ {name = $2; next} /^};/ {name = ""} name != "" && /^\t(uint32_t|size_t) size;/ {print name}' \
 	"$include"/*.h adapters/common/uvmpolicy/host.h | sort -u >"$work/sized"
 while read -r name; do
 	grep -q "^| .*\`$name\`" docs/abi.md || echo "docs/abi.md does not name $name"
 done <"$work/sized" >"$work/unnamed"
 [ "$(wc -l <"$work/sized")" -gt 12 ] || echo "only $(wc -l <"$work/sized") structures carry their size" >>"$work/unnamed"
-verdict "docs/abi.md names the structures that carry their size ($(wc -l <"$work/sized"))" "$work/unnamed"
+no_lines "docs/abi.md names the structures that carry their size ($(wc -l <"$work/sized"))" "$work/unnamed"
 
 # The table of docs/embedding.md names a test for each function, and the function is in the test.
 awk -F '[|]' '/^## Functions that only hosts call/ {on = 1} on && /^[|] `uvmp_/ {print $2 "|" $NF $(NF - 1)} on && /^## Facts/ {exit}' docs/embedding.md |
@@ -92,5 +85,5 @@ while IFS='|' read -r function test; do
 	grep -qw "$function" tests/unit/"$test".c tests/properties/"$test".c tests/check/"$test" 2>/dev/null || echo "$function is not in $test"
 done <"$work/rows" >"$work/wrong"
 [ "$(wc -l <"$work/rows")" -gt 5 ] || echo "the table of docs/embedding.md is not understood" >>"$work/wrong"
-verdict "each function that only hosts call is in the test that docs/embedding.md names ($(wc -l <"$work/rows"))" "$work/wrong"
+no_lines "each function that only hosts call is in the test that docs/embedding.md names ($(wc -l <"$work/rows"))" "$work/wrong"
 exit $failed

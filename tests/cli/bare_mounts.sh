@@ -13,16 +13,7 @@ cd "$(dirname "$0")/../.." || exit 1
 work=$(mktemp -d "$(cd "$1" && pwd)/work.XXXXXX") || exit 1
 root=$work/bare/root
 trap 'umount "$root/home" "$root/proc" 2>/dev/null; rm -rf --one-file-system "$work"' EXIT
-failed=0
-verdict() { # STATUS NAME
-	if [ "$1" = 0 ]; then
-		echo "ok   $2"
-	else
-		failed=1
-		echo "FAIL $2"
-		sed 's/^/     /' "$work/out"
-	fi
-}
+. tests/cli/support/verdict.sh
 bare() { PATH=$work/bin:$PATH sh tests/bare.sh "$work" true >"$work/out" 2>&1; }
 
 mkdir -p "$work/bin" "$work/precious" "$root/home"

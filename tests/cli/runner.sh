@@ -6,17 +6,8 @@ cd "$(dirname "$0")/../.." || exit 1
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 : "${CC:=cc}"
-failed=0
-
-verdict() { # STATUS NAME
-	if [ "$1" = 0 ]; then
-		echo "ok   $2"
-	else
-		failed=1
-		echo "FAIL $2"
-		sed 's/^/     /' "$work/out"
-	fi
-}
+show='cat'
+. tests/cli/support/verdict.sh
 runs() { # STATUS NAME TEST...
 	want=$1 name=$2
 	shift 2

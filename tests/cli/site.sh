@@ -9,16 +9,7 @@ work=$(mktemp -d "$build/work.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
 LC_ALL=C
 export LC_ALL
-failed=0
-verdict() { # NAME FILE of violations
-	if [ -s "$2" ]; then
-		failed=1
-		echo "FAIL $1"
-		head -n 10 "$2" | sed 's/^/     /'
-	else
-		echo "ok   $1"
-	fi
-}
+. tests/cli/support/verdict.sh
 
 # -- pages ------------------------------------------------------------------------------------------------------------------
 ls docs/*.md | sed 's|docs/||; s|\.md$||' | grep -vx index | sort >"$work/pages"
@@ -27,14 +18,14 @@ grep -v '^#' docs/site/navigation.txt | sort >"$work/listed"
 	comm -23 "$work/pages" "$work/listed" | sed 's/.*/docs\/&.md is not in docs\/site\/navigation.txt/'
 	comm -13 "$work/pages" "$work/listed" | sed 's/^/docs\/site\/navigation.txt, no such page or twice: /'
 } >"$work/log"
-verdict "the navigation has every page once ($(wc -l <"$work/pages"))" "$work/log"
+no_lines "the navigation has every page once ($(wc -l <"$work/pages"))" "$work/log"
 while read -r page; do grep -qF "($page.md" docs/index.md || echo "docs/index.md has no link to $page.md"; done <"$work/pages" >"$work/log"
-verdict 'the index has every page' "$work/log"
+no_lines 'the index has every page' "$work/log"
 find docs -name '*.svg' -o -name '*.png' | sed 's|docs/||' | sort >"$work/pictures"
 while read -r picture; do grep -qF "]($picture)" docs/gallery.md || echo "docs/gallery.md does not show $picture"; done <"$work/pictures" >"$work/log"
-verdict "the gallery has every picture ($(wc -l <"$work/pictures"))" "$work/log"
+no_lines "the gallery has every picture ($(wc -l <"$work/pictures"))" "$work/log"
 for source in docs/pictures/*.dot; do [ -f "${source%.dot}.svg" ] || echo "$source has no picture beside it"; done >"$work/log"
-verdict 'every drawing has its picture' "$work/log"
+no_lines 'every drawing has its picture' "$work/log"
 
 # -- citation ---------------------------------------------------------------------------------------------------------------
 version=$(sed -n 's/^VERSION := //p' Makefile)
@@ -44,7 +35,7 @@ version=$(sed -n 's/^VERSION := //p' Makefile)
 	grep -qi "name: $(cat "$work/owner")\$" docs/CITATION.cff || echo "docs/CITATION.cff: the authors are not those of LICENSE"
 	[ "$(head -n 1 LICENSE)" = 'MIT License' ] && grep -qx 'license: MIT' docs/CITATION.cff || echo "docs/CITATION.cff: not the licence of LICENSE"
 } >"$work/log"
-verdict 'CITATION.cff: version, authors and licence' "$work/log"
+no_lines 'CITATION.cff: version, authors and licence' "$work/log"
 python=
 for p in python3 /usr/bin/python3; do $p -c 'import yaml' 2>/dev/null && python=$p && break; done
 if [ -n "$python" ]; then
@@ -71,7 +62,7 @@ for author in cff.get("authors", []):
 if not all(isinstance(word, str) for word in cff.get("keywords", [])):
     print("keywords: not texts")
 PY
-	verdict 'CITATION.cff is valid CFF 1.2.0' "$work/log"
+	no_lines 'CITATION.cff is valid CFF 1.2.0' "$work/log"
 else
 	echo 'skipped: no python3-yaml, CITATION.cff as YAML'
 fi
@@ -81,22 +72,22 @@ sed -n 's/^figure \([^ ]*\) .*/\1/p' tests/fidelity/figures.txt >"$work/figures"
 grep -ohE 'FIGURE=[a-z0-9-]+' README.md docs/*.md | sed 's/FIGURE=//' | sort -u | while read -r name; do
 	grep -qxF -e "$name" "$work/figures" || echo "make figure FIGURE=$name: no such figure"
 done >"$work/log"
-verdict "the documents name figures that exist ($(wc -l <"$work/figures") exist)" "$work/log"
+no_lines "the documents name figures that exist ($(wc -l <"$work/figures") exist)" "$work/log"
 grep -oE "FIDELITY='[^']*'" docs/reproduce.md | sed "s/FIDELITY='\(.*\), \(.*\)'/\1	\2/" | while IFS='	' read -r heading label; do
 	awk -v heading="## $heading" -v label="| $label" '/^## / {on = $0 == heading} on && /^row / && index($0, label) {n++} END {exit !n}' \
 		tests/fidelity/rows.txt || echo "no row has the heading $heading and a label that begins with $label"
 done >"$work/log"
 [ "$(grep -c "FIDELITY='" docs/reproduce.md)" -ge 3 ] || echo 'docs/reproduce.md: its commands are not understood' >>"$work/log"
-verdict 'the commands of docs/reproduce.md name rows that exist' "$work/log"
+no_lines 'the commands of docs/reproduce.md name rows that exist' "$work/log"
 for name in ag-fig4 ag-fig7-regular; do
 	sh tests/fidelity/figure.sh "$build/uvmsim" "$work" $name >"$work/out" 2>&1 && grep -qx "equal to docs/fidelity/$name.csv" "$work/out" &&
 		: >"$work/log" || cp "$work/out" "$work/log"
-	verdict "make figure FIGURE=$name: the data of docs/fidelity" "$work/log"
+	no_lines "make figure FIGURE=$name: the data of docs/fidelity" "$work/log"
 done
 sh tests/fidelity/figure.sh "$build/uvmsim" "$work" ag-fig44 >"$work/out" 2>"$work/err"
 status=$?
 [ $status = 2 ] && grep -q '^figure: no figure is named ag-fig44; the nearest are: ag-fig4' "$work/err" && : >"$work/log" || cp "$work/err" "$work/log"
-verdict 'a figure that does not exist: the nearest are named' "$work/log"
+no_lines 'a figure that does not exist: the nearest are named' "$work/log"
 
 # -- the reference of the API -------------------------------------------------------------------------------------------------
 # Without its comments, a header is the same behind the filter.
@@ -109,5 +100,5 @@ for header in include/uvmpolicy/*.h adapters/common/uvmpolicy/host.h adapters/us
 	[ "$(code <"$header")" = "$(code <"$work/filtered")" ] || echo "$header: the filter changes code" >>"$work/log"
 	grep -q '^/\*\* @file' "$work/filtered" || echo "$header: no comment of the file" >>"$work/log"
 done
-verdict "the filter for Doxygen changes no code of $headers headers" "$work/log"
+no_lines "the filter for Doxygen changes no code of $headers headers" "$work/log"
 exit $failed

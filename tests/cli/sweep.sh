@@ -9,18 +9,8 @@ uvmsim=$build/uvmsim
 work=$(mktemp -d "$build/work.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
 unset UVMP_POLICY
+. tests/cli/support/verdict.sh
 cd "$work" || exit 1
-failed=0
-
-verdict() { # STATUS NAME
-	if [ "$1" = 0 ]; then
-		echo "ok   $2"
-	else
-		failed=1
-		echo "FAIL $2"
-		[ ! -s out ] || head -n 5 out | cut -c 1-200 | sed 's/^/     /'
-	fi
-}
 hostless() { sed 's/,[^,]*$//' "$1"; }
 same() { # A B: equal but for the host
 	hostless "$1" >a.cut

@@ -17,3 +17,12 @@ check() { # NAME COMMAND...
 	"$@" >"$work/out" 2>&1
 	verdict $? "$what"
 }
+no_lines() { # NAME FILE of violations
+	if [ -s "$2" ]; then
+		failed=1
+		echo "FAIL $1"
+		${show:-head -n 20} "$2" | sed 's/^/     /'
+	else
+		echo "ok   $1"
+	fi
+}
