@@ -90,26 +90,10 @@ static void write_cpu_fault(struct writer *w, const struct record_event *event)
 		(unsigned long long)event->address);
 }
 
-static void write_event(struct writer *w, const struct record_event *event)
-{
-	switch (event->kind) {
-	case RECORD_RANGE:
-		write_range(w, event);
-		break;
-	case RECORD_FREE:
-		write_free(w, event);
-		break;
-	case RECORD_KERNEL:
-		write_kernel(w, event);
-		break;
-	case RECORD_GPU_FAULT:
-		write_gpu_fault(w, event);
-		break;
-	case RECORD_CPU_FAULT:
-		write_cpu_fault(w, event);
-		break;
-	}
-}
+static void (*const write_event[])(struct writer *w, const struct record_event *event) = {
+	[RECORD_RANGE] = write_range,         [RECORD_FREE] = write_free,           [RECORD_KERNEL] = write_kernel,
+	[RECORD_GPU_FAULT] = write_gpu_fault, [RECORD_CPU_FAULT] = write_cpu_fault,
+};
 
 bool cuda_record_write(struct cuda_record *record, FILE *out)
 {
@@ -127,7 +111,7 @@ bool cuda_record_write(struct cuda_record *record, FILE *out)
 			fprintf(out, "# %llu events are missing\n", (unsigned long long)missing);
 		write_unknown(&w);
 		for (size_t i = 0; i < record->count; i++)
-			write_event(&w, &record->event[i]);
+			write_event[record->event[i].kind](&w, &record->event[i]);
 		end_group(&w);
 		if (w.needs_sync)
 			fputs("sync\n", out);
