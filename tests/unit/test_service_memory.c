@@ -1734,6 +1734,15 @@ static void held_incomplete(void **state)
 	assert_int_equal(s->gpu[1].used_pages, 0);
 }
 
+/* Two roots, both in use; the block being serviced is a third one. */
+static void two_blocks(const char *policy)
+{
+	open(policy, 4096, 2, 0);
+	have(block(0), 1, 0, 512);
+	have(block(1), 1, 0, 512);
+	s->fault.servicing->job.block = block(2);
+}
+
 static void arrived(uint32_t number)
 {
 	assert_int_equal(uvmp_service_access(s, 1, SPACE, BASE + (uvmp_addr)number * MIB2, UVMP_ACCESS_NONE), UVMP_OK);
@@ -1747,10 +1756,7 @@ static void arrivals(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < 6; i++) {
-		open(policies[i], 4096, 2, 0);
-		have(block(0), 1, 0, 512);
-		have(block(1), 1, 0, 512);
-		s->fault.servicing->job.block = block(2);
+		two_blocks(policies[i]);
 		for (uint32_t j = 0; j < 3; j++)
 			arrived(0);
 		arrived(3); /* not on the GPU */
@@ -1774,10 +1780,7 @@ static void kept(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < 6; i++) {
-		open(policies[i], 4096, 2, 0);
-		have(block(0), 1, 0, 512);
-		have(block(1), 1, 0, 512);
-		s->fault.servicing->job.block = block(2);
+		two_blocks(policies[i]);
 		s->fault.servicing->job.is_follow = true;
 		s->fault.servicing->job.keep = block(0);
 		assert_int_equal(evict_start(1, UVMP_CHUNK_2M, false), UVMP_OK);
