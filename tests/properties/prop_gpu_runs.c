@@ -35,10 +35,11 @@ static uint32_t below(uint32_t most)
 	return (uint32_t)uvmp_random_below(&seed, most);
 }
 
-static void on_touch(void *context, struct sim_block *block, uint32_t page, bool is_write, uint64_t now_ns)
+static void on_touch(void *context, struct sim_block *block, uint32_t page, bool is_write, uint32_t accesses, uint64_t now_ns)
 {
 	struct rig *r = context;
 
+	(void)accesses;
 	(void)now_ns; /* of the call: the SM's steps may be grouped otherwise */
 	r->touched = (r->touched ^ (block->number * 1024u + page * 2u + is_write)) * 0x9e3779b97f4a7c15u;
 }

@@ -123,6 +123,7 @@ bool gpu_launch(struct gpu *gpu, struct workload *workload, uint64_t at_ns)
 		gpu_advance(gpu, at_ns);
 	gpu->workload = workload;
 	workload->has_code = m->executes_code != 0;
+	workload->coalesces = m->coalesces != 0;
 	gpu->kernel = kernel;
 	gpu->next_block = 0;
 	gpu->groups_per_sm = groups < m->blocks_per_sm ? groups : m->blocks_per_sm;

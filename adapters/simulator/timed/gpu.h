@@ -36,8 +36,8 @@ struct gpu_counts {
 
 /* What a GPU reports while it runs; each function may be NULL. */
 struct gpu_listener {
-	/* A page is used at now_ns. */
-	void (*touch)(void *context, struct sim_block *block, uint32_t page, bool is_write, uint64_t now_ns);
+	/* A page is used at now_ns, with so many accesses more than were reported when it was asked about; 1 without `coalesces`. */
+	void (*touch)(void *context, struct sim_block *block, uint32_t page, bool is_write, uint32_t accesses, uint64_t now_ns);
 	/* These pages of the block are mapped now. */
 	void (*arrive)(void *context, const struct sim_block *block, const uvmp_mask *pages);
 	/* A page is used across the link. */

@@ -24,6 +24,7 @@ struct warp {
 	uint64_t at;	   /* the next address of a span */
 	uint64_t want;	   /* pages of a step at once that are still missing, by number */
 	uint64_t pending;  /* with MSHRs: of those (a span: bit 0), the ones that come with an entry */
+	uint64_t counted;  /* with `coalesces`: of the step's pages, those whose accesses were reported when they missed */
 	uint64_t missing;  /* without MSHRs: of `want`, lanes that gpu->lanes has */
 	uint64_t ready_ns; /* continues no sooner: it has begun, or was woken */
 	uint32_t group;	   /* thread block on the SM */
@@ -96,6 +97,7 @@ struct asking {
 	struct asker who;
 	struct sim_block *block;
 	uint32_t page; /* of the block */
+	uint32_t accesses;
 	bool is_write;
 	bool has_crossed; /* the answer was a remote access, which ends at time_ns */
 };

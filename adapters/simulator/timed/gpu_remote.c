@@ -55,9 +55,10 @@ static void cross(struct gpu *gpu, struct asking *asking)
 	struct sm *sm = &gpu->sm[asking->who.sm];
 	enum model_direction direction = asking->is_write ? MODEL_TO_CPU : MODEL_TO_GPU;
 
-	asking->time_ns = link_remote_fixed(gpu->link, direction, asking->time_ns, gpu->model->remote_miss_ns);
+	asking->time_ns = link_remote_fixed(gpu->link, direction, asking->time_ns,
+					    (uint64_t)asking->accesses * gpu->model->remote_miss_ns);
 	asking->has_crossed = true;
-	gpu->counts.remote_accesses++;
+	gpu->counts.remote_accesses += asking->accesses;
 	sm->warp[asking->who.warp].pending &= ~((uint64_t)1 << asking->who.number);
 	add_fill(gpu, &(struct fill){asking->time_ns, asking->key, sm->utlb});
 }

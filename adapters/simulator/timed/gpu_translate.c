@@ -17,6 +17,7 @@
  * TLBs never hold what the page tables do not: their keys contain versions, and a change gives pages a new one. */
 #include "gpu_translate.h"
 
+#include "../workloads/coalesce.h"
 #include "gpu_fault.h"
 #include "gpu_mshr.h"
 #include "gpu_remote.h"
@@ -188,6 +189,39 @@ static void note_pages(struct gpu *gpu, const struct run *run, bool is_write)
 		uvmp_mask_region_clear(&block->unused, pages);
 }
 
+/* How many accesses of the step the page has. With `coalesces` a page is asked for once, with the accesses of all its lanes. */
+static uint32_t accesses_on(const struct step *s, uint64_t page)
+{
+	const struct warp *w = s->w;
+	uint64_t from = page << s->gpu->page_shift, end = (page + 1u) << s->gpu->page_shift;
+	uint32_t accesses = 0;
+
+	if (s->gpu->model->coalesces == 0)
+		return 1;
+	if (w->slot.lanes == 0)
+		return coalesce_run(from < w->at ? w->at : from, end > w->slot.end ? w->slot.end : end);
+	for (uint32_t i = s->who.number; i < w->slot.lanes; i++)
+		if (w->slot.lane[i] >> s->gpu->page_shift == page)
+			accesses += w->slot.accesses[i];
+	return accesses;
+}
+
+/* Tells of the page, which is used, or (misses) asked about. Accesses that were told of when they missed count once. */
+static void tell(const struct step *s, const struct run *run, uint32_t accesses, bool misses)
+{
+	const struct gpu_listener *listener = &s->gpu->listener;
+	uint64_t bit = (uint64_t)1 << s->who.number;
+
+	if (!listener->touch)
+		return;
+	if (s->gpu->model->coalesces != 0) {
+		if ((s->w->counted & bit) != 0)
+			accesses = 0;
+		s->w->counted = misses ? s->w->counted | bit : s->w->counted & ~bit;
+	}
+	listener->touch(listener->context, run->block, run->index, s->w->needs > UVMP_RIGHT_READ, accesses, s->now_ns);
+}
+
 /* The run's pages are used. */
 static inline __attribute__((always_inline)) void note_use(const struct step *s, const struct run *run)
 {
@@ -199,8 +233,13 @@ static inline __attribute__((always_inline)) void note_use(const struct step *s,
 		note_page(gpu, run->block, run->index, is_write);
 	else
 		note_pages(gpu, run, is_write);
-	for (uint32_t i = 0; gpu->listener.touch && i < run->count; i++)
-		gpu->listener.touch(gpu->listener.context, run->block, run->index + i, is_write, s->now_ns);
+	for (uint32_t i = 0; gpu->listener.touch && i < run->count; i++) {
+		struct run one = {run->block, run->page + i, run->index + i, 1};
+		struct step at = *s;
+
+		at.who.number += i;
+		tell(&at, &one, accesses_on(&at, one.page), false);
+	}
 }
 
 /* The bytes that a span wants of a page, as they cross the link. */
@@ -356,7 +395,7 @@ static inline __attribute__((always_inline)) enum gpu_outcome use_page(struct st
 	gpu->counts.accesses++;
 	note_page(gpu, block, index, is_write);
 	if (gpu->listener.touch)
-		gpu->listener.touch(gpu->listener.context, block, index, is_write, s->now_ns);
+		tell(s, &(struct run){block, page, index, 1}, accesses_on(s, page), false);
 	if (alike == 1u && uvmp_mask_test(&block->remote, index))
 		now_ns = cross_link(s, (struct run){block, page, index, 1}, now_ns);
 	raise_ready(s, now_ns);
@@ -424,6 +463,7 @@ static enum gpu_outcome use_remote(struct step *s, struct run run, uint64_t key)
 {
 	struct gpu *gpu = s->gpu;
 	bool is_write = s->w->needs > UVMP_RIGHT_READ;
+	uint32_t accesses = accesses_on(s, run.page);
 
 	gpu_remote_fill(gpu, s->now_ns);
 	issue(s, 1);
@@ -432,13 +472,13 @@ static enum gpu_outcome use_remote(struct step *s, struct run run, uint64_t key)
 			return GPU_STALLED;
 		gpu->counts.tlb_misses++;
 		gpu->counts.l2_tlb_misses++;
-		if (gpu->listener.touch)
-			gpu->listener.touch(gpu->listener.context, run.block, run.index, is_write, s->now_ns);
+		tell(s, &run, accesses, true);
 		gpu_remote_ask(gpu, &(struct asking){.time_ns = s->now_ns + gpu->model->walk_ns,
 						     .key = key,
 						     .who = s->who,
 						     .block = run.block,
 						     .page = run.index,
+						     .accesses = accesses,
 						     .is_write = is_write});
 		return GPU_FAULTED;
 	}

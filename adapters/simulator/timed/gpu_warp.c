@@ -82,15 +82,31 @@ static uint64_t walk_span(struct gpu *gpu, struct sm *sm, struct warp *w)
 	return work_ns(gpu, sm, ready_ns, bytes, w->has_step ? 0 : w->slot.flops);
 }
 
+/* The same with `coalesces`: each page once, at its first lane. */
+static void list_pages(const struct gpu *gpu, struct warp *w)
+{
+	for (uint32_t i = 0, before; i < w->slot.lanes; i++) {
+		for (before = 0; before < i; before++)
+			if (w->slot.lane[before] >> gpu->page_shift == w->slot.lane[i] >> gpu->page_shift)
+				break;
+		if (before == i)
+			w->want |= (uint64_t)1 << i;
+	}
+}
+
 /* The pages that the step requests now, one bit each; lanes on a page of an earlier lane are skipped. */
 static void list_wants(const struct gpu *gpu, struct warp *w)
 {
 	uint64_t pages, last[4] = {GPU_NEVER, GPU_NEVER, GPU_NEVER, GPU_NEVER}; /* no page is this one */
 
-	w->want = 0;
+	w->want = w->counted = 0;
 	if (w->slot.lanes == 0) {
 		pages = ((w->slot.end - 1u) >> gpu->page_shift) - (w->at >> gpu->page_shift) + 1u;
 		w->want = pages >= WANTS ? ~(uint64_t)0 : ((uint64_t)1 << pages) - 1u;
+		return;
+	}
+	if (gpu->model->coalesces != 0) {
+		list_pages(gpu, w);
 		return;
 	}
 	for (uint32_t i = 0; i < w->slot.lanes; i++) { /* neighbours are mostly neighbours */
@@ -145,6 +161,7 @@ static bool begin_step(struct gpu *gpu, struct warp *w)
 	w->has_step = true;
 	w->at = w->slot.at;
 	w->needs = (uint8_t)uvmp_access_right(w->slot.access);
+	w->counted = 0;
 	if (w->slot.at_once)
 		list_wants(gpu, w);
 	return true;

@@ -84,9 +84,20 @@ static void tell_access(struct timed *m, const struct sim_block *block, uint32_t
 			    is_write ? UVMP_ACCESS_WRITE : UVMP_ACCESS_READ);
 }
 
+/* Accesses that were counted when they missed make the page the newest when they are done. */
+static void tell_accesses(struct timed *m, const struct sim_block *block, uint32_t page, bool is_write, uint32_t accesses)
+{
+	if (accesses == 0)
+		(void)uvmp_service_access(m->system.host.service, HOST_GPU, HOST_SPACE,
+					  block->shape.start + (uint64_t)page * m->system.model->page_bytes,
+					  UVMP_ACCESS_NONE);
+	for (uint32_t i = 0; i < accesses; i++)
+		tell_access(m, block, page, is_write);
+}
+
 /* Reports an access across the link, if the engine counts it. With holds_memory, the access is under way for the latency of
  * the memory. */
-static void touch(void *context, struct sim_block *block, uint32_t page, bool is_write, uint64_t now_ns)
+static void touch(void *context, struct sim_block *block, uint32_t page, bool is_write, uint32_t accesses, uint64_t now_ns)
 {
 	struct timed *m = context;
 
@@ -95,7 +106,7 @@ static void touch(void *context, struct sim_block *block, uint32_t page, bool is
 					block->shape.start + (uint64_t)page * m->system.model->page_bytes,
 					now_ns + m->model.memory_latency_ns);
 	if (!m->counts_accesses || m->model.remote_miss_ns != 0 || !uvmp_mask_test(&block->remote, page))
-		tell_access(m, block, page, is_write);
+		tell_accesses(m, block, page, is_write, accesses);
 }
 
 /* With lists_arrivals, pages are the newest when the GPU can reach them, not when the driver decides that they migrate. */

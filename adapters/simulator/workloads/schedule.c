@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "coalesce.h"
 #include "workload_internal.h"
 
 #define PAGE_SHIFT 12
@@ -33,21 +34,32 @@ void workload_start_warp(struct workload *workload, struct workload_slot *slot, 
 	slot->last_page = NO_PAGE;
 }
 
-/* Puts an address on each page of the step in hand behind the first `lanes` of all. */
-static uint32_t add_step(const struct workload_slot *slot, uint64_t *all, uint32_t lanes, uint64_t *bytes)
-{
-	uint32_t unused = WORKLOAD_JOINED_LANES - lanes, more = slot->lanes < unused ? slot->lanes : unused;
+/* What steps have together. */
+struct joined {
+	uint64_t lane[WORKLOAD_JOINED_LANES], bytes;
+	uint8_t accesses[WORKLOAD_JOINED_LANES];
+	uint32_t lanes, flops;
+};
 
+/* Puts an address on each page of the step in hand behind those of the steps before it. */
+static void add_step(struct joined *all, const struct workload_slot *slot)
+{
+	uint32_t unused = WORKLOAD_JOINED_LANES - all->lanes, more = slot->lanes < unused ? slot->lanes : unused;
+
+	all->flops += slot->flops;
 	if (more != 0) {
-		memcpy(all + lanes, slot->lane, more * sizeof(*all));
-		*bytes += (uint64_t)more * slot->lane_bytes;
-		return lanes + more;
+		memcpy(all->lane + all->lanes, slot->lane, more * sizeof(*all->lane));
+		memcpy(all->accesses + all->lanes, slot->accesses, more * sizeof(*all->accesses));
+		all->bytes += (uint64_t)more * slot->lane_bytes;
+		all->lanes += more;
+		return;
 	}
-	for (uint64_t at = slot->at; at < slot->end && lanes < WORKLOAD_JOINED_LANES;
-	     at = ((at >> PAGE_SHIFT) + 1) << PAGE_SHIFT)
-		all[lanes++] = at;
-	*bytes += slot->end - slot->at;
-	return lanes;
+	for (uint64_t at = slot->at, next; at < slot->end && all->lanes < WORKLOAD_JOINED_LANES; at = next) {
+		next = ((at >> PAGE_SHIFT) + 1) << PAGE_SHIFT;
+		all->accesses[all->lanes] = (uint8_t)coalesce_run(at, next < slot->end ? next : slot->end);
+		all->lane[all->lanes++] = at;
+	}
+	all->bytes += slot->end - slot->at;
 }
 
 /* The program's next step. */
@@ -57,22 +69,25 @@ static bool next_step(struct workload *workload, struct workload_slot *slot)
 		if (!workload->type->span(workload, slot))
 			return false;
 	} while (slot->is_code && !workload->has_code);
+	if (workload->coalesces && slot->lanes != 0)
+		coalesce_lanes(slot);
 	return true;
 }
 
 /* Makes the step in hand and those behind it, as long as the warp goes on, to one. */
 static void join_steps(struct workload *workload, struct workload_slot *slot)
 {
-	uint64_t all[WORKLOAD_JOINED_LANES], bytes = 0;
-	uint32_t lanes = add_step(slot, all, 0, &bytes), flops = slot->flops;
+	struct joined all;
 
-	while (slot->goes_on && lanes <= WORKLOAD_LANES && next_step(workload, slot)) {
-		lanes = add_step(slot, all, lanes, &bytes);
-		flops += slot->flops;
-	}
-	memcpy(slot->lane, all, lanes * sizeof(*all));
-	workload_set_lanes(slot, lanes, (uint32_t)workload_ceil_div(bytes, lanes), slot->access);
-	slot->flops = flops;
+	all.lanes = all.flops = 0;
+	all.bytes = 0;
+	add_step(&all, slot);
+	while (slot->goes_on && all.lanes <= WORKLOAD_LANES && next_step(workload, slot))
+		add_step(&all, slot);
+	memcpy(slot->lane, all.lane, all.lanes * sizeof(*all.lane));
+	memcpy(slot->accesses, all.accesses, all.lanes * sizeof(*all.accesses));
+	workload_set_lanes(slot, all.lanes, (uint32_t)workload_ceil_div(all.bytes, all.lanes), slot->access);
+	slot->flops = all.flops;
 }
 
 bool workload_step(struct workload *workload, struct workload_slot *slot)

@@ -73,6 +73,7 @@ struct workload_slot {
 	uint32_t flops; /* floating-point (or as many integer) operations of all threads of the warp,
 	                 * done when the data has come */
 	uint64_t lane[WORKLOAD_JOINED_LANES];
+	uint8_t accesses[WORKLOAD_JOINED_LANES]; /* with `coalesces`: accesses that begin with the lane (coalesce.h) */
 	/* workload.c only */
 	uint32_t lanes_done;
 	uint64_t lanes_seen; /* bit page % 64 is set for each page of the lanes done */
@@ -134,6 +135,7 @@ struct workload {
 	uint64_t tag;	/* 0 unless launch sets it */
 	uint64_t kernels_done;
 	uint64_t ops; /* operations that launch has set before, kernels among them */
+	bool coalesces; /* a time model's choice: lanes are in ascending order, and accesses[] says what they coalesce to */
 	bool has_code; /* a time model's choice: steps of instructions are shown, else workload_step() skips them */
 
 	/* workload.c only */
