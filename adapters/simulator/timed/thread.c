@@ -68,6 +68,7 @@ static void end_batch(struct thread *t)
 
 static void begin_batch(struct thread *t, uint32_t faults)
 {
+	t->arrivals = 0;
 	end_batch(t);
 	spread_add(&t->system->times->batch_faults, faults);
 	t->has_batch = true;
@@ -277,8 +278,24 @@ static void hold(struct system *system, const struct sim_block *block, const uvm
 					block->shape.start + (uint64_t)page * system->model->page_bytes, until_ns);
 }
 
-static void copy(struct thread *t, const struct uvmp_action *a, struct sim_block *block, uint32_t pages)
+/* With maps_copies: the pages of the transfer, to the GPU, are there at end_ns. */
+static void note_arrival(struct thread *t, const struct sim_block *block, const uvmp_mask *pages, struct uvmp_region transfer,
+			 uint64_t end_ns)
 {
+	struct arrival *arrival = &t->arrival[t->arrivals];
+
+	if (t->system->model->maps_copies == 0 || t->arrivals == GROUP_STEPS_MAX)
+		return;
+	arrival->block = block;
+	arrival->end_ns = end_ns;
+	uvmp_mask_zero(&arrival->pages);
+	uvmp_mask_region_and(&arrival->pages, pages, transfer);
+	t->arrivals++;
+}
+
+static void copy(struct thread *t, const struct uvmp_action *a, struct sim_block *block, struct uvmp_region transfer)
+{
+	uint32_t pages = uvmp_region_pages(transfer);
 	struct system *system = t->system;
 	uint64_t bytes = (uint64_t)pages * system->model->page_bytes, start_ns, end_ns, free_ns;
 	bool is_out = a->cause == UVMP_CAUSE_EVICTION;
@@ -308,6 +325,7 @@ static void copy(struct thread *t, const struct uvmp_action *a, struct sim_block
 	if (direction == MODEL_TO_GPU) {
 		note_copy(t, start_ns, end_ns, pages);
 		hold(system, block, &a->pages, end_ns);
+		note_arrival(t, block, &a->pages, transfer, end_ns);
 	}
 	if (!is_out)
 		return;
@@ -353,6 +371,39 @@ static void map_cpu(struct thread *t, const struct uvmp_action *a, const struct 
 	host_set_rights(target, a);
 }
 
+/* With maps_copies: pages of transfers that have been noted are mapped when these end. *rest: the other pages. */
+static void map_arrivals(struct thread *t, const struct uvmp_action *a, const struct host_target *target, uvmp_mask *rest)
+{
+	uvmp_mask pages;
+
+	for (uint32_t i = 0; i < t->arrivals; i++) {
+		const struct arrival *arrival = &t->arrival[i];
+
+		if (arrival->block != target->block)
+			continue;
+		uvmp_mask_and(&pages, rest, &arrival->pages);
+		if (uvmp_mask_is_empty(&pages))
+			continue;
+		gpu_map(t->system->gpu, arrival->end_ns, target->block, &pages, a->right, false);
+		uvmp_mask_andnot(rest, rest, &pages);
+	}
+}
+
+/* The GPU sees the change of its page tables at t->end_ns. */
+static void give(struct thread *t, const struct uvmp_action *a, const struct host_target *target)
+{
+	bool is_map = a->kind == UVMP_ACTION_MAP;
+	uvmp_mask rest = *target->pages;
+	uint64_t at_ns = t->end_ns;
+
+	if (is_map && a->from != UVMP_CPU)
+		map_arrivals(t, a, target, &rest);
+	if (!is_map && t->system->model->maps_copies != 0 && a->cause == UVMP_CAUSE_EVICTION)
+		at_ns = later(at_ns, t->system->link.engine[MODEL_TO_CPU].copies.until_ns);
+	if (!uvmp_mask_is_empty(&rest))
+		gpu_map(t->system->gpu, at_ns, target->block, &rest, a->right, is_map && a->from == UVMP_CPU);
+}
+
 static void map(struct thread *t, const struct uvmp_action *a, const struct host_target *target)
 {
 	const struct model *model = t->system->model;
@@ -368,8 +419,7 @@ static void map(struct thread *t, const struct uvmp_action *a, const struct host
 			    a->cause == UVMP_CAUSE_EVICTION ? &times->evict_ns : &times->map_ns);
 	/* the thread waits until rights are removed; rights are granted after the data */
 	t->end_ns = a->kind == UVMP_ACTION_MAP ? later(t->now_ns, t->copies_ns) : t->now_ns;
-	gpu_map(t->system->gpu, t->end_ns, target->block, target->pages, a->right,
-		a->kind == UVMP_ACTION_MAP && a->from == UVMP_CPU);
+	give(t, a, target);
 	if (t->batch_pages != 0)
 		t->last_ns = later(t->last_ns, t->now_ns);
 }
@@ -456,7 +506,7 @@ static void perform_transfer(struct thread *t, struct group_copy *c, struct uvmp
 	look_at(t, a, c->target.block);
 	t->end_ns = 0;
 	if (a->kind == UVMP_ACTION_COPY)
-		copy(t, a, c->target.block, pages);
+		copy(t, a, c->target.block, transfer);
 	else
 		populate(t, a, c->target.block, pages);
 	watch_transfer(t, a);

@@ -36,6 +36,13 @@ struct system {
 	struct group_order order;		 /* of the copies in hand */
 };
 
+/* A transfer to the GPU. */
+struct arrival {
+	const struct sim_block *block;
+	uvmp_mask pages;
+	uint64_t end_ns;
+};
+
 struct thread {
 	struct system *system;
 	uint64_t now_ns;
@@ -59,6 +66,8 @@ struct thread {
 	uint64_t start_ns; /* of the last transfer */
 	bool is_batch_open, is_eviction_open;
 	struct observe_event batch, eviction;
+	struct arrival arrival[GROUP_STEPS_MAX]; /* with maps_copies: transfers whose pages are not mapped yet */
+	uint32_t arrivals;
 	/* the batch in hand */
 	bool has_batch;
 	uint64_t batch_ns, first_copy_ns, last_ns, batch_pages;
