@@ -86,9 +86,9 @@ tlbs() {
 	done
 }
 keys() {
-	set -- retires_idle keeps_faults queues_copies holds_memory lists_arrivals
-	for count in 0 1 2 3 4 5; do
-		model ./keys.gpu uvmsmart block_ns=0 retires_idle=0 keeps_faults=0 queues_copies=0 holds_memory=0 lists_arrivals=0
+	set -- retires_idle keeps_faults queues_copies holds_memory lists_arrivals coalesces maps_copies
+	for count in 0 1 2 3 4 5 6 7; do
+		model ./keys.gpu uvmsmart block_ns=0 retires_idle=0 keeps_faults=0 queues_copies=0 holds_memory=0 lists_arrivals=0 coalesces=0 maps_copies=0
 		n=0
 		for key in "$@"; do
 			n=$((n + 1))
