@@ -1,8 +1,7 @@
 /* Coalescing; coalesce.h. */
 #include "coalesce.h"
 
-#define SEGMENT	      128u
-#define ELEMENT_LARGE 4u /* bytes, or more: the longest segment */
+#define SEGMENT 128u
 
 uint32_t coalesce_run(uint64_t at, uint64_t end)
 {
@@ -11,7 +10,7 @@ uint32_t coalesce_run(uint64_t at, uint64_t end)
 
 static uint32_t segment_bytes(uint32_t lane_bytes)
 {
-	return lane_bytes >= ELEMENT_LARGE ? SEGMENT : SEGMENT / ELEMENT_LARGE * lane_bytes;
+	return lane_bytes > 2u ? SEGMENT : SEGMENT / 4u * lane_bytes;
 }
 
 /* Few lanes, and mostly in order. */
@@ -29,7 +28,7 @@ static void sort(uint64_t *lane, uint32_t lanes)
 
 void coalesce_lanes(struct workload_slot *slot)
 {
-	uint32_t bytes = slot->lane_bytes != 0 ? slot->lane_bytes : 1u, segment = segment_bytes(bytes == 3u ? ELEMENT_LARGE : bytes);
+	uint32_t bytes = slot->lane_bytes != 0 ? slot->lane_bytes : 1u, segment = segment_bytes(bytes);
 	uint64_t next = 0; /* the first segment that no lane has wanted yet */
 
 	sort(slot->lane, slot->lanes);
