@@ -206,7 +206,7 @@ static uint32_t accesses_on(const struct step *s, uint64_t page)
 	return accesses;
 }
 
-/* Tells of the page, which is used, or (misses) asked about. Accesses that were told of when they missed count once. */
+/* Reports the page, which is used, or (misses) asked about. Accesses that were reported when they missed count once. */
 static void tell(const struct step *s, const struct run *run, uint32_t accesses, bool misses)
 {
 	const struct gpu_listener *listener = &s->gpu->listener;
