@@ -3,8 +3,23 @@
  * state of the block knows it since its pages returned last.
  *
  * Once memory is full, pages of a block that the GPU has not used begin on the CPU in the same way, where the allocation's pages
- * that began there have mostly stayed. Advice takes precedence. */
+ * that began there have mostly stayed. Advice takes precedence.
+ *
+ * Where the ranges together are larger than the memory of all GPUs, memory will be full, and a block may begin on the CPU before
+ * it is: a block that is used little then never moves. But a block that is used much pays up to half a move in addition, and
+ * threads wait longer for the CPU's memory than for their GPU's. So two conditions hold until memory is full:
+ *
+ *   The batch is full: more threads wait than the batch has faults, so that waiting threads do not leave the link idle.
+ *
+ *   The faults are scattered: fewer than EARLY_GROUP pages fault together in an unused block of the range, in the mean. Threads
+ *   that go through whole blocks fault in groups. If faults come in groups, at most EARLY_OPEN blocks of the range may be open,
+ *   and `more`. A block is open from its begin until EARLY_BATCHES batches later: its threads continue at the end of its batch,
+ *   and have used it during the next one. As long as notifications wait to be read, blocks stay open. Each block that was open
+ *   and has not returned by then allows one block more; a return halves `more`. Thus a range of densely used blocks pays for
+ *   EARLY_OPEN blocks, and the limit of a sparsely used range doubles. */
+#include "../base/bits_internal.h"
 #include "mapping_internal.h"
+#include "operations_internal.h"
 #include "remote_internal.h"
 #include "space_internal.h"
 
@@ -54,12 +69,79 @@ bool uvmpi_remote_auto_migrates(const struct uvmp_service *s, const struct block
 
 /* -- first faults -- */
 
+#define EARLY_GROUP   2u
+#define EARLY_OPEN    2u
+#define EARLY_BATCHES 2u
+#define EARLY_MOST    0x4000u
+#define EARLY_SAMPLES 64u /* unused blocks before they count half */
+
+/* Are the ranges together larger than the memory of all GPUs? */
+static bool is_short(const struct uvmp_service *s)
+{
+	uint64_t capacity = 0;
+
+	for (uint32_t gpu = UVMP_CPU + 1u; gpu < s->processors.count; gpu++)
+		capacity += s->gpu[gpu].capacity_pages;
+	return s->adapt.managed_bytes / s->page_bytes > capacity;
+}
+
+/* Is memory full, or will it be, while a full batch waits? */
+static bool is_in_time(const struct uvmp_service *s, uint32_t gpu)
+{
+	const struct gpu *g = &s->gpu[gpu];
+
+	return s->is_full || (g->batch.cached >= g->params.max_batch && is_short(s));
+}
+
+static void count_group(struct early_starts *early, uint32_t faults)
+{
+	early->faults = (uint16_t)(early->faults + faults);
+	if (++early->blocks == EARLY_SAMPLES) {
+		early->faults /= 2u;
+		early->blocks /= 2u;
+	}
+}
+
+/* Open blocks that have not returned in time allow more blocks. */
+static void close_open(const struct uvmp_service *s, struct early_starts *early, uint32_t gpu)
+{
+	uint32_t batches = (uint32_t)s->gpu[gpu].counts.batches - early->batch;
+
+	if (early->open == 0 || batches < EARLY_BATCHES || uvmpi_counter_is_due(s, gpu))
+		return;
+	early->more = (uint16_t)minimum((uint32_t)early->more + early->open, EARLY_MOST);
+	early->open = 0;
+}
+
+/* May the block that is serviced begin on the CPU, although memory is not full yet? */
+static bool may_begin_early(const struct uvmp_service *s, struct range *range, uint32_t gpu)
+{
+	struct early_starts *early = &range->early_starts;
+
+	count_group(early, uvmpi_mask_weight(&s->fault.bin.pages));
+	close_open(s, early, gpu);
+	return early->faults < EARLY_GROUP * early->blocks || early->open < EARLY_OPEN + early->more;
+}
+
+static void begun_early(struct early_starts *early, uint32_t batch)
+{
+	if (early->open == 0)
+		early->batch = batch;
+	early->open = (uint16_t)minimum(early->open + 1u, EARLY_MOST);
+}
+
+static void returned_early(struct early_starts *early)
+{
+	early->more /= 2u;
+	early->open = (uint16_t)(early->open - (early->open != 0));
+}
+
 /* Is it for this module to say where the GPU uses the pages? */
 static bool is_free(const struct uvmp_service *s, const struct range *range, uint32_t gpu)
 {
-	return s->is_full && s->maps_evicted && s->gpu[gpu].note_capacity != 0 &&
-	       range->preferred == UVMP_PROC_NONE && range->duplication != UVMP_DUPLICATION_ENABLED &&
-	       (range->accessed_by & BIT(gpu)) == 0 && (s->processors.can_access[gpu] & BIT(UVMP_CPU)) != 0;
+	return s->maps_evicted && s->gpu[gpu].note_capacity != 0 && range->preferred == UVMP_PROC_NONE &&
+	       range->duplication != UVMP_DUPLICATION_ENABLED && (range->accessed_by & BIT(gpu)) == 0 &&
+	       (s->processors.can_access[gpu] & BIT(UVMP_CPU)) != 0;
 }
 
 /* Does the GPU neither hold nor map a page of the block? */
@@ -90,25 +172,30 @@ void uvmpi_remote_auto_begin(struct uvmp_service *s, handle h, uint32_t gpu)
 	struct residency *residency;
 	uvmp_mask pages;
 
-	if (!is_free(s, range, gpu) || !is_unused(uvmpi_residency_find(s, b, gpu)))
+	if (!is_free(s, range, gpu) || !is_in_time(s, gpu) || !is_unused(uvmpi_residency_find(s, b, gpu)))
 		return;
 	find_on_cpu(s, b, &pages);
-	if (uvmpi_mask_is_empty(&pages) ||
+	if (uvmpi_mask_is_empty(&pages) || (!s->is_full && !may_begin_early(s, range, gpu)) ||
 	    !uvmp_remote_begins(&range->first_faults, uvmpi_mask_weight(&pages) * s->page_bytes))
 		return;
 	residency = uvmpi_residency_make(s, b, gpu);
 	if (residency == NULL) /* then the block service reports it */
 		return;
 	residency->has_begun_there = true;
+	if (!s->is_full)
+		begun_early(&range->early_starts, (uint32_t)s->gpu[gpu].counts.batches);
 	uvmpi_mapping_map_remote(s, h, gpu, &pages, because(UVMP_CAUSE_COUNTER));
 }
 
 void uvmpi_remote_auto_returned(struct uvmp_service *s, handle h, uint32_t gpu, const uvmp_mask *pages)
 {
 	struct block *b = block_at(s, h);
+	struct range *range = range_of(s, b);
 	struct residency *residency = uvmpi_residency_find(s, b, gpu);
 
 	uvmp_remote_moved(&residency->use);
-	if (residency->has_begun_there)
-		uvmp_remote_returned(&range_of(s, b)->first_faults, uvmpi_mask_weight(pages) * s->page_bytes);
+	if (!residency->has_begun_there)
+		return;
+	uvmp_remote_returned(&range->first_faults, uvmpi_mask_weight(pages) * s->page_bytes);
+	returned_early(&range->early_starts);
 }

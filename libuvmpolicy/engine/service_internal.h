@@ -150,6 +150,15 @@ struct address_space {
 	struct uvmp_thrash_space thrash;
 };
 
+/* remote=auto: blocks of a range that began on the CPU before memory was full (remote_auto.c). All zero: none so far. */
+struct early_starts {
+	uint32_t batch;	 /* of faults, in which the oldest open block began */
+	uint16_t open;	 /* blocks whose use is not known yet */
+	uint16_t more;	 /* so many may be open in addition to the first ones */
+	uint16_t faults; /* pages that faulted together in unused blocks, */
+	uint16_t blocks; /* and these blocks; both of the latest ones */
+};
+
 struct range {
 	uvmp_addr start, last; /* bytes */
 	uvmp_addr origin;     /* start of the lowest piece that is left of the range that was added */
@@ -164,6 +173,7 @@ struct range {
 	uint8_t pattern;      /* of the allocation, as the log was told: enum uvmp_pattern */
 	uint32_t allocation; /* slot of that piece, which may be its own */
 	struct uvmp_remote_start first_faults; /* remote=auto */
+	struct early_starts early_starts;
 	handle log; /* runtime: what was scheduled of the allocation, an array; 0: none, or it is another's */
 };
 

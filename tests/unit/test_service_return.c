@@ -371,6 +371,183 @@ static void test_first_faults_without_room(void **state)
 	assert_true(was_not);
 }
 
+/* -- first faults while ranges exceed memory, which is not full -- */
+
+#define BLOCKS 40u
+
+/* Memory of `roots` blocks for BLOCKS blocks in one range; batches of two faults. */
+static void begin_early(uint32_t roots, const char *policy)
+{
+	engine_init(&host, 1, roots);
+	host.gpu[0].notes = 64;
+	assert_true(engine_policy(&host, policy));
+	assert_true(engine_start(&host, 64, 1 << 20));
+	engine_bind(&host, 1, SPACE);
+	engine_range(&host, SPACE, BASE, BLOCKS * MIB2, UVMP_CPU);
+}
+
+#define EARLY "evict=lru2m batch=2 " AUTO
+
+static void two_faults(uvmp_addr first, uvmp_addr second)
+{
+	engine_fault(&host, 1, SPACE, first, UVMP_ACCESS_READ);
+	engine_fault(&host, 1, SPACE, second, UVMP_ACCESS_READ);
+	assert_int_equal(engine_run(&host), UVMP_OK);
+}
+
+/* Two pages of the block fault together. */
+static void group(uint32_t block)
+{
+	two_faults(BASE + block * MIB2, BASE + block * MIB2 + 3 * PAGE);
+}
+
+static uint32_t count_remote(uint32_t first, uint32_t end)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = first; i < end; i++)
+		count += is_remote(BASE + i * MIB2);
+	return count;
+}
+
+static const struct early_starts *early(void)
+{
+	return &range_at(BASE)->early_starts;
+}
+
+/* Three blocks a batch: two may begin there at first, and once these have stayed there for a batch, four. */
+static void test_grouped_faults_begin_on_the_cpu_one_after_another(void **state)
+{
+	static const bool remote[] = {true, true, false, false, false, false, true, true, true};
+
+	(void)state;
+	begin_early(32, "evict=lru2m batch=6 " AUTO);
+	for (uint32_t i = 0; i < sizeof(remote); i++) {
+		engine_fault(&host, 1, SPACE, BASE + i * MIB2, UVMP_ACCESS_READ);
+		engine_fault(&host, 1, SPACE, BASE + i * MIB2 + 3 * PAGE, UVMP_ACCESS_READ);
+		if (i % 3 == 2)
+			assert_int_equal(engine_run(&host), UVMP_OK);
+	}
+	for (uint32_t i = 0; i < sizeof(remote); i++)
+		assert_int_equal(is_remote(BASE + i * MIB2), remote[i]);
+	assert_int_equal(early()->blocks, 9);
+	assert_int_equal(early()->faults, 18);
+	assert_int_equal(early()->more, 2);
+	assert_int_equal(early()->open, 3);
+	assert_false(host.service->is_full);
+}
+
+/* Faults of single pages: all blocks begin there. */
+static void test_scattered_faults_begin_on_the_cpu(void **state)
+{
+	(void)state;
+	begin_early(32, EARLY);
+	two_faults(BASE, BASE + MIB2);
+	two_faults(BASE + 2 * MIB2, BASE + 3 * MIB2);
+	two_faults(BASE + 4 * MIB2, BASE + 5 * MIB2);
+	assert_int_equal(count_remote(0, 6), 6);
+	assert_int_equal(early()->faults, 6);
+	assert_int_equal(early()->blocks, 6);
+}
+
+/* The latest 64 blocks count at least as much as all before them. */
+static void test_old_groups_count_half(void **state)
+{
+	(void)state;
+	begin_early(38, EARLY);
+	range_at(BASE)->early_starts.blocks = 63;
+	range_at(BASE)->early_starts.faults = 125;
+	group(0);
+	assert_int_equal(early()->blocks, 32);
+	assert_int_equal(early()->faults, 63);
+}
+
+/* Memory for everything, or a batch that has room for more faults: blocks move. */
+static void test_blocks_move_while_memory_is_enough(void **state)
+{
+	(void)state;
+	begin_early(BLOCKS, EARLY);
+	two_faults(BASE, BASE + MIB2);
+	assert_int_equal(count_remote(0, 2), 0);
+	engine_stop(&host);
+	begin_early(32, EARLY);
+	engine_fault(&host, 1, SPACE, BASE, UVMP_ACCESS_READ);
+	assert_int_equal(engine_run(&host), UVMP_OK);
+	assert_true(is_here(BASE));
+	assert_int_equal(early()->blocks, 0);
+}
+
+/* Notifications of one GPU that are not read yet: blocks stay open. */
+static void test_blocks_stay_open_while_notifications_wait(void **state)
+{
+	struct early_starts *starts;
+	struct gpu *g;
+
+	(void)state;
+	begin_early(32, EARLY);
+	group(0);
+	group(1);
+	assert_int_equal(early()->open, 2);
+	starts = &range_at(BASE)->early_starts;
+	g = &host.service->gpu[1];
+	assert_int_equal(starts->batch, g->counts.batches - 1u);
+	g->counts.batches++;
+	/* the fault is serviced first */
+	engine_fault(&host, 1, SPACE, BASE + 2 * MIB2, UVMP_ACCESS_READ);
+	engine_fault(&host, 1, SPACE, BASE + 2 * MIB2 + PAGE, UVMP_ACCESS_READ);
+	{
+		const struct uvmp_note waiting = {.address = BASE,
+		                                  .aperture = UVMP_APERTURE_VID,
+		                                  .instance = engine_instance(SPACE),
+		                                  .sub_granularity = 1};
+
+		assert_int_equal(uvmp_service_note(host.service, 1, &waiting), UVMP_OK);
+	}
+	(void)engine_run(&host);
+	assert_true(is_here(BASE + 2 * MIB2));
+	assert_int_equal(starts->open, 2);
+	assert_int_equal(starts->more, 0);
+	group(3); /* the notification has been read, and the block has not returned */
+	assert_int_equal(starts->more, 2);
+	assert_true(is_remote(BASE + 3 * MIB2));
+}
+
+/* A block that returns is no longer open, and fewer may be. */
+static void test_a_return_lowers_the_limit(void **state)
+{
+	(void)state;
+	begin_early(32, EARLY);
+	group(0);
+	group(1);
+	note(BASE, 1);
+	note(BASE, 1);
+	assert_true(is_here(BASE));
+	assert_int_equal(early()->open, 1);
+	range_at(BASE)->early_starts.more = 5;
+	note(BASE + MIB2, 1);
+	note(BASE + MIB2, 1);
+	assert_true(is_here(BASE + MIB2));
+	assert_int_equal(early()->open, 0);
+	assert_int_equal(early()->more, 2);
+	/* both have returned: the trial has failed, and the next blocks move */
+	group(2);
+	assert_true(is_here(BASE + 2 * MIB2));
+	assert_int_equal(range_at(BASE)->first_faults.gap, 8);
+}
+
+/* A return of a block that is not open any longer. */
+static void test_a_late_return(void **state)
+{
+	(void)state;
+	begin_early(32, EARLY);
+	group(0);
+	range_at(BASE)->early_starts.open = 0;
+	note(BASE, 1);
+	note(BASE, 1);
+	assert_true(is_here(BASE));
+	assert_int_equal(early()->open, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -388,6 +565,13 @@ int main(void)
 	        cmocka_unit_test_teardown(test_a_gpu_that_does_not_reach_the_cpu, stop),
 	        cmocka_unit_test_teardown(test_first_faults_without_room, stop),
 	        cmocka_unit_test_teardown(test_a_cut_block_counts_from_zero, stop),
+	        cmocka_unit_test_teardown(test_grouped_faults_begin_on_the_cpu_one_after_another, stop),
+	        cmocka_unit_test_teardown(test_scattered_faults_begin_on_the_cpu, stop),
+	        cmocka_unit_test_teardown(test_old_groups_count_half, stop),
+	        cmocka_unit_test_teardown(test_blocks_move_while_memory_is_enough, stop),
+	        cmocka_unit_test_teardown(test_blocks_stay_open_while_notifications_wait, stop),
+	        cmocka_unit_test_teardown(test_a_return_lowers_the_limit, stop),
+	        cmocka_unit_test_teardown(test_a_late_return, stop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
