@@ -84,7 +84,7 @@ kim_link() {
 	done
 }
 kim_memory() {
-	for oversub in 111 117 125 200 1000; do
+	for oversub in 111 117 125 200; do
 		for program in bfs_twc kcore sssp_twc; do
 			for each in 'batch-aware-base 100' "batch-aware-base $oversub" "batch-aware-ue $oversub"; do
 				timed ${each% *} asplos20 ${each#* } $program$kim
@@ -94,7 +94,7 @@ kim_memory() {
 	done
 }
 kim_graph() {
-	for graph in scale=17,degree=23,skew=0 scale=17,degree=23,skew=41 scale=17,degree=23,skew=100 scale=18,degree=11,skew=41; do
+	for graph in scale=17,degree=23,skew=0 scale=17,degree=23,skew=41 scale=17,degree=23,skew=100 scale=18,degree=11,skew=41 scale=19,degree=5,skew=41; do
 		for program in bfs_twc sssp_twc; do
 			timed batch-aware-base asplos20 200 $program:$graph
 			base=$(value refaults)
