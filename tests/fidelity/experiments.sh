@@ -29,6 +29,7 @@ cd "$work"
 run() {
 	if ! "$uvmsim" run --format json "$@" >json 2>errors; then
 		cat errors >&2
+		: >failed
 		exit 1
 	fi
 	tr ',' '\n' <json | sed -n 's/.*"\([a-z0-9_]*\)": \([0-9][0-9]*\)}*$/\1 \2/p' >counts
@@ -184,3 +185,5 @@ sand_fault() {
 	done
 }
 for name in "$@"; do $name; done
+# a run that failed in a pipeline
+[ ! -f failed ]
