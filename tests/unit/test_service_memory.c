@@ -1735,9 +1735,9 @@ static void held_incomplete(void **state)
 }
 
 /* Two roots, both in use; the block being serviced is a third one. */
-static void two_blocks(const char *policy)
+static void two_blocks(const char *orders)
 {
-	open(policy, 4096, 2, 0);
+	open(orders, 4096, 2, 0);
 	have(block(0), 1, 0, 512);
 	have(block(1), 1, 0, 512);
 	s->fault.servicing->job.block = block(2);
