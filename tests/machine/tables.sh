@@ -1,6 +1,6 @@
 #!/bin/sh
-# The rows of tables in docs/machine.md, models.md and uvmsim.md that no test compares, as Markdown, without the published rows.
-# usage: tables.sh UVMSIM code|faults|locks|arrays|extra_blocks|tlbs|keys|request_bytes
+# The rows of tables in docs/machine.md, models.md, policies.md and uvmsim.md that no test compares, as Markdown, without the published rows.
+# usage: tables.sh UVMSIM code|faults|locks|arrays|extra_blocks|tlbs|keys|request_bytes|orders|remote
 set -eu
 uvmsim=$1 table=$2
 case $uvmsim in */*) uvmsim=$(cd "$(dirname "$uvmsim")" && pwd)/${uvmsim##*/} ;; esac
@@ -113,8 +113,54 @@ request_bytes() {
 		echo
 	done
 }
+# pair KEY PUBLISHED: published and simulated, with commas
+pair() {
+	awk -v key="$1" -v published="$2" '
+		function commas(n) {n = n ""; return length(n) > 3 ? commas(substr(n, 1, length(n) - 3)) "," substr(n, length(n) - 2) : n}
+		$1 == key {printf " %s | %s |", commas(published), commas($2)}' counts
+}
+orders() { # of eviction, beside published runs
+	while read -r policy faults in out; do
+		run --gpu uvmsmart --memory 9294239 --workload $bfs --policy "$policy"
+		printf '| %s |' "$policy"
+		pair far_faults "$faults"
+		pair pages_migrated "$in"
+		pair pages_evicted "$out"
+		echo
+	done <<-'END'
+		preset=uvmsmart-lru-od 5419 7862 5593
+		preset=uvmsmart-lru-od,free_buffer=5 7687 10130 7975
+		preset=uvmsmart-lru-od,free_buffer=10 9789 11850 9808
+		preset=uvmsmart,evict=random4k,prefetch_full=none 2364 4807 2538
+		preset=uvmsmart,evict=sl64k,prefetch_full=none 4075 6518 4256
+		preset=uvmsmart,evict=tbne,prefetch_full=none 5109 7552 5296
+		preset=uvmsmart-random 2210 4848 2579
+		preset=uvmsmart-sl 429 8448 6192
+		preset=uvmsmart-tbn 143 11648 9392
+		preset=uvmsmart-tbn,reserve=10 130 10000 7984
+		preset=uvmsmart-tbn,reserve=20 95 7184 5024
+		preset=uvmsmart 175 12256 10240
+	END
+}
+remote() { # beside published runs; the first is the one without remote access
+	while read -r policy again in ms; do
+		run --gpu uvmsmart --memory 8178893 --workload $bfs --policy "$policy"
+		printf '| %s |' "$policy"
+		pair pages_thrashed "$again"
+		pair pages_migrated "$in"
+		awk -v ms="$ms" '{v[$1] = $2} END {printf " %s ms | %.1f ms |\n", ms, v["time_ns"] / 1e6}' counts
+	done <<-'END'
+		preset=uvmsmart,evict=lfu2m 8304 10800 12.4
+		preset=uvmsmart 10544 13040 14.3
+		preset=uvmsmart-oversub 6768 9264 11.3
+		preset=uvmsmart-always 5744 8240 10.0
+		preset=uvmsmart-adaptive 5744 8240 10.4
+		preset=uvmsmart-adaptive,remote_penalty=4 5232 7728 9.8
+		preset=uvmsmart-adaptive,remote_penalty=8 5232 7728 9.7
+	END
+}
 case $table in
-code | faults | locks | arrays | extra_blocks | tlbs | keys | request_bytes) $table ;;
+orders | remote | code | faults | locks | arrays | extra_blocks | tlbs | keys | request_bytes) $table ;;
 *)
 	sed -n 's/^# usage: /usage: /p' "$0" >&2
 	exit 2
