@@ -92,23 +92,22 @@ awk -F, '
 	FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
 	{
 		gsub(/"[^"]*"/, "")
-		printf "\n3. A full memory over time: stencil, %.1f MiB on a GPU with %.0f, 2 MiB a row\n", $column["footprint_bytes"] / 1048576, $column["memory_bytes"] / 1048576
+		printf "\n3. When memory is full, the policy decides: stencil, %.1f MiB in %.0f, 2 MiB a row\n", $column["footprint_bytes"] / 1048576, $column["memory_bytes"] / 1048576
 	}' "$work/stencil"
 "$uvmsim" plot "$@" --rows 8 --brief
 awk -F, '
 	FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
 	{
 		gsub(/"[^"]*"/, "")
-		faults[NR] = $column["far_faults"]
 		moved[NR] = $column["h2d_bytes"] / 1048576
 		remote[NR] = $column["remote_accesses"]
 	}
 	NR == 2 {
-		printf "   LRU evicts the blocks that the next sweep needs first. It moves %.0f MiB to the\n", $column["h2d_bytes"] / 1048576
-		printf "   GPU; an eviction order with perfect foresight would move %.0f MiB.\n", $column["bound_h2d_bytes"] / 1048576
+		printf "   The driver evicts what the next sweep needs first, so it moves %.0f MiB.\n", $column["h2d_bytes"] / 1048576
+		printf "   An order of eviction that knows the future would move %.0f MiB.\n", $column["bound_h2d_bytes"] / 1048576
 	}
 	END {
-		printf "   preset=auto: %d MiB, %d far faults, not %d; %d accesses cross the link.\n", moved[3], faults[3], faults[2], remote[3]
+		printf "   preset=auto moves %.0f MiB; %d accesses use CPU memory across the link.\n", moved[3], remote[3]
 	}' "$work/bound"
 
 cat <<T
