@@ -21,29 +21,9 @@ for name in "$@"; do
 		;;
 	esac
 done
-case $uvmsim in */*) uvmsim=$(cd "$(dirname "$uvmsim")" && pwd)/${uvmsim##*/} ;; esac
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-# run ARGUMENT...: the counts of a run, in a file for value and counted
-run() {
-	if ! "$uvmsim" run --format json "$@" >json 2>errors; then
-		cat errors >&2
-		: >failed
-		exit 1
-	fi
-	tr ',' '\n' <json | sed -n 's/.*"\([a-z0-9_]*\)": \([0-9][0-9]*\)}*$/\1 \2/p' >counts
-}
-value() { sed -n "s/^$1 //p" counts; }
+. "$(dirname "$0")/../machine/runs.sh"
 # counted EXPRESSION: of awk, over v["KEY"]
 counted() { awk "{v[\$1] = \$2} END {$1}" counts; }
-# model NAME BASE KEY=VALUE...: a file of one's own
-model() {
-	file=$1
-	echo "include = $2" >"$file"
-	shift 2
-	for key in "$@"; do echo "${key%%=*} = ${key#*=}" >>"$file"; done
-}
 # means ROW FORMAT: the means of the columns that come in
 means() {
 	awk -v row="$1" -v form="$2" '

@@ -3,22 +3,9 @@
 # usage: tables.sh UVMSIM code|faults|locks|arrays|extra_blocks|tlbs|keys|request_bytes|orders|remote
 set -eu
 uvmsim=$1 table=$2
-case $uvmsim in */*) uvmsim=$(cd "$(dirname "$uvmsim")" && pwd)/${uvmsim##*/} ;; esac
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-# run ARGUMENT...: the counts of a run, for value
-run() { "$uvmsim" run --format json "$@" 2>/dev/null | tr ',' '\n' | sed -n 's/.*"\([a-z0-9_]*\)": \([0-9][0-9]*\)}*$/\1 \2/p' >counts; }
-value() { sed -n "s/^$1 //p" counts; }
+. "$(dirname "$0")/runs.sh"
 # scaled KEY DIVISOR FORMAT
 scaled() { awk -v key="$1" -v by="$2" -v form="$3" '$1 == key {printf form, $2 / by}' counts; }
-# model NAME BASE KEY=VALUE...: a file of one's own
-model() {
-	name=$1
-	echo "include = $2" >"$name"
-	shift 2
-	for key in "$@"; do echo "${key%%=*} = ${key#*=}" >>"$name"; done
-}
 bfs=rodinia_bfs:nodes=261444,edges=1568420
 
 code() {
@@ -166,3 +153,5 @@ orders | remote | code | faults | locks | arrays | extra_blocks | tlbs | keys | 
 	exit 2
 	;;
 esac
+# a run that failed in a pipeline
+[ ! -f failed ]
