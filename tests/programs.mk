@@ -7,10 +7,18 @@ $(BUILD)/cov/libuvmpolicy/%.o: libuvmpolicy/%.c $(BUILD)/flags
 	$(compile) $(CORE) $(COV) -c $< -o $@
 $(BUILD)/san/%.o: %.c $(BUILD)/flags
 	$(compile) $(HOST) $(SAN) -c $< -o $@
+# The tests themselves are quick: most of their time would be the compiler's.
+$(BUILD)/san/tests/unit/%.o: tests/unit/%.c $(BUILD)/flags
+	$(compile) $(HOST) $(SAN) -O0 -c $< -o $@
 $(BUILD)/tsan/%.o: %.c $(BUILD)/flags
 	$(compile) $(HOST) $(TSAN) -c $< -o $@
-$(BUILD)/cov/%.o: %.c $(BUILD)/flags
+# Coverage is that of the core and of its headers, which the tests call. Simulator and models only drive it.
+$(BUILD)/cov/tests/%.o: tests/%.c $(BUILD)/flags
 	$(compile) $(HOST) $(COV) -c $< -o $@
+$(BUILD)/cov/tests/model/%.o: tests/model/%.c $(BUILD)/flags
+	$(compile) $(HOST) -O1 -g -c $< -o $@
+$(BUILD)/cov/%.o: %.c $(BUILD)/flags
+	$(compile) $(HOST) -O1 -g -c $< -o $@
 
 $(BUILD)/san/uvmsim: $(call obj,san,$(sim) $(core))
 	$(link) $(SAN) $^ $(SIMLIBS) -o $@

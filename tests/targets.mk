@@ -28,7 +28,7 @@ test-quick test-long:
 ##                 BARE_SHORT=1: few of the tests
 test-bare:
 	@sh tests/deps.sh $@ || true # what is missing is skipped, with the reason
-	@sh tests/bare.sh $(BUILD) $(if $(BARE_SHORT),'make run' 'make test TEST=policy')
+	@sh tests/bare.sh $(BUILD) $(if $(BARE_SHORT),'make run' 'make test TEST="test_policy vectors"')
 
 scripts := $(wildcard tests/cli/*.sh)
 quick := tests/cli/vectors.sh $(call prog,san,$(filter-out tests/unit/test_pager%.c,$(tests)))
