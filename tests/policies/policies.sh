@@ -6,7 +6,7 @@
 # changed, so that an interrupted run goes on where it was.
 # Environment: POLICIES_SHORT=1: two workloads, two sizes, one seed, a search over few keys at one of the sizes.
 # POLICIES_GPUS, POLICIES_SIZES, POLICIES_WORKLOADS='WORD...', POLICIES_SCALE=1|16: only these. With any of these four or
-# POLICIES_SHORT the pages are written under BUILD/policies/part/ (short/). POLICIES_SEARCH=0: no search.
+# POLICIES_SHORT the pages are written under BUILD/policies/part/ (short/). POLICIES_SEARCH=SIZES: a search at these sizes only, 0: none.
 # POLICIES_KEPT=1: nothing runs; the pages show what is kept.
 # POLICIES_REUSE=1: results of other builds of uvmsim are taken, but for presets that they lack or that have changed. The pages
 # then say which revision each comparison is of.
@@ -102,6 +102,9 @@ search() { # KIND LABEL: `both`, that is without remote access, or `remote`
 		[ ! -s "$file" ] || set -- "$@" "$(cut -d'|' -f1 "$file")"
 	done
 	[ "$1" = both ] || set -- "$@" "$(cut -d'|' -f1 "$dir/best-both")"
+	if [ "$scale" != 1 ]; then # and the best strings of earlier searches
+		while IFS='|' read -r _ string; do set -- "$@" "${string#preset=}"; done <"$kept/strings"
+	fi
 	kind=$1 label=$2
 	shift 2
 	[ ! -t 2 ] || echo "policies: $name at $size %, $gpu, $count of $all: search, $label" >&2
@@ -173,6 +176,7 @@ set_up() { # SCALE GPU SIZES SEEDS PRESETS
 	# of the link, in MB/s, in and out
 	rates=$(sh "$here/search.sh" "$uvmsim" --link "$gpu")
 	mkdir -p "$kept"
+	grep -v '^#' "$here/strings.txt" >"$kept/strings"
 	if [ -n "${POLICIES_SIZES:-}" ]; then sizes=$POLICIES_SIZES; fi
 	case $5 in all) cp "$top/all" "$kept/presets" ;; most) grep -vxE "$(echo "$slow" | tr ' ' '|')" "$top/all" >"$kept/presets" ;;
 	*) echo "$5" | tr ' ' '\n' >"$kept/presets" ;; esac
@@ -180,7 +184,7 @@ set_up() { # SCALE GPU SIZES SEEDS PRESETS
 	[ "$5" = all ] || policies=$(grep -vx nvidia-595 "$kept/presets" | sed 's/^/--policy preset=/' | tr '\n' ' ' | sed 's/ $//')
 	searched=$sizes
 	[ -z "$short" ] || searched=150
-	[ "${POLICIES_SEARCH:-1}" != 0 ] || searched=
+	searched=${POLICIES_SEARCH-$searched}
 	grep -v '^#' "$here/workloads.txt" | if [ -n "$short" ]; then grep '^\*'; else cat; fi |
 		sed 's/^\*//; s/ *| */|/g' | awk -F'|' -v OFS='|' -v scale="$scale" -v only=" ${POLICIES_WORKLOADS:-} " '
 			{ spec = scale == 1 ? $2 : $3 }
