@@ -101,7 +101,7 @@ search() { # KIND LABEL: `both`, that is without remote access, or `remote`
 	for file in "$first/search/$name-$size/best-both" "$first/search/$name-$size/best-$1"; do
 		[ ! -s "$file" ] || set -- "$@" "$(cut -d'|' -f1 "$file")"
 	done
-	[ "$1" = both ] || set -- "$@" "$(cut -d'|' -f1 "$dir/best-both")"
+	[ "$1" = both ] || [ ! -s "$dir/best-both" ] || set -- "$@" "$(cut -d'|' -f1 "$dir/best-both")"
 	if [ "$scale" != 1 ]; then # and the best strings of earlier searches
 		while IFS='|' read -r _ string; do set -- "$@" "${string#preset=}"; done <"$kept/strings"
 	fi
