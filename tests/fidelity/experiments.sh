@@ -152,17 +152,24 @@ blog_tiles() {
 		done | awk -v row="| blog_tiles | weight $weight |" '{t[NR] = $1} END {printf "%s %.2f |\n", row, t[1] / t[2]}'
 	done
 }
+sand() { # CHANGE BATCH KEY=VALUE...
+	change=$1 batch=$2
+	shift 2
+	model sand.gpu v100-sand "$@"
+	for program in rodinia_bfs:nodes=4096 hotspot:n=30,pyramid_height=6,sim_time=40 pathfinder:cols=1000,rows=20,pyramid_height=5 backprop:n=65536 srad:rows=1024,cols=1024,iterations=4; do
+		run --gpu v100-pcie --workload $program
+		machine=$(value kernel_ns)
+		run --gpu ./sand.gpu --workload $program --policy preset=uvmsmart,prefetch=tbn,batch=$batch
+		counted "print v[\"kernel_ns\"] / $machine"
+	done | awk -v row="| sand_fault | $change |" '
+		{e = $1 - 1; sum += e < 0 ? -e : e; all = all sprintf(" %.2f |", $1)} END {printf "%s %.1f %% |%s\n", row, 100 * sum / NR, all}'
+}
 sand_fault() {
-	for change in '45000 1' '20000 1' '45000 256'; do
-		model sand.gpu v100-sand block_ns=${change% *}
-		for program in rodinia_bfs:nodes=4096 hotspot:n=30,pyramid_height=6,sim_time=40 pathfinder:cols=1000,rows=20,pyramid_height=5 backprop:n=65536 srad:rows=1024,cols=1024,iterations=4; do
-			run --gpu v100-pcie --workload $program
-			machine=$(value kernel_ns)
-			run --gpu ./sand.gpu --workload $program --policy preset=uvmsmart,prefetch=tbn,batch=${change#* }
-			counted "print v[\"kernel_ns\"] / $machine"
-		done | awk -v row="| sand_fault | block_ns=${change% *}, batch=${change#* } |" '
-			{e = $1 - 1; sum += e < 0 ? -e : e; all = all sprintf(" %.2f |", $1)} END {printf "%s %.1f %% |%s\n", row, 100 * sum / NR, all}'
-	done
+	sand 'block_ns=45000, batch=1' 1 block_ns=45000
+	sand 'block_ns=20000, batch=1' 1 block_ns=20000
+	sand 'block_ns=45000, batch=256' 256 block_ns=45000
+	sand 'a lock for the MSHRs' 1 mshr_entries=0 retires_idle=0
+	sand 'no key of UVM Smart' 1 mshr_entries=0 frees_at_start=0 keeps_faults=0 queues_copies=0 holds_memory=0 lists_arrivals=0 retires_idle=0 coalesces=0 data_on_cpu=0 rounds_ranges=0
 }
 for name in "$@"; do $name; done
 # a run that failed in a pipeline
