@@ -391,6 +391,7 @@ UVMP_API enum uvmp_status uvmp_service_touch(struct uvmp_service *service, uint3
  * gives no action, and is allowed at any time. Drivers without such a synchronisation never make it.
  *
  *   reset     access counts and round trips of every GPU (remote=adaptive, always, oversub; runtime=on)
+ *             the trees of UVM Smart's prefetchers, so that no page counts as present, resident ones included
  *             touch counts of evict=lfu2m on this GPU; the age of units stays
  *             the flag that memory has been full, until memory is full again
  *   kept      prefetch_full and the switches of runtime=on, once made

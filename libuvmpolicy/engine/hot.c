@@ -55,6 +55,20 @@ void uvmpi_hot_advance(struct uvmp_service *s)
 	uvmpi_servicing_start(s, run->servicing);
 }
 
+/* All nodes of the block's trees are 0, also those of pages that stay resident [uvmsmart: device-synchronisation]. */
+static void reset_trees(struct uvmp_service *s, const struct block *b)
+{
+	struct counters *c = counters_of(s, b);
+	struct uvmp_tree *tree;
+
+	if (c != NULL)
+		(void)uvmp_counter_tree_init(&c->tree, c->tree.blocks);
+	if (b->cold == 0 || cold_at(s, b->cold)->tree == 0)
+		return;
+	tree = (struct uvmp_tree *)uvmpi_arena_at(s, cold_at(s, b->cold)->tree);
+	(void)uvmp_tree_init(tree, tree->blocks);
+}
+
 enum uvmp_status uvmp_service_synchronise(struct uvmp_service *s, uint32_t gpu)
 {
 	if (!uvmp_service_is_valid(s))
@@ -63,10 +77,7 @@ enum uvmp_status uvmp_service_synchronise(struct uvmp_service *s, uint32_t gpu)
 		return UVMP_ERR_RANGE;
 	for (uint32_t i = 0; i < s->buckets; i++) {
 		for (handle h = s->bucket[i]; h != 0; h = block_at(s, h)->chain) {
-			struct counters *c = counters_of(s, block_at(s, h));
-
-			if (c != NULL)
-				(void)uvmp_counter_tree_init(&c->tree, c->tree.blocks);
+			reset_trees(s, block_at(s, h));
 			uvmpi_memory_level(s, gpu, h);
 			uvmpi_memory_unlist(s, gpu, h);
 		}

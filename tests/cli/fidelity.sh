@@ -83,7 +83,7 @@ fi
 # An experiment that a reason names exists, and its page has it.
 experiments() { # ROWS
 	known=$(sed -n "s/^all='\\(.*\\)'$/\\1/p" $f/experiments.sh)
-	grep -oE '\b(kim|ti|blog|sand)_[a-z]+' "$1" | sort -u | while IFS= read -r name; do
+	grep -oE '\b(kim|ti|blog|sand|allen)_[a-z]+' "$1" | sort -u | while IFS= read -r name; do
 		case " $known " in *" $name "*) ;; *) echo "no $name in $f/experiments.sh" ;; esac
 	done
 	for name in $known; do

@@ -1,9 +1,9 @@
 #!/bin/sh
 # Experiments on published figures that the simulator misses: one suspected cause is changed, everything else stays. Prints the
 # rows of the tables in docs/fidelity-experiments.md: experiment, change, figures in the order of the table's head.
-# usage: experiments.sh UVMSIM [kim_host|kim_link|kim_memory|kim_graph|ti_latency|ti_utlb|ti_batch|ti_bfs|blog_utlb|blog_grid|blog_tiles|sand_fault ...]
+# usage: experiments.sh UVMSIM [kim_host|kim_link|kim_memory|kim_graph|ti_latency|ti_utlb|ti_batch|ti_bfs|blog_utlb|blog_grid|blog_tiles|sand_fault|allen_stale ...]
 set -eu
-all='kim_host kim_link kim_memory kim_graph ti_latency ti_utlb ti_batch ti_bfs blog_utlb blog_grid blog_tiles sand_fault'
+all='kim_host kim_link kim_memory kim_graph ti_latency ti_utlb ti_batch ti_bfs blog_utlb blog_grid blog_tiles sand_fault allen_stale'
 usage() {
 	sed -n 's/^# usage: /usage: /p' "$0" >&2
 	exit 2
@@ -152,16 +152,36 @@ blog_tiles() {
 		done | awk -v row="| blog_tiles | weight $weight |" '{t[NR] = $1} END {printf "%s %.2f |\n", row, t[1] / t[2]}'
 	done
 }
+sand() { # CHANGE BATCH KEY=VALUE...
+	change=$1 batch=$2
+	shift 2
+	model sand.gpu v100-sand "$@"
+	for program in rodinia_bfs:nodes=4096 hotspot:n=30,pyramid_height=6,sim_time=40 pathfinder:cols=1000,rows=20,pyramid_height=5 backprop:n=65536 srad:rows=1024,cols=1024,iterations=4; do
+		run --gpu v100-pcie --workload $program
+		machine=$(value kernel_ns)
+		run --gpu ./sand.gpu --workload $program --policy preset=uvmsmart,prefetch=tbn,batch=$batch
+		counted "print v[\"kernel_ns\"] / $machine"
+	done | awk -v row="| sand_fault | $change |" '
+		{e = $1 - 1; sum += e < 0 ? -e : e; all = all sprintf(" %.2f |", $1)} END {printf "%s %.1f %% |%s\n", row, 100 * sum / NR, all}'
+}
 sand_fault() {
-	for change in '45000 1' '20000 1' '45000 256'; do
-		model sand.gpu v100-sand block_ns=${change% *}
-		for program in rodinia_bfs:nodes=4096 hotspot:n=30,pyramid_height=6,sim_time=40 pathfinder:cols=1000,rows=20,pyramid_height=5 backprop:n=65536 srad:rows=1024,cols=1024,iterations=4; do
-			run --gpu v100-pcie --workload $program
-			machine=$(value kernel_ns)
-			run --gpu ./sand.gpu --workload $program --policy preset=uvmsmart,prefetch=tbn,batch=${change#* }
-			counted "print v[\"kernel_ns\"] / $machine"
-		done | awk -v row="| sand_fault | block_ns=${change% *}, batch=${change#* } |" '
-			{e = $1 - 1; sum += e < 0 ? -e : e; all = all sprintf(" %.2f |", $1)} END {printf "%s %.1f %% |%s\n", row, 100 * sum / NR, all}'
+	sand 'block_ns=45000, batch=1' 1 block_ns=45000
+	sand 'block_ns=20000, batch=1' 1 block_ns=20000
+	sand 'block_ns=45000, batch=256' 256 block_ns=45000
+	sand 'a lock for the MSHRs' 1 mshr_entries=0 retires_idle=0
+	sand 'no key of UVM Smart' 1 mshr_entries=0 frees_at_start=0 keeps_faults=0 queues_copies=0 holds_memory=0 lists_arrivals=0 retires_idle=0 coalesces=0 data_on_cpu=0 rounds_ranges=0
+}
+allen_stale() {
+	for keys in 'fault_write_ns=12 utlb_faults=16' 'fault_write_ns=3 utlb_faults=16' 'fault_write_ns=12 utlb_faults=56' 'fault_write_ns=3 utlb_faults=56' 'fault_write_ns=3 utlb_faults=56 lock_holds=1' 'fault_write_ns=1 utlb_faults=56' 'fault_write_ns=3 utlb_faults=56 interrupt_ns=12000'; do
+		# shellcheck disable=SC2086 # several keys
+		model stale.gpu titan-v $keys
+		for each in none density; do
+			for program in regular random; do
+				run --gpu ./stale.gpu --workload $program:bytes=1g,passes=1 --policy prefetch=$each
+				counted 'printf "%.3f %.0f\n", v["faults_raw"] / 262144, v["kernel_ns"] / 1e6'
+			done
+		done | awk -v row="| allen_stale | $(echo $keys | sed 's/ /, /g') |" '
+			{all = all " " $1 " |"; ms = ms " " $2 " |"} END {print row all ms}'
 	done
 }
 for name in "$@"; do $name; done

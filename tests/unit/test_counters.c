@@ -237,7 +237,7 @@ static void test_hot_pages(void **unused)
 	(void)unused;
 	begin_on_cpu();
 	add_kernel(0, 2, 100);
-	run("v100-sand-mshr", "evict=lru2m remote=always prefetch=none batch=1 thrash=off counters=off");
+	run("v100-sand", "evict=lru2m remote=always prefetch=none batch=1 thrash=off counters=off");
 	assert_int_equal(result.accesses, 200);
 	assert_in_range(decided("batch"), 1, 2); /* maybe both at once */
 	assert_int_equal(decided("map"), 1 + decided("batch"));

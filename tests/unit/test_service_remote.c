@@ -873,6 +873,26 @@ static void test_a_synchronisation_keeps_the_prefetcher(void **unused)
 	}
 }
 
+/* The tree of a prefetcher counts no page then, whether the page has left or stays: both phases are prefetched alike. */
+static void test_a_synchronisation_empties_the_tree(void **unused)
+{
+	(void)unused;
+	begin("evict=lru2m prefetch=tbn" COMMON, 1, MIB2);
+	for (uint32_t phase = 0; phase < 2; phase++) {
+		for (uint32_t block = 0; block < 3; block++)
+			fault(BASE + block * KIB64, UVMP_ACCESS_READ);
+		assert_true(is_here(BASE + 3 * KIB64) && is_home(BASE + 4 * KIB64));
+		assert_int_equal(uvmp_service_migrate(host.service, SPACE, BASE, MIB2, UVMP_CPU, NULL), UVMP_OK);
+		assert_int_equal(engine_run(&host), UVMP_OK);
+		synchronise();
+	}
+	fault(BASE, UVMP_ACCESS_READ);
+	synchronise(); /* the first basic block stays, the next three have one of four */
+	fault(BASE + KIB64, UVMP_ACCESS_READ);
+	fault(BASE + 2 * KIB64, UVMP_ACCESS_READ);
+	assert_true(is_here(BASE) && is_home(BASE + 3 * KIB64));
+}
+
 /* The least often used is then the oldest, on this GPU. */
 static void test_a_synchronisation_levels_lfu(void **unused)
 {
@@ -1132,6 +1152,7 @@ int main(void)
 	        TEST(test_a_synchronisation_begins_anew),
 	        TEST(test_a_synchronisation_frees_all_memory),
 	        TEST(test_a_synchronisation_keeps_the_prefetcher),
+	        TEST(test_a_synchronisation_empties_the_tree),
 	        TEST(test_a_synchronisation_levels_lfu),
 	        TEST(test_marks_go_with_the_pages),
 	        TEST(test_nothing_leaves),
