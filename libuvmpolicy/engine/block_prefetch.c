@@ -27,6 +27,18 @@ void uvmpi_prefetch_tree_leave(struct uvmp_tree *tree, const uvmp_mask *pages, b
 		uvmp_tree_sub(tree, page, 1, quirks);
 }
 
+void uvmpi_prefetch_tree_return(struct uvmp_service *s, const struct block *b, const uvmp_mask *pages)
+{
+	struct uvmp_tree *tree;
+
+	if (b->cold == 0 || cold_at(s, b->cold)->tree == 0)
+		return;
+	tree = (struct uvmp_tree *)uvmpi_arena_at(s, cold_at(s, b->cold)->tree);
+	for (uint32_t page = uvmpi_mask_next_set(pages, 0); page < UVMP_MASK_BITS;
+	     page = uvmpi_mask_next_set(pages, page + 1u))
+		uvmp_tree_add(tree, page, 1, s->policy.quirks);
+}
+
 uint32_t uvmpi_prefetch_tree_blocks(const struct block *b)
 {
 	uint32_t blocks = 1;

@@ -20,6 +20,8 @@ bool uvmpi_prefetch_has_tree(const struct uvmp_service *s);
 uint32_t uvmpi_prefetch_tree_blocks(const struct block *b);
 /* The tree no longer counts these pages. */
 void uvmpi_prefetch_tree_leave(struct uvmp_tree *tree, const uvmp_mask *pages, bool quirks);
+/* The block's tree, if there is one, counts these pages again. */
+void uvmpi_prefetch_tree_return(struct uvmp_service *s, const struct block *b, const uvmp_mask *pages);
 
 /* -- block_map.c -- */
 

@@ -43,6 +43,7 @@ void uvmpi_job_clear(struct job *job, handle block, uint32_t requester)
 	job->migrate = UVMP_MIGRATE_FAULT;
 	job->is_prefetching = job->is_retry = job->is_follow = job->has_next = false;
 	job->may_map = true;
+	job->takes_back = false;
 	job->keep = 0;
 	job->utlbs = 0;
 	job->destinations = 0;

@@ -11,8 +11,10 @@
  *   advise    cuts the ranges at both ends where the value differs, sets the value, and then sees to what
  *             follows from it for each block [driver: va-policy]: mappings that must go, copies that collapse, mappings for
  *             those that access the range
+ *   withdraw  the same with the pages of a victim, which the tree prefetcher counts again
  *   CPU fault the latch, then one block service with one page [driver: cpu-fault]
  */
+#include "memory_backend_internal.h"
 #include "operations_internal.h"
 #include "queue_internal.h"
 #include "request_internal.h"
@@ -117,6 +119,23 @@ enum uvmp_status uvmp_service_migrate(struct uvmp_service *s, uint64_t space, uv
 	return enqueue(s, &request, ticket);
 }
 
+enum uvmp_status uvmp_service_withdraw(struct uvmp_service *s, uint64_t space, uvmp_addr base, uint64_t bytes,
+				       uint32_t processor, uint64_t *ticket)
+{
+	const struct request request = {.space = space,
+					.base = base,
+					.bytes = bytes,
+					.processor = processor,
+					.kind = REQUEST_WITHDRAW};
+
+	if (!uvmp_service_is_valid(s))
+		return UVMP_ERR_ARGUMENT;
+	if (!is_part(s, base, bytes) || processor == UVMP_CPU || processor >= s->processors.count ||
+	    uvmpi_has_chunks(&s->gpu[processor]))
+		return UVMP_ERR_RANGE;
+	return enqueue(s, &request, ticket);
+}
+
 enum uvmp_status uvmp_service_cpu_fault(struct uvmp_service *s, uint64_t space, uvmp_addr address,
 					enum uvmp_access access, uint64_t thread, uint64_t *ticket)
 {
@@ -214,6 +233,7 @@ static void begin(struct uvmp_service *s)
 		uvmpi_request_begin_window(s, SPLIT);
 		break;
 	case REQUEST_MIGRATE:
+	case REQUEST_WITHDRAW:
 		uvmpi_request_begin_window(s, WORK);
 		break;
 	default:
@@ -239,10 +259,10 @@ void uvmpi_request_advance(struct uvmp_service *s)
 		uvmpi_request_finish(s, status);
 	} else if (run->phase != WORK) {
 		advise_or_free(s);
-	} else if (run->request.kind == REQUEST_MIGRATE) {
-		uvmpi_request_migrate(s);
-	} else {
+	} else if (run->request.kind == REQUEST_CPU_FAULT) {
 		uvmpi_request_cpu_fault(s);
+	} else {
+		uvmpi_request_migrate(s);
 	}
 }
 

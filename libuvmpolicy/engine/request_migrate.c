@@ -1,4 +1,5 @@
-/* Requests that migrate pages. */
+/* Requests that migrate pages, or withdraw victims [uvmsmart: cancellation]. */
+#include "block_service_internal.h"
 #include "job_internal.h"
 #include "memory_internal.h"
 #include "request_internal.h"
@@ -15,6 +16,7 @@ static void migrate_block(struct uvmp_service *s, handle h)
 	uvmpi_job_clear(job, h, to);
 	job->cause = UVMP_CAUSE_MIGRATE;
 	job->migrate = UVMP_MIGRATE_API_MIGRATE;
+	job->takes_back = s->run.request.kind == REQUEST_WITHDRAW;
 	uvmp_mask_zero(&pages);
 	uvmp_mask_region_set(&pages, uvmpi_request_part_of(s, b));
 	uvmpi_job_add_prefetched(s, job, &pages, to,
@@ -31,6 +33,8 @@ void uvmpi_request_migrate(struct uvmp_service *s)
 		uvmp_addr last = block_last(s, block_at(s, run->block));
 
 		uvmpi_memory_settle(s);
+		if (run->request.kind == REQUEST_WITHDRAW)
+			uvmpi_prefetch_tree_return(s, block_at(s, run->block), &run->servicing->job.migrated);
 		if (last >= run->last) {
 			uvmpi_request_finish(s, UVMP_OK);
 			return;

@@ -8,7 +8,7 @@
 void uvmpi_request_finish(struct uvmp_service *s, enum uvmp_status status)
 {
 	static const uint8_t cause[] = {UVMP_CAUSE_FREE, UVMP_CAUSE_FREE, UVMP_CAUSE_HINT, UVMP_CAUSE_MIGRATE,
-					UVMP_CAUSE_DEMAND};
+					UVMP_CAUSE_DEMAND, UVMP_CAUSE_MIGRATE};
 	struct request_run *run = &s->run;
 	struct uvmp_action *a;
 

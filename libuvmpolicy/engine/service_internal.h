@@ -338,6 +338,7 @@ struct job {
 	bool has_duplicates; /* `duplicate` may hold pages */
 	bool has_pins; /* `pinned` holds pages */
 	bool has_throttled, has_remote; /* so do `throttled` and `remote` */
+	bool takes_back; /* pages of a withdrawn victim: only a unit leaves for them that nothing holds or spares */
 	uvmp_mask pinned;
 	uvmp_mask throttled; /* the host was told: at most one THROTTLE a page */
 	uvmp_mask remote;    /* faulted, and stay on the CPU */
@@ -433,7 +434,8 @@ struct servicing {
 
 /* -- operations -- */
 
-enum request_kind { REQUEST_FREE, REQUEST_FREE_PART, REQUEST_ADVISE, REQUEST_MIGRATE, REQUEST_CPU_FAULT };
+enum request_kind { REQUEST_FREE, REQUEST_FREE_PART, REQUEST_ADVISE, REQUEST_MIGRATE, REQUEST_CPU_FAULT,
+		    REQUEST_WITHDRAW };
 
 struct request {
 	uint64_t ticket, space, thread;

@@ -179,14 +179,18 @@ static bool find_unit(struct uvmp_service *s, struct eviction *e, uint32_t gpu, 
 
 /* With quirks, a unit with a page missing is spared if another unit can leave [uvmsmart: evictable, incomplete-tree-stays];
  * its order keeps such units apart (spare_unit in memory_units.c). A held unit is spared, too, if another unit can leave. A basic block is not spared where whole large pages leave.
- * If every unit is protected, the protection is ignored: the original would wait without end. Pins end last. */
+ * If every unit is protected, the protection is ignored: the original would wait without end. Pins end last. Protection holds
+ * for a withdrawn victim, which leaves if no other unit can. */
 static bool find_victim(struct uvmp_service *s, struct eviction *e, uint32_t gpu)
 {
 	struct gpu *g = &s->gpu[gpu];
 	bool is_strict = uvmpi_units_are_spared(s), spares = is_strict && (g->block_units == 1u || !e->is_whole);
 	enum evict_walk walk = spares ? EVICT_UNSPARED : EVICT_ANY;
-	bool found = find_unit(s, e, gpu, walk, true) || (g->held_ns != NULL && find_unit(s, e, gpu, walk, false));
+	bool found = find_unit(s, e, gpu, walk, true);
 
+	if (found || (e->job != NULL && e->job->takes_back))
+		return found;
+	found = g->held_ns != NULL && find_unit(s, e, gpu, walk, false);
 	if (!found && (is_strict || s->policy.reserve != 0)) {
 		g->order.reserve_percent = 0;
 		found = find_unit(s, e, gpu, EVICT_ANY, false);
