@@ -47,6 +47,7 @@ struct sim_block {
 	uvmp_mask written;  /* by the GPU since they arrived */
 	uint64_t event_ns;  /* when the GPU sees the last change of its page tables that is queued */
 	uint64_t copied_ns; /* the last copy of the block has ended */
+	uint32_t staged;    /* victims of it that are noted in staged.h */
 	/* as `version`, of these pages, and of what is in them */
 	uint16_t big_version[ROOT_BYTES / BIG_PAGE_BYTES];
 	struct sim_counter counter;

@@ -248,7 +248,10 @@ void gpu_run(struct gpu *gpu, uint64_t until_ns)
 
 uint64_t gpu_wait(struct gpu *gpu, uint64_t limit_ns)
 {
-	while (gpu->written_count == 0 && !gpu_is_done(gpu)) {
+	const uint64_t step_ns = quantum_ns(gpu);
+
+	gpu->ends_wait = false;
+	while (gpu->written_count == 0 && !gpu_is_done(gpu) && !gpu->ends_wait) {
 		uint64_t next_ns = gpu->soonest_ns, event_ns = gpu_table_next_ns(gpu);
 
 		if (next_ns > event_ns)
@@ -257,17 +260,22 @@ uint64_t gpu_wait(struct gpu *gpu, uint64_t limit_ns)
 			return GPU_NEVER;
 		if (next_ns < gpu->now_ns)
 			next_ns = gpu->now_ns;
-		if (next_ns >= limit_ns || limit_ns - next_ns <= QUANTUM_NS) {
+		if (next_ns >= limit_ns || limit_ns - next_ns <= step_ns) {
 			gpu_advance(gpu, limit_ns);
 			break;
 		}
-		gpu_advance(gpu, next_ns + QUANTUM_NS);
+		gpu_advance(gpu, next_ns + step_ns);
 	}
 	if (gpu->written_count != 0 && gpu->written[gpu->written_first].time_ns <= limit_ns)
 		return gpu->written[gpu->written_first].time_ns;
-	if (gpu->now_ns < limit_ns && !gpu_is_done(gpu)) /* a fault is being written, but takes longer */
+	if (gpu->now_ns < limit_ns && !gpu_is_done(gpu) && !gpu->ends_wait) /* a fault is being written, but takes longer */
 		gpu_advance(gpu, limit_ns);
 	return gpu->now_ns < limit_ns ? gpu->now_ns : limit_ns;
+}
+
+void gpu_end_wait(struct gpu *gpu)
+{
+	gpu->ends_wait = true;
 }
 
 void gpu_count(const struct gpu *gpu, struct gpu_counts *counts)

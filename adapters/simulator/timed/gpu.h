@@ -75,9 +75,11 @@ uint64_t gpu_now_ns(const struct gpu *gpu);
 void gpu_advance(struct gpu *gpu, uint64_t until_ns);
 /* The same, but not beyond the time at which the kernel is done. */
 void gpu_run(struct gpu *gpu, uint64_t until_ns);
-/* Lets time pass until a fault has been written or the kernel is done, but not beyond limit_ns, and says when that
- * was; UINT64_MAX: all warps wait for a replay, nothing is queued, and limit_ns is UINT64_MAX. */
+/* Lets time pass until a fault has been written, the listener calls gpu_end_wait or the kernel is done, but not beyond limit_ns,
+ * and says when that was; UINT64_MAX: all warps wait for a replay, nothing is queued, and limit_ns is UINT64_MAX. */
 uint64_t gpu_wait(struct gpu *gpu, uint64_t limit_ns);
+/* The present gpu_wait returns at the end of the quantum. */
+void gpu_end_wait(struct gpu *gpu);
 
 /* The next fault that was written at until_ns or before; NULL: none. It stays until gpu_take_fault. */
 const struct gpu_fault *gpu_first_fault(const struct gpu *gpu, uint64_t until_ns);
@@ -95,6 +97,8 @@ void gpu_block_faults(struct gpu *gpu);
  * by that. */
 void gpu_map(struct gpu *gpu, uint64_t at_ns, struct sim_block *block, const uvmp_mask *pages, uint32_t right,
 	     bool is_remote);
+/* The mappings of these pages, which gpu_map is to remove later, stay. */
+void gpu_keep(struct gpu *gpu, const struct sim_block *block, const uvmp_mask *pages);
 void gpu_replay(struct gpu *gpu, uint64_t at_ns);
 
 /* From at_ns on the `still` last SMs stand still (all but one at most), and every SM may have `extra` thread

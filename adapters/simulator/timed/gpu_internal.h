@@ -136,6 +136,7 @@ struct gpu {
 	uint64_t out_number;		  /* thread blocks that were switched out */
 	uint32_t may_run, runs;		  /* SMs that do not stand still: as it was said, and now */
 	uint32_t utlbs, page_shift;
+	bool ends_wait; /* gpu_wait returns at the end of the quantum */
 	uint64_t lost; /* address outside every range */
 	bool is_lost;
 

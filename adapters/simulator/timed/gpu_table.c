@@ -233,6 +233,13 @@ void gpu_map(struct gpu *gpu, uint64_t at_ns, struct sim_block *block, const uvm
 	queue(gpu, &event);
 }
 
+void gpu_keep(struct gpu *gpu, const struct sim_block *block, const uvmp_mask *pages)
+{
+	for (size_t i = 0; i < gpu->event_count; i++)
+		if (gpu->event[i].kind == EVENT_MAP && gpu->event[i].right == 0 && gpu->event[i].block == block)
+			uvmp_mask_andnot(&gpu->event[i].pages, &gpu->event[i].pages, pages);
+}
+
 void gpu_replay(struct gpu *gpu, uint64_t at_ns)
 {
 	struct event event = {.time_ns = at_ns, .kind = EVENT_REPLAY, .fetched = gpu->fetched};

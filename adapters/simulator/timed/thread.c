@@ -236,10 +236,12 @@ static struct reclaim_times take_memory(struct thread *t, uint32_t pages)
 	return reclaim_take(&system->reclaim, pages);
 }
 
-/* A root (lru), or a unit of any size of another order: a victim is chosen, and locked. */
+/* A root (lru), or a unit of any size of another order: a victim is chosen, and locked. The memory of a victim that takes the
+ * place of a withdrawn one has been promised before. */
 static void evict(struct thread *t, const struct uvmp_action *a)
 {
 	struct system *system = t->system;
+	uint32_t pages = uvmp_mask_weight(&a->pages);
 
 	t->evict_root = a->offset / ROOT_BYTES;
 	if (a->part == 0) { /* a root of several blocks is one */
@@ -247,7 +249,10 @@ static void evict(struct thread *t, const struct uvmp_action *a)
 		t->leave_ns = t->early_ns; /* the first that leaves does not wait for what the batch costs */
 		t->early_ns = 0;
 	}
-	reclaim_empty(&system->reclaim, uvmp_mask_weight(&a->pages), t->now_ns);
+	t->is_first_part = a->part == 0;
+	staged_fill(&system->staged, pages);
+	if (system->staged.taken.pages < pages || pages == 0)
+		reclaim_empty(&system->reclaim, pages - system->staged.taken.pages, t->now_ns);
 }
 
 /* A submitted copy runs while the thread continues; but a channel has a limited number of entries. */
@@ -293,6 +298,28 @@ static void note_arrival(struct thread *t, const struct sim_block *block, const 
 	t->arrivals++;
 }
 
+/* A copy to the CPU that takes places of withdrawn ones: the link has kept these free. */
+static void copy_in_place(struct thread *t)
+{
+	const struct staged_place *taken = &t->system->staged.taken;
+
+	t->start_ns = later(t->now_ns, taken->begin_ns);
+	note_push(t, later(t->start_ns, taken->end_ns));
+}
+
+/* Notes when the write-back of the last victim ends. */
+static void note_write_back(struct system *system, uint64_t end_ns)
+{
+	if (system->staged.count != system->staged.first)
+		system->staged.victim[system->staged.count - 1u].end_ns = end_ns;
+}
+
+/* In UVM Smart (queues_copies) copies of a block do not wait for each other. */
+static uint64_t copied_ns(const struct system *system, const struct sim_block *block)
+{
+	return system->model->queues_copies != 0 ? 0 : block->copied_ns;
+}
+
 static void copy(struct thread *t, const struct uvmp_action *a, struct sim_block *block, struct uvmp_region transfer)
 {
 	uint32_t pages = uvmp_region_pages(transfer);
@@ -307,7 +334,14 @@ static void copy(struct thread *t, const struct uvmp_action *a, struct sim_block
 		memory = take_memory(t, pages);
 	thread_work(t, system->model->copy_ns + (uint64_t)pages * system->model->page_ns, sum);
 	push(t, sum);
-	start_ns = later(is_out && t->leave_ns != 0 ? t->leave_ns : t->now_ns, block->copied_ns);
+	if (is_out && system->staged.taken.pages >= pages) {
+		copy_in_place(t);
+		note_write_back(system, t->end_ns);
+		return;
+	}
+	if (is_out)
+		bytes -= (uint64_t)system->staged.taken.pages * system->model->page_bytes;
+	start_ns = later(is_out && t->leave_ns != 0 ? t->leave_ns : t->now_ns, copied_ns(system, block));
 	start_ns = later(start_ns, memory.first_ns);
 	start_ns = later(start_ns, system->link.engine[direction].copies.until_ns);
 	t->start_ns = start_ns;
@@ -329,6 +363,7 @@ static void copy(struct thread *t, const struct uvmp_action *a, struct sim_block
 	}
 	if (!is_out)
 		return;
+	note_write_back(system, end_ns);
 	reclaim_delay(&system->reclaim, free_ns);
 	t->evicted_ns = later(t->evicted_ns, free_ns);
 	if (host_has_roots(&system->host))
@@ -389,6 +424,24 @@ static void map_arrivals(struct thread *t, const struct uvmp_action *a, const st
 	}
 }
 
+/* With maps_copies, the GPU uses the pages of a victim until its write-back begins: when the copies that are queued have ended. A
+ * use withdraws the victim. */
+static uint64_t stage(struct thread *t, const struct host_target *target)
+{
+	struct system *system = t->system;
+	struct staged *staged = &system->staged;
+	struct staged_victim victim = {.block = target->block, .pages = *target->pages, .is_first = t->is_first_part};
+
+	victim.begin_ns = later(t->end_ns, system->link.engine[MODEL_TO_CPU].copies.until_ns);
+	if (staged->taken.pages != 0 && staged->taken.pages >= uvmp_mask_weight(target->pages))
+		victim.begin_ns = later(t->end_ns, staged->taken.begin_ns);
+	victim.end_ns = victim.begin_ns;
+	if (system->model->queues_copies != 0 && !host_has_roots(&system->host) &&
+	    !staged_add(staged, &victim, t->now_ns))
+		host_fail(&system->host, "out of memory");
+	return victim.begin_ns;
+}
+
 /* The GPU sees the change of its page tables at t->end_ns. */
 static void give(struct thread *t, const struct uvmp_action *a, const struct host_target *target)
 {
@@ -399,9 +452,16 @@ static void give(struct thread *t, const struct uvmp_action *a, const struct hos
 	if (is_map && a->from != UVMP_CPU)
 		map_arrivals(t, a, target, &rest);
 	if (!is_map && t->system->model->maps_copies != 0 && a->cause == UVMP_CAUSE_EVICTION)
-		at_ns = later(at_ns, t->system->link.engine[MODEL_TO_CPU].copies.until_ns);
+		at_ns = stage(t, target);
 	if (!uvmp_mask_is_empty(&rest))
 		gpu_map(t->system->gpu, at_ns, target->block, &rest, a->right, is_map && a->from == UVMP_CPU);
+}
+
+/* Is the action about pages of a withdrawn victim, which the GPU has and reaches all the time? */
+static bool returns(const struct system *system, const struct uvmp_action *a)
+{
+	return system->staged.is_back && a->to == HOST_GPU && a->cause != UVMP_CAUSE_EVICTION &&
+	       (a->kind == UVMP_ACTION_MAP || a->kind == UVMP_ACTION_COPY);
 }
 
 static void map(struct thread *t, const struct uvmp_action *a, const struct host_target *target)
@@ -419,7 +479,8 @@ static void map(struct thread *t, const struct uvmp_action *a, const struct host
 			    a->cause == UVMP_CAUSE_EVICTION ? &times->evict_ns : &times->map_ns);
 	/* the thread waits until rights are removed; rights are granted after the data */
 	t->end_ns = a->kind == UVMP_ACTION_MAP ? later(t->now_ns, t->copies_ns) : t->now_ns;
-	give(t, a, target);
+	if (!returns(t->system, a))
+		give(t, a, target);
 	if (t->batch_pages != 0)
 		t->last_ns = later(t->last_ns, t->now_ns);
 }
@@ -502,6 +563,11 @@ static void perform_transfer(struct thread *t, struct group_copy *c, struct uvmp
 	const struct uvmp_action *a = c->action;
 	uint32_t pages = uvmp_region_pages(transfer);
 
+	c->transfers--;
+	if (returns(t->system, a)) {
+		c->end_ns = later(c->end_ns, t->now_ns);
+		return;
+	}
 	host_transfer(&t->system->host, a, &c->target, transfer);
 	look_at(t, a, c->target.block);
 	t->end_ns = 0;
@@ -511,7 +577,6 @@ static void perform_transfer(struct thread *t, struct group_copy *c, struct uvmp
 		populate(t, a, c->target.block, pages);
 	watch_transfer(t, a);
 	c->end_ns = later(c->end_ns, later(t->now_ns, t->end_ns));
-	c->transfers--;
 }
 
 /* Performs the transfers of the group, which is empty then. An action ends with its last transfer. The bottom half looks

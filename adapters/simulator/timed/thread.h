@@ -14,6 +14,7 @@
 #include "link.h"
 #include "timed.h"
 #include "reclaim.h"
+#include "staged.h"
 
 #define SYSTEM_PUSHES                                                                                        \
 	1024u /* copies that wait or run: entries of a channel of the driver, which waits for a free entry */
@@ -34,6 +35,7 @@ struct system {
 	uint64_t zeroed_ns;			 /* the last pages that began as zeros have */
 	struct fault_buffer buffer;		 /* faults that the engine has and has not fetched */
 	struct group_order order;		 /* of the copies in hand */
+	struct staged staged;			 /* with maps_copies: victims that the GPU still uses */
 };
 
 /* A transfer to the GPU. */
@@ -65,6 +67,7 @@ struct thread {
 	enum observe_thread number;
 	uint64_t start_ns; /* of the last transfer */
 	bool is_batch_open, is_eviction_open;
+	bool is_first_part; /* of the eviction in hand */
 	struct observe_event batch, eviction;
 	struct arrival arrival[GROUP_STEPS_MAX]; /* with maps_copies: transfers whose pages are not mapped yet */
 	uint32_t arrivals;

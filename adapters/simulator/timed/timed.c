@@ -96,12 +96,14 @@ static void tell_accesses(struct timed *m, const struct sim_block *block, uint32
 }
 
 /* Reports an access across the link, if the engine counts it. With holds_memory, the access is under way for the latency of
- * the memory. */
+ * the memory; with maps_copies only a store is: a use withdraws its victim. */
 static void touch(void *context, struct sim_block *block, uint32_t page, bool is_write, uint32_t accesses, uint64_t now_ns)
 {
 	struct timed *m = context;
 
-	if (m->model.holds_memory != 0)
+	if (block->staged != 0 && staged_use(&m->system.staged, block, page, now_ns))
+		gpu_end_wait(m->system.gpu);
+	if (m->model.holds_memory != 0 && (is_write || m->model.maps_copies == 0))
 		(void)uvmp_service_hold(m->system.host.service, HOST_GPU, HOST_SPACE,
 					block->shape.start + (uint64_t)page * m->system.model->page_bytes,
 					now_ns + m->model.memory_latency_ns);
@@ -227,7 +229,7 @@ static bool wake_ns(struct timed *m, uint64_t limit_ns, uint64_t *wake)
 		limit_ns = due_ns;
 	m->slice_ns = SLICE_NS;
 	while ((first = gpu_first_fault(system->gpu, NEVER)) == NULL &&
-	       !uvmp_service_has_notes(system->host.service) && m->running != NO_STREAM &&
+	       !uvmp_service_has_notes(system->host.service) && system->staged.used == 0 && m->running != NO_STREAM &&
 	       !gpu_is_done(system->gpu) && gpu_now_ns(system->gpu) < limit_ns &&
 	       !is_late(m, gpu_now_ns(system->gpu)) && !gpu_is_stuck(system->gpu)) {
 		if (!run_slice(m, limit_ns))
@@ -237,6 +239,8 @@ static bool wake_ns(struct timed *m, uint64_t limit_ns, uint64_t *wake)
 		since_ns = first->time_ns;
 	if (uvmp_service_has_notes(system->host.service) && m->note_ns < since_ns)
 		since_ns = m->note_ns;
+	if (system->staged.used != 0 && system->staged.used_ns < since_ns)
+		since_ns = system->staged.used_ns;
 	*wake = since_ns == NEVER ? NEVER : later(*wake, since_ns + system->model->interrupt_ns);
 	m->is_timed = due_ns < *wake;
 	if (m->is_timed)
@@ -302,7 +306,34 @@ static void forget_buffers(struct system *system)
 	gpu_fetch_faults(system->gpu, 0);
 }
 
-/* One bottom half, of faults or of notifications. */
+/* The engine takes back the victims that were used. A victim that it refuses leaves as planned. */
+static bool withdraw(struct timed *m, struct thread *t)
+{
+	struct staged *staged = &m->system.staged;
+	enum uvmp_status status;
+
+	while (staged_take(staged, t->now_ns)) {
+		const struct staged_victim *back = &staged->back;
+		struct uvmp_region run = uvmp_mask_next_run(&back->pages, 0);
+		uint64_t page_bytes = m->system.model->page_bytes, ticket;
+
+		if (uvmp_service_withdraw(m->system.host.service, HOST_SPACE, back->block->shape.start + run.first * page_bytes,
+					  uvmp_region_pages(run) * page_bytes, HOST_GPU, &ticket) != UVMP_OK)
+			return fail(m, "a victim that is used cannot be withdrawn");
+		if (!thread_pump(t, ticket, &status))
+			return false;
+		if (status != UVMP_OK) {
+			staged_refuse(staged);
+			continue;
+		}
+		gpu_keep(m->system.gpu, back->block, &back->pages);
+		staged_restore(staged, &m->system.host);
+		arrive(m, back->block, &back->pages);
+	}
+	return true;
+}
+
+/* One bottom half, of faults or of notifications; or of victims that were used. */
 static bool step_bottom_half(struct timed *m, uint64_t at_ns)
 {
 	struct thread *t = &m->bottom_half;
@@ -310,6 +341,8 @@ static bool step_bottom_half(struct timed *m, uint64_t at_ns)
 	enum uvmp_status status;
 
 	wake_up(m, at_ns);
+	if (m->system.staged.used != 0)
+		return withdraw(m, t);
 	if (!thread_pump(t, 0, &status))
 		return false;
 	if (status == UVMP_ERR_RETRY)
@@ -900,6 +933,7 @@ static void close_timed(struct timed *m, bool is_done)
 	gpu_close(m->system.gpu);
 	streams_close(&m->streams);
 	fault_buffer_close(&m->system.buffer);
+	staged_close(&m->system.staged);
 	free(m->system.root_ns);
 	free(m);
 }
