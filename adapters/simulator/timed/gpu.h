@@ -97,7 +97,7 @@ void gpu_block_faults(struct gpu *gpu);
  * by that. */
 void gpu_map(struct gpu *gpu, uint64_t at_ns, struct sim_block *block, const uvmp_mask *pages, uint32_t right,
 	     bool is_remote);
-/* The mappings of these pages, which gpu_map is to remove later, stay. */
+/* The mappings of these pages stay, which gpu_map is to remove later, or to replace by some across the link. */
 void gpu_keep(struct gpu *gpu, const struct sim_block *block, const uvmp_mask *pages);
 void gpu_replay(struct gpu *gpu, uint64_t at_ns);
 

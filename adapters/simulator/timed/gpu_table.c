@@ -236,7 +236,8 @@ void gpu_map(struct gpu *gpu, uint64_t at_ns, struct sim_block *block, const uvm
 void gpu_keep(struct gpu *gpu, const struct sim_block *block, const uvmp_mask *pages)
 {
 	for (size_t i = 0; i < gpu->event_count; i++)
-		if (gpu->event[i].kind == EVENT_MAP && gpu->event[i].right == 0 && gpu->event[i].block == block)
+		if (gpu->event[i].kind == EVENT_MAP && gpu->event[i].block == block &&
+		    (gpu->event[i].right == 0 || gpu->event[i].is_remote))
 			uvmp_mask_andnot(&gpu->event[i].pages, &gpu->event[i].pages, pages);
 }
 

@@ -424,8 +424,14 @@ static void map_arrivals(struct thread *t, const struct uvmp_action *a, const st
 	}
 }
 
+bool system_withdraws(const struct system *system)
+{
+	return system->model->maps_copies != 0 && system->model->queues_copies != 0 && !host_has_roots(&system->host) &&
+	       !uvmp_policy_evict_traits(system->host.params.run.policy)->counts_uses;
+}
+
 /* With maps_copies, the GPU uses the pages of a victim until its write-back begins: when the copies that are queued have ended. A
- * use withdraws the victim. */
+ * use withdraws the victim if it is complete: one run of pages. */
 static uint64_t stage(struct thread *t, const struct host_target *target)
 {
 	struct system *system = t->system;
@@ -436,7 +442,8 @@ static uint64_t stage(struct thread *t, const struct host_target *target)
 	if (staged->taken.pages != 0 && staged->taken.pages >= uvmp_mask_weight(target->pages))
 		victim.begin_ns = later(t->end_ns, staged->taken.begin_ns);
 	victim.end_ns = victim.begin_ns;
-	if (system->model->queues_copies != 0 && !host_has_roots(&system->host) &&
+	if (system_withdraws(system) &&
+	    uvmp_region_pages(uvmp_mask_next_run(target->pages, 0)) == uvmp_mask_weight(target->pages) &&
 	    !staged_add(staged, &victim, t->now_ns))
 		host_fail(&system->host, "out of memory");
 	return victim.begin_ns;
@@ -461,7 +468,7 @@ static void give(struct thread *t, const struct uvmp_action *a, const struct hos
 static bool returns(const struct system *system, const struct uvmp_action *a)
 {
 	return system->staged.is_back && a->to == HOST_GPU && a->cause != UVMP_CAUSE_EVICTION &&
-	       (a->kind == UVMP_ACTION_MAP || a->kind == UVMP_ACTION_COPY);
+	       (a->kind == UVMP_ACTION_MAP || a->kind == UVMP_ACTION_UNMAP || a->kind == UVMP_ACTION_COPY);
 }
 
 static void map(struct thread *t, const struct uvmp_action *a, const struct host_target *target)

@@ -94,6 +94,9 @@ static inline void thread_wait(struct thread *t, uint64_t until_ns, uint64_t *su
 		thread_work(t, until_ns - t->now_ns, sum);
 }
 
+/* Does a use withdraw a victim whose write-back waits [uvmsmart: cancellation]? Not one of an order by counts of uses: the next
+ * choice would be the same victim again. */
+bool system_withdraws(const struct system *system);
 /* Lets the GPU run up to the thread's time and tells the engine of the faults that were written by then. */
 void thread_report_faults(struct thread *t);
 /* An action, but no COPY or POPULATE, takes its time, and is seen by the GPU; `target`: what it is about. */

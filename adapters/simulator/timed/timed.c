@@ -61,6 +61,7 @@ struct timed {
 	struct workload_kernel held_kernel;
 	bool is_held;
 
+	bool withdraws;				 /* system_withdraws */
 	bool counts_accesses, has_counters;	 /* the engine counts; the GPU does, and notifies */
 	uint64_t note_ns;			 /* of the first notification of those that wait */
 	uint64_t slice_ns;			 /* see SLICE_NS */
@@ -96,14 +97,14 @@ static void tell_accesses(struct timed *m, const struct sim_block *block, uint32
 }
 
 /* Reports an access across the link, if the engine counts it. With holds_memory, the access is under way for the latency of
- * the memory; with maps_copies only a store is: a use withdraws its victim. */
+ * the memory. Where a use withdraws a victim, a load has left the SM at once. */
 static void touch(void *context, struct sim_block *block, uint32_t page, bool is_write, uint32_t accesses, uint64_t now_ns)
 {
 	struct timed *m = context;
 
 	if (block->staged != 0 && staged_use(&m->system.staged, block, page, now_ns))
 		gpu_end_wait(m->system.gpu);
-	if (m->model.holds_memory != 0 && (is_write || m->model.maps_copies == 0))
+	if (m->model.holds_memory != 0 && (is_write || !m->withdraws))
 		(void)uvmp_service_hold(m->system.host.service, HOST_GPU, HOST_SPACE,
 					block->shape.start + (uint64_t)page * m->system.model->page_bytes,
 					now_ns + m->model.memory_latency_ns);
@@ -845,6 +846,7 @@ static bool open_timed(struct timed *m, struct source *source)
 	m->has_counters = setup_counts_accesses(system->host.params.run.policy, system->model->page_bytes,
 						system->model->has_ats != 0);
 	is_watching = m->counts_accesses || m->has_counters;
+	m->withdraws = system_withdraws(system);
 	limit_entries(m);
 	system->root_ns =
 		array_zeros(host_capacity_bytes(&system->host) / ROOT_BYTES, sizeof(*system->root_ns));
