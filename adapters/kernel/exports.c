@@ -275,6 +275,7 @@ EXPORT_SYMBOL(uvmp_service_free_range);
 EXPORT_SYMBOL(uvmp_service_free_part);
 EXPORT_SYMBOL(uvmp_service_advise);
 EXPORT_SYMBOL(uvmp_service_migrate);
+EXPORT_SYMBOL(uvmp_service_withdraw);
 EXPORT_SYMBOL(uvmp_service_cpu_fault);
 EXPORT_SYMBOL(uvmp_service_fault);
 EXPORT_SYMBOL(uvmp_service_note);

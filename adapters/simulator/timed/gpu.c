@@ -184,7 +184,7 @@ static void run_quantum(struct gpu *gpu, uint64_t until_ns)
 	for (uint32_t i = 0; i < gpu->runs; i++)
 		gpu_warp_run(gpu, i, until_ns);
 	gpu_retire(gpu, idle_ns, until_ns);
-	gpu_remote_answer(gpu);
+	gpu_remote_answer(gpu, until_ns);
 	gpu_ready_find_soonest(gpu);
 	gpu->counts.busy_ns += until_ns - gpu->now_ns;
 	if (gpu->listener.busy)

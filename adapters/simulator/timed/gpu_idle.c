@@ -1,6 +1,8 @@
 /* From when on the link and the MSHRs are idle; gpu_idle.h. */
 #include "gpu_idle.h"
 
+#include "gpu_remote.h"
+
 uint64_t gpu_idle_ns(const struct gpu *gpu)
 {
 	uint64_t idle_ns = gpu->now_ns;
@@ -24,4 +26,6 @@ void gpu_idle_find_soonest(struct gpu *gpu)
 
 	if (idle_ns < gpu->soonest_ns)
 		gpu->soonest_ns = idle_ns;
+	if (gpu_remote_next_ns(gpu) < gpu->soonest_ns)
+		gpu->soonest_ns = gpu_remote_next_ns(gpu);
 }

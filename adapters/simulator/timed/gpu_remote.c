@@ -6,6 +6,7 @@
 #include "gpu_remote.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "array.h"
 #include "gpu_fault.h"
@@ -20,6 +21,16 @@ void gpu_remote_ask(struct gpu *gpu, const struct asking *asking)
 	}
 	gpu->asking[gpu->asking_count++] = *asking;
 	gpu->sm[asking->who.sm].warp[asking->who.warp].pending |= (uint64_t)1 << asking->who.number;
+}
+
+uint64_t gpu_remote_next_ns(const struct gpu *gpu)
+{
+	uint64_t next_ns = GPU_NEVER;
+
+	for (size_t i = 0; i < gpu->asking_count; i++)
+		if (gpu->asking[i].time_ns < next_ns)
+			next_ns = gpu->asking[i].time_ns;
+	return next_ns;
 }
 
 void gpu_remote_fill(struct gpu *gpu, uint64_t now_ns)
@@ -65,9 +76,9 @@ static void cross(struct gpu *gpu, struct asking *asking)
 
 /* A warp tries again when the last of its remote accesses has ended: until then TLBs lack the entry, and the access would cross
  * the link once more. All accesses of a step have one direction, so a later one ends later. */
-static void wake_crossed(struct gpu *gpu)
+static void wake_crossed(struct gpu *gpu, size_t answered)
 {
-	for (size_t i = gpu->asking_count; i-- > 0;)
+	for (size_t i = answered; i-- > 0;)
 		if (gpu->asking[i].has_crossed)
 			gpu_group_wake(gpu, gpu->asking[i].who.sm, gpu->asking[i].who.warp, gpu->asking[i].time_ns);
 }
@@ -97,15 +108,16 @@ static int by_time(const void *a, const void *b)
 	return (left->who.number > right->who.number) - (left->who.number < right->who.number);
 }
 
-void gpu_remote_answer(struct gpu *gpu)
+void gpu_remote_answer(struct gpu *gpu, uint64_t until_ns)
 {
 	const struct gpu_listener *listener = &gpu->listener;
+	size_t answered = 0;
 
 	if (gpu->asking_count == 0)
 		return;
 	qsort(gpu->asking, gpu->asking_count, sizeof(*gpu->asking), by_time);
-	for (size_t i = 0; i < gpu->asking_count; i++) {
-		struct asking *asking = &gpu->asking[i];
+	for (; answered < gpu->asking_count && gpu->asking[answered].time_ns <= until_ns; answered++) {
+		struct asking *asking = &gpu->asking[answered];
 		uint64_t page = (asking->block->shape.start >> gpu->page_shift) + asking->page;
 
 		if ((gpu_mshr_is_there(gpu) && (gpu_mshr_holds(gpu, page) || gpu_mshr_is_coming(asking->block, asking->page))) ||
@@ -115,6 +127,7 @@ void gpu_remote_answer(struct gpu *gpu)
 		else
 			cross(gpu, asking);
 	}
-	wake_crossed(gpu);
-	gpu->asking_count = 0;
+	wake_crossed(gpu, answered);
+	gpu->asking_count -= answered;
+	memmove(gpu->asking, gpu->asking + answered, gpu->asking_count * sizeof(*gpu->asking));
 }
