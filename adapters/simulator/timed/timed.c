@@ -313,7 +313,8 @@ static bool withdraw(struct timed *m, struct thread *t)
 	struct staged *staged = &m->system.staged;
 	enum uvmp_status status;
 
-	while (staged_take(staged, t->now_ns)) {
+	/* the GPU may be ahead, and have lost the pages by then */
+	while (staged_take(staged, later(t->now_ns, gpu_now_ns(m->system.gpu)))) {
 		const struct staged_victim *back = &staged->back;
 		struct uvmp_region run = uvmp_mask_next_run(&back->pages, 0);
 		uint64_t page_bytes = m->system.model->page_bytes, ticket;
