@@ -308,18 +308,19 @@ UVMP_API enum uvmp_status uvmp_service_advise(struct uvmp_service *service, uint
 UVMP_API enum uvmp_status uvmp_service_migrate(struct uvmp_service *service, uint64_t space, uvmp_addr base,
 					       uint64_t bytes, uint32_t processor, uint64_t *ticket);
 
-/* Withdraws a victim of an eviction whose copy to the CPU the host has completed for the engine, but has not begun
- * for itself, because the copy waits for the link [uvmsmart: cancellation]. `base`, `bytes`: the pages of that
- * COPY. The request is a migration of these pages back to the GPU, with cause migrate; but its COPY to the GPU
- * moves no data, because the host keeps the pages in the GPU's memory and drops the copy to the CPU. Another
- * unit leaves for them if memory is full: one that nothing holds (uvmp_service_hold) and that is complete. The
- * pages are the newest of the eviction order, and the tree of prefetch=tbn or sl counts them again. Access
- * counts and round trips stay as they are. Not for evict=lru, whose victims are roots, and evict=lfu2m, which
- * would choose the same unit again.
+/* Withdraws a victim of an eviction whose copy to the CPU the host has completed for the engine, but has not
+ * begun for itself, because the copy waits for the link [uvmsmart: cancellation]. `base`, `bytes`: the pages
+ * of that COPY. The request is a migration of these pages back to the GPU, with cause migrate; but its COPY
+ * to the GPU moves no data, because the host keeps the pages in the GPU's memory and drops the copy to the
+ * CPU. Another unit leaves for them if memory is full: a complete one that nothing holds (uvmp_service_hold).
+ * The pages are the newest of the eviction order, and the tree of prefetch=tbn or sl counts them again.
+ * Access counts and round trips stay as they are. Not for evict=lru, whose victims are roots, and
+ * evict=lfu2m, which would choose the same unit again.
  *
- * UVMP_ERR_ARGUMENT: service. UVMP_ERR_RANGE: part, processor (the CPU, too, and every one with these orders).
- * UVMP_ERR_SPACE: too many requests. The status in DONE: UVMP_ERR_NO_MEMORY: no other unit can leave, and the
- * victim leaves as decided; units that have left before stay away. UVMP_ERR_UNKNOWN: part outside of ranges. */
+ * UVMP_ERR_ARGUMENT: service. UVMP_ERR_RANGE: part, processor (the CPU, too, and every one with these
+ * orders). UVMP_ERR_SPACE: too many requests. The status in DONE: UVMP_ERR_NO_MEMORY: no other unit can
+ * leave, and the victim leaves as decided; units that have left before stay away. UVMP_ERR_UNKNOWN: part
+ * outside of ranges. */
 UVMP_API enum uvmp_status uvmp_service_withdraw(struct uvmp_service *service, uint64_t space, uvmp_addr base,
 						uint64_t bytes, uint32_t processor, uint64_t *ticket);
 
