@@ -22,7 +22,22 @@
 #include "weights.h"
 #include "zipf.h"
 
-enum { LAYERS, SHARED, EXPERTS, ACTIVE, EXPERT, SKEW, REUSE, PROMPT, PROMPTS, TOKENS, SPLIT, TILE, ROW, LOADS };
+enum {
+	LAYERS,
+	SHARED,
+	EXPERTS,
+	ACTIVE,
+	EXPERT,
+	SKEW,
+	REUSE,
+	PROMPT,
+	PROMPTS,
+	TOKENS,
+	SPLIT,
+	TILE,
+	ROW,
+	LOADS
+};
 enum kernel { ATTENTION, GATE, UP, DOWN, KERNELS };
 static const char *const names[KERNELS] = {"attention", "gate", "up", "down"};
 

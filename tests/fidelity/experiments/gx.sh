@@ -78,7 +78,7 @@ gx_router() {
 }
 next=prefetch=next,threshold=1,next_blocks=1,next_percent=1
 gx_graph() {
-	for change in chunk=6553 chunk=6553,epochs=2 chunk=32768 chunk=65536; do
+	for change in chunk=6553 chunk=6553,epochs=2 chunk=65536 chunk=200000 chunk=350000; do
 		graph=gnn:scale=15,degree=10,skew=0,features=512,hidden=1024,batch=0,$change
 		printf '| gx_graph | %s |%s%s\n' $change "$(gains h100-sxm $graph 143 preset=nvidia-595 prefetch=block $next)" "$(gains h100-sxm $graph 217 preset=nvidia-595 prefetch=block)"
 	done
