@@ -96,7 +96,7 @@ kim_sizes() {
 	for oversub in 125 200; do
 		for program in bfs_dwc:scale=16,degree=23,skew=44 bfs_twc:scale=16,degree=23,skew=44 gc_ttc:scale=15,degree=8,skew=47 gc_ttc:scale=17,degree=8,skew=41; do
 			for policy in batch-aware-base batch-aware-to; do
-				small $policy $program asplos20 $oversub >time
+				small $policy $program asplos20 $oversub >small.time
 				value batch_pages_mean
 			done
 		done | awk -v row="| kim_sizes | data of $oversub % |" '{b[NR] = $1} END {for (i = 1; i < NR; i += 2) row = row sprintf(" %.2f |", b[i + 1] / b[i]); print row}'
