@@ -120,6 +120,11 @@ fidelity-figures:
 	@sh tests/fidelity/plot.sh docs/fidelity
 	@sh tests/fidelity/accuracy.sh docs/accuracy.md
 
+## make fidelity-experiments  the tables of docs/fidelity-experiments.md; EXPERIMENT='NAME ...': only these
+.PHONY: fidelity-experiments
+fidelity-experiments: $(BUILD)/uvmsim
+	@sh tests/fidelity/experiments_page.sh $(BUILD)/uvmsim docs/fidelity-experiments.md $(EXPERIMENT)
+
 ## make figure     FIGURE=NAME: one figure of docs/fidelity made again, and compared with its data there: docs/reproduce.md
 .PHONY: figure docs
 figure: $(BUILD)/uvmsim

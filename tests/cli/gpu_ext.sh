@@ -21,7 +21,8 @@ has() { # FILE KEY VALUE
 	if grep -qx "$2 $3" "$1"; then ok "$2 is $3"; else bad "$2 is $(sed -n "s/^$2 //p" "$1"), not $3"; fi
 }
 
-# Three services of two blocks: pages 3,4,9 | 0,69,138 of the next block | evicted, 5 | 7,2 in two batches.
+# Three services of two blocks: pages 3,4,9 | 0,69,138 of the next block | evicted, 5 | 7,2 in two batches;
+# then two services that evict, and so run twice: 1,2 | 7.
 cat >"$work/log" <<'L'
 1 copy t=0 cause=demand space=1 block=0x200000 pages=9 from=0 to=1 batch=1
 2 populate t=0 cause=demand space=1 block=0x200000 pages=3-4 to=1 batch=1
@@ -32,25 +33,29 @@ cat >"$work/log" <<'L'
 7 copy t=0 cause=demand space=1 block=0x200000 pages=5 from=0 to=1 batch=2
 8 copy t=0 cause=demand space=1 block=0x600000 pages=7 from=0 to=1 batch=2
 9 copy t=0 cause=demand space=1 block=0x600000 pages=2 from=0 to=1 batch=3
+10 evict t=0 cause=evict space=1 block=0x400000 to=0 for=0x800000
+11 copy t=0 cause=demand space=1 block=0x800000 pages=1-2 from=0 to=1 batch=4
+12 evict t=0 cause=evict space=1 block=0x600000 to=0 for=0xa00000
+13 copy t=0 cause=demand space=1 block=0xa00000 pages=7 from=0 to=1 batch=4
 L
 awk -f $f/faults.awk "$work/log" >"$work/numbers"
-has "$work/numbers" ev_events 9
-has "$work/numbers" ev_blocks 3
-has "$work/numbers" ev_runs 4
-has "$work/numbers" run_mean 2250
+has "$work/numbers" ev_events 15
+has "$work/numbers" ev_blocks 5
+has "$work/numbers" ev_runs 6
+has "$work/numbers" run_mean 2500
 has "$work/numbers" run_median 2
-has "$work/numbers" run_most 3
-has "$work/numbers" run_1 250
+has "$work/numbers" run_most 4
+has "$work/numbers" run_1 167
 has "$work/numbers" run_3 500
-has "$work/numbers" run_ascending 667
-has "$work/numbers" d_backward 200
-has "$work/numbers" d_1 200
-has "$work/numbers" d_69 400
-has "$work/numbers" d_2_16 400
-has "$work/numbers" d_65_256 400
-has "$work/numbers" blk_next 333
-has "$work/numbers" blk_forward 667
-has "$work/numbers" blk_refault 250
+has "$work/numbers" run_ascending 500
+has "$work/numbers" d_backward 250
+has "$work/numbers" d_1 375
+has "$work/numbers" d_69 250
+has "$work/numbers" d_2_16 250
+has "$work/numbers" d_65_256 250
+has "$work/numbers" blk_next 600
+has "$work/numbers" blk_forward 800
+has "$work/numbers" blk_refault 167
 
 # The figure that a row of rows.txt calls published.
 published() { awk -F ' [|] ' -v id="row $1" '$1 == id { print $3 }' $f/rows.txt; }

@@ -1,6 +1,8 @@
 # The fault sequence of a decision log: the pages that were brought because they faulted, in the order in which the driver serves
 # them: block services one behind the other, pages ascending in each. A run is a stretch of pages in one VABlock, a delta the
-# difference of the page numbers of two neighbours of a run. Output: numbers; shares and means in thousandths.
+# difference of the page numbers of two neighbours of a run. The driver starts a service again after each eviction that the service
+# needs; so each of its pages comes once more, as in a recording of the prefetcher's decisions. A page that follows itself is no delta,
+# and a run of one page that repeats is none of two pages. Output: numbers; shares and means in thousandths.
 #   ev_*   pages, VABlocks, runs          run_*  mean, median, longest; shares by least length; of those of two and more pages
 #   d_*    shares of deltas, by size      blk_*  of block services: to the next block, forward; of residencies: of blocks evicted before
 function field(name,    i) {
@@ -19,7 +21,7 @@ function close_run() {
 		return
 	runs++
 	at_length[run_length]++
-	if (run_length > 1) {
+	if (ups || downs) {
 		several++
 		ascending += ups && !downs
 		mixed += ups && downs
@@ -28,7 +30,7 @@ function close_run() {
 }
 function page_comes(page,    d, size) {
 	events++
-	if (run_length++) {
+	if (run_length++ && page != last) {
 		d = page - last
 		deltas++
 		if (d > 0) { forward++; ups = 1 } else { backward++; downs = 1 }
@@ -39,7 +41,7 @@ function page_comes(page,    d, size) {
 	last = page
 }
 # The pages of the service in hand, ascending.
-function end_service(    page) {
+function end_service(    page, times) {
 	if (block == "")
 		return
 	if (block != run_block) {
@@ -59,9 +61,11 @@ function end_service(    page) {
 		again += block in was_evicted
 	}
 	if (!(block in seen)) { seen[block] = 1; blocks++ }
-	for (page = least; page <= most; page++)
-		if (page in pages)
-			page_comes(page)
+	for (times = 0; times <= evictions[block]; times++)
+		for (page = least; page <= most; page++)
+			if (page in pages)
+				page_comes(page)
+	delete evictions[block]
 	split("", pages)
 	block = ""
 }
@@ -70,6 +74,7 @@ $2 == "evict" {
 	evicted = field("block")
 	delete is_resident[evicted]
 	was_evicted[evicted] = 1
+	evictions[field("for")]++
 	next
 }
 $2 ~ /^(copy|populate)$/ && field("to") == "1" && field("cause") == "demand" {

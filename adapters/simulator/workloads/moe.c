@@ -5,7 +5,8 @@
  * the gate matrices of all experts, the up matrices and the down matrices. With split=1 the shared parts, gate
  * and up, and down are three ranges. Kernels of a token, for each layer: `attention` reads the shared part;
  * `gate`, `up` and `down` read the chosen experts' matrices in ascending order. The prompt is one pass before,
- * over all experts that any of its tokens chooses. The key-value cache (workload `decode`), activations and
+ * over all experts that any of its tokens chooses, and can be repeated. With `row`, its kernels load experts by
+ * rows (weights.h). The key-value cache (workload `decode`), activations and
  * logits, which are small and stay, are left out.
  *
  * Router: each expert of the last token is kept with a probability of `reuse` percent; the others are drawn by
@@ -21,7 +22,22 @@
 #include "weights.h"
 #include "zipf.h"
 
-enum { LAYERS, SHARED, EXPERTS, ACTIVE, EXPERT, SKEW, REUSE, PROMPT, TOKENS, SPLIT, TILE };
+enum {
+	LAYERS,
+	SHARED,
+	EXPERTS,
+	ACTIVE,
+	EXPERT,
+	SKEW,
+	REUSE,
+	PROMPT,
+	PROMPTS,
+	TOKENS,
+	SPLIT,
+	TILE,
+	ROW,
+	LOADS
+};
 enum kernel { ATTENTION, GATE, UP, DOWN, KERNELS };
 static const char *const names[KERNELS] = {"attention", "gate", "up", "down"};
 
@@ -30,6 +46,7 @@ static const char *const names[KERNELS] = {"attention", "gate", "up", "down"};
 
 struct state {
 	uint64_t pass, passes, layer; /* of the kernel that is launched next */
+	uint64_t prompts;	      /* passes of prompts, which are the first */
 	enum kernel kernel;
 	uint64_t is_prefill, running_layer;
 	enum kernel running;
@@ -101,7 +118,8 @@ static bool moe_open(struct workload *workload)
 	if (state == NULL)
 		return false;
 	add_ranges(workload);
-	state->passes = workload->value[TOKENS] + (workload->value[PROMPT] != 0);
+	state->prompts = workload->value[PROMPT] != 0 ? workload->value[PROMPTS] : 0;
+	state->passes = workload->value[TOKENS] + state->prompts;
 	state->is_chosen = array_zeros(experts, sizeof(bool));
 	state->is_used = array_zeros(experts, sizeof(bool));
 	state->used = array_zeros(experts, sizeof(*state->used));
@@ -183,13 +201,21 @@ static void choose(struct workload *workload, bool is_prefill)
 
 /* -- kernels -- */
 
+/* Are the matrices of the running kernel loaded by rows? */
+static bool loads_rows(const struct workload *workload)
+{
+	const struct state *state = workload->state;
+
+	return state->is_prefill && state->running != ATTENTION && workload->value[ROW] != 0;
+}
+
 static bool moe_launch(struct workload *workload)
 {
 	struct state *state = workload->state;
 
 	if (state->pass == state->passes)
 		return false;
-	state->is_prefill = state->pass == 0 && workload->value[PROMPT] != 0;
+	state->is_prefill = state->pass < state->prompts;
 	if (state->kernel == ATTENTION)
 		choose(workload, state->is_prefill);
 	state->running = state->kernel;
@@ -199,7 +225,7 @@ static bool moe_launch(struct workload *workload)
 		state->kernel == ATTENTION
 			? weights_blocks(workload->value[SHARED], workload->value[TILE])
 			: state->used_count * weights_blocks(slice_of(workload), workload->value[TILE]);
-	workload->warps = WEIGHTS_WARPS;
+	workload->warps = loads_rows(workload) ? WEIGHTS_ROW_WARPS : WEIGHTS_WARPS;
 	if (++state->kernel < KERNELS)
 		return true;
 	state->kernel = ATTENTION;
@@ -220,8 +246,13 @@ static bool moe_span(struct workload *workload, struct workload_slot *slot)
 	if (state->running == ATTENTION)
 		return weights_read(slot, slot->block, at, workload->value[SHARED], tile, tokens);
 	tokens = workload_ceil_div(tokens * workload->value[ACTIVE], state->used_count);
-	return weights_read(slot, slot->block % each, at + state->used[slot->block / each] * slice, slice,
-			    tile, tokens);
+	at += state->used[slot->block / each] * slice;
+	if (loads_rows(workload)) {
+		const struct weights_rows rows = {tile, workload->value[ROW], workload->value[LOADS]};
+
+		return weights_read_rows(slot, slot->block % each, at, slice, &rows, tokens);
+	}
+	return weights_read(slot, slot->block % each, at, slice, tile, tokens);
 }
 
 const struct workload_type workload_moe = {
@@ -235,9 +266,14 @@ const struct workload_type workload_moe = {
 		  {"skew", "exponent of the router's Zipf law, in hundredths", 0, ZIPF_SKEW_MAX, 120, false},
 		  {"reuse", "percent of a token's experts that the next token keeps", 0, 100, 20, false},
 		  {"prompt", "tokens of one pass before the others; 0: no such pass", 0, 1000000, 0, false},
+		  {"prompts", "passes of such a prompt", 1, 1000000, 1, false},
 		  {"tokens", "tokens generated, a pass each", 0, 1000000, 64, false},
 		  {"split", "0: one range for all weights; 1: three ranges", 0, 1, 0, false},
 		  WEIGHTS_TILE,
+		  {"row",
+		   "bytes of a row of an expert's matrices, by which a prompt loads them; 0: end to end", 0,
+		   WORKLOAD_PAGE, 0, true},
+		  {"loads", "rows that a warp loads together", 1, WEIGHTS_LOADS, WEIGHTS_LOADS, false},
 		  WORKLOAD_AGENTS},
 	.check = moe_check,
 	.open = moe_open,

@@ -3,6 +3,7 @@
 #ifndef UVMSIM_WEIGHTS_H
 #define UVMSIM_WEIGHTS_H
 
+#include "gather.h"
 #include "workload.h"
 
 #define WEIGHTS_WARPS 4u
@@ -48,6 +49,37 @@ static inline bool weights_read(struct workload_slot *slot, uint64_t block, uint
 	if (count > bytes - first)
 		count = bytes - first;
 	return weights_step(slot, at + first, count, flops, UVMP_ACCESS_READ);
+}
+
+/* As a product with many vectors loads a matrix (llama.cpp's mul_mat_q): the rows of a thread block's tile are dealt
+ * to its 8 warps in turn, and each warp issues the loads of `loads` of its rows together. */
+#define WEIGHTS_ROW_WARPS 8u
+#define WEIGHTS_LOADS	  16u /* the most: rows of at most a page have two lanes each */
+struct weights_rows {
+	uint64_t tile, row, loads; /* bytes, bytes, rows */
+};
+
+static inline bool weights_read_rows(struct workload_slot *slot, uint64_t block, uint64_t at, uint64_t bytes,
+				     const struct weights_rows *rows, uint64_t flops)
+{
+	uint64_t first = block * rows->tile, end = first + rows->tile, loaded = 0;
+	uint32_t lanes = 0;
+
+	if (end > bytes)
+		end = bytes;
+	first += (slot->step++ * rows->loads * WEIGHTS_ROW_WARPS + slot->warp) * rows->row;
+	for (uint64_t i = 0; i < rows->loads && first < end; i++) {
+		uint64_t size = end - first < rows->row ? end - first : rows->row;
+
+		lanes = gather_run(slot, lanes, at + first, size);
+		loaded += size;
+		first += WEIGHTS_ROW_WARPS * rows->row;
+	}
+	if (lanes == 0)
+		return false;
+	workload_set_lanes(slot, lanes, 4, UVMP_ACCESS_READ);
+	slot->flops = loaded * flops < UINT32_MAX ? (uint32_t)(loaded * flops) : UINT32_MAX;
+	return true;
 }
 
 #endif

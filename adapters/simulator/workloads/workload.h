@@ -27,7 +27,7 @@
 
 #include "source.h"
 
-#define WORKLOAD_PARAMS_MAX 12
+#define WORKLOAD_PARAMS_MAX 16
 #define WORKLOAD_RANGES_MAX 16
 #define WORKLOAD_PAGE	    4096u
 #define WORKLOAD_SECTOR	    32u /* bytes that memory moves at least for a lane, and the link for a request */

@@ -1,0 +1,104 @@
+# Kim et al. ASPLOS'20. Sourced by ../experiments.sh.
+# shellcheck shell=sh
+batches() { # CHANGE GPU PROGRAM POLICY: microseconds of batches and their handling
+	run --gpu "$2" --workload "$3" --policy "$4"
+	counted 'print v["batch_ns_least"] / 1e3, v["batch_ns_median"] / 1e3, v["batch_ns_most"] / 1e3, v["handling_ns_least"] / 1e3, v["handling_ns_median"] / 1e3, v["handling_ns_most"] / 1e3, 100 * v["handling_ns_mean"] / v["batch_ns_mean"]' |
+		means "| kim_host | $1 |" %.0f
+}
+kim_host() {
+	for keys in batch_ns=2500 batch_ns=42500 'batch_ns=42500 fetch_ns=1490'; do
+		for policy in prefetch=density prefetch=none; do
+			for program in bfs_twc bfs_ttc; do
+				# shellcheck disable=SC2086 # several keys
+				model host.gpu titan-xp $keys
+				batches "$program, $policy, $keys" ./host.gpu $program:scale=18,degree=34 $policy
+			done
+		done
+	done
+}
+kim=':scale=17,degree=23,skew=41'
+# timed POLICY GPU OVERSUB PROGRAM
+timed() { run --gpu "$2" --oversub "$3" --workload "$4" --policy "preset=$1"; }
+kim_link() {
+	for speeds in '15750 15750' '15750 31500' '31500 31500'; do
+		printf 'title = the link\nsource = an experiment\nlatency_ns = 0\nh2d = 65536 %s\nd2h = 65536 %s\n' ${speeds% *} ${speeds#* } >kim.link
+		printf 'title = the link\nsource = an experiment\nlatency_ns = 0\nh2d = 65536 %s\nd2h = 65536 65536000\n' ${speeds% *} >ideal.link
+		model kim.gpu asplos20 link=./kim.link
+		model ideal.gpu asplos20 link=./ideal.link
+		for program in bc bfs_dwc bfs_ta bfs_twc kcore sssp_twc; do
+			for each in 'batch-aware-base kim' 'batch-aware-base ideal' 'batch-aware-to kim' 'batch-aware kim'; do
+				timed ${each% *} ./${each#* }.gpu 200 $program$kim
+				echo "$(value time_ns) $(value batch_ns_mean)"
+			done | awk '{t[NR] = $1; b[NR] = $2} END {print 100 * (t[1] / t[2] - 1), t[3] / t[4], b[4] / b[1], b[4] / b[3]}'
+		done | means "| kim_link | to the GPU ${speeds% *} MB/s, to the CPU ${speeds#* } |" %.2f
+	done
+}
+kim_memory() {
+	for oversub in 111 117 125 200; do
+		for program in bfs_twc kcore sssp_twc; do
+			for each in 'batch-aware-base 100' "batch-aware-base $oversub" "batch-aware-ue $oversub"; do
+				timed ${each% *} asplos20 ${each#* } $program$kim
+				value time_ns
+			done | awk '{t[NR] = $1} END {print 100 * (1 - t[1] / t[2]), t[2] / t[3]}'
+		done | means "| kim_memory | data of $oversub % of memory |" %.2f
+	done
+}
+kim_graph() {
+	for graph in scale=17,degree=23,skew=0 scale=17,degree=23,skew=41 scale=17,degree=23,skew=100 scale=18,degree=11,skew=41 scale=19,degree=5,skew=41; do
+		for program in bfs_twc sssp_twc; do
+			timed batch-aware-base asplos20 200 $program:$graph
+			base=$(value refaults)
+			pages=$(value batch_pages_mean)
+			timed batch-aware-to asplos20 200 $program:$graph
+			printf '%s %s ' "$(value refaults)/$base" "$(value batch_pages_mean)/$pages"
+			for extra in 4 8; do
+				timed batch-aware-to,threads_drop=100,extra_blocks=$extra asplos20 200 $program:$graph
+				printf '%s ' "$(value refaults)/$base"
+			done
+			echo
+		done | awk -v row="| kim_graph | $graph |" '
+			{printf "%s", row; row = ""; for (i = 1; i <= NF; i++) {split($i, p, "/"); printf " %.2f |", p[1] / p[2]}}
+			END {print ""}'
+	done
+}
+# small POLICY PROGRAM GPU OVERSUB: time of a program of a smaller graph
+small() {
+	run --gpu $3 --oversub $4 --workload $2 --policy preset=$1
+	value time_ns
+}
+kim_dwc() {
+	for change in '125 15750' '150 15750' '200 15750' '400 15750' '200 63000'; do
+		printf 'title = the link\nsource = an experiment\nlatency_ns = 0\nh2d = 65536 15750\nd2h = 65536 %s\n' ${change#* } >dwc.link
+		model dwc.gpu asplos20 link=./dwc.link
+		for program in bfs_dwc:scale=16,degree=23,skew=44 bfs_dwc:scale=17,degree=5,skew=41; do
+			for policy in batch-aware-base batch-aware-ue; do small $policy $program ./dwc.gpu ${change% *}; done
+		done | awk -v row="| kim_dwc | data of ${change% *} %, ${change#* } MB/s to the CPU |" '{t[NR] = $1} END {printf "%s %.2f | %.2f |\n", row, t[1] / t[2], t[3] / t[4]}'
+	done
+}
+kim_ahead() {
+	for policy in etc etc,free_buffer=5 etc,free_buffer=20; do
+		for program in bfs_dwc bfs_twc sssp_twc; do
+			small $policy $program:scale=16,degree=23,skew=44 asplos20 200
+			value refaults
+		done | awk -v row="| kim_ahead | $policy |" '{if (NR % 2) t = t sprintf(" %.1f |", $1 / 1e6); else r = r " " $1 " |"} END {print row t r}'
+	done
+}
+kim_small() {
+	for graph in scale=16,degree=23,skew=44 scale=17,degree=5,skew=41; do
+		for oversub in 125 200 400 1000; do
+			for program in bfs_twc sssp_twc; do
+				for policy in batch-aware-base batch-aware-ue; do small $policy $program:$graph asplos20 $oversub; done
+			done | awk -v row="| kim_small | $graph, data of $oversub % |" '{t[NR] = $1} END {printf "%s %.2f | %.2f |\n", row, t[1] / t[2], t[3] / t[4]}'
+		done
+	done
+}
+kim_sizes() {
+	for oversub in 125 200; do
+		for program in bfs_dwc:scale=16,degree=23,skew=44 bfs_twc:scale=16,degree=23,skew=44 gc_ttc:scale=15,degree=8,skew=47 gc_ttc:scale=17,degree=8,skew=41; do
+			for policy in batch-aware-base batch-aware-to; do
+				small $policy $program asplos20 $oversub >small.time
+				value batch_pages_mean
+			done
+		done | awk -v row="| kim_sizes | data of $oversub % |" '{b[NR] = $1} END {for (i = 1; i < NR; i += 2) row = row sprintf(" %.2f |", b[i + 1] / b[i]); print row}'
+	done
+}
