@@ -1,8 +1,6 @@
 /* From when on the link and the MSHRs are idle; gpu_idle.h. */
 #include "gpu_idle.h"
 
-#include "gpu_remote.h"
-
 uint64_t gpu_idle_ns(const struct gpu *gpu)
 {
 	uint64_t idle_ns = gpu->now_ns;
@@ -20,12 +18,24 @@ uint64_t gpu_idle_ns(const struct gpu *gpu)
 	return idle_ns;
 }
 
+/* When the next walk ends whose access asks (gpu_remote.h); GPU_NEVER: no access asks. */
+static uint64_t next_answer_ns(const struct gpu *gpu)
+{
+	uint64_t next_ns = GPU_NEVER;
+
+	for (size_t i = 0; i < gpu->asking_count; i++)
+		if (gpu->asking[i].time_ns < next_ns)
+			next_ns = gpu->asking[i].time_ns;
+	return next_ns;
+}
+
 void gpu_idle_find_soonest(struct gpu *gpu)
 {
 	uint64_t idle_ns = gpu->retiring_count != 0 ? gpu_idle_ns(gpu) : GPU_NEVER;
+	uint64_t answer_ns = next_answer_ns(gpu);
 
 	if (idle_ns < gpu->soonest_ns)
 		gpu->soonest_ns = idle_ns;
-	if (gpu_remote_next_ns(gpu) < gpu->soonest_ns)
-		gpu->soonest_ns = gpu_remote_next_ns(gpu);
+	if (answer_ns < gpu->soonest_ns)
+		gpu->soonest_ns = answer_ns;
 }

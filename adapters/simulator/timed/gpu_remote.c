@@ -23,16 +23,6 @@ void gpu_remote_ask(struct gpu *gpu, const struct asking *asking)
 	gpu->sm[asking->who.sm].warp[asking->who.warp].pending |= (uint64_t)1 << asking->who.number;
 }
 
-uint64_t gpu_remote_next_ns(const struct gpu *gpu)
-{
-	uint64_t next_ns = GPU_NEVER;
-
-	for (size_t i = 0; i < gpu->asking_count; i++)
-		if (gpu->asking[i].time_ns < next_ns)
-			next_ns = gpu->asking[i].time_ns;
-	return next_ns;
-}
-
 void gpu_remote_fill(struct gpu *gpu, uint64_t now_ns)
 {
 	while (gpu->fill_first < gpu->fill_count && gpu->fill[gpu->fill_first].ready_ns <= now_ns) {

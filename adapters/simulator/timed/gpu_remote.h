@@ -9,8 +9,6 @@ void gpu_remote_ask(struct gpu *gpu, const struct asking *asking);
 /* At the end of a quantum: for each access that has asked, in the order of their times, either a far fault, or the time of
  * a remote access, at the end of which the uTLB gets the entry and the warp tries again. */
 void gpu_remote_answer(struct gpu *gpu, uint64_t until_ns);
-/* When the next walk ends whose access asks; GPU_NEVER: no access asks. */
-uint64_t gpu_remote_next_ns(const struct gpu *gpu);
 /* uTLBs get the entries of remote accesses that have ended by now. */
 void gpu_remote_fill(struct gpu *gpu, uint64_t now_ns);
 
