@@ -529,8 +529,10 @@ static void request(struct host *h, uint32_t kind)
 		proc = UVMP_PROC_NONE;
 	if (kind == 0)
 		(void)uvmp_service_advise(h->s, space, base, bytes, (enum uvmp_advice)(b % 9u), proc, NULL);
-	else if (kind == 1)
+	else if (kind == 1 && b < 128u)
 		(void)uvmp_service_migrate(h->s, space, base, bytes, proc, NULL);
+	else if (kind == 1)
+		(void)uvmp_service_withdraw(h->s, space, base, bytes, proc, NULL);
 	else
 		(void)uvmp_service_cpu_fault(h->s, space, base, (enum uvmp_access)(b % 4u), b / 4u % 2u,
 		                             NULL);
