@@ -43,6 +43,15 @@ bool staged_add(struct staged *staged, const struct staged_victim *victim, uint6
 	return true;
 }
 
+void staged_note_end(struct staged *staged, const struct sim_block *block, uint32_t page, uint64_t end_ns)
+{
+	for (size_t i = staged->count; block->staged != 0 && i-- > staged->first;)
+		if (staged->victim[i].block == block && uvmp_mask_test(&staged->victim[i].pages, page)) {
+			staged->victim[i].end_ns = end_ns;
+			return;
+		}
+}
+
 bool staged_use(struct staged *staged, const struct sim_block *block, uint32_t page, uint64_t now_ns)
 {
 	for (size_t i = staged->first; i < staged->count; i++) {

@@ -307,13 +307,6 @@ static void copy_in_place(struct thread *t)
 	note_push(t, later(t->start_ns, taken->end_ns));
 }
 
-/* Notes when the write-back of the last victim ends. */
-static void note_write_back(struct system *system, uint64_t end_ns)
-{
-	if (system->staged.count != system->staged.first)
-		system->staged.victim[system->staged.count - 1u].end_ns = end_ns;
-}
-
 /* In UVM Smart (queues_copies) copies of a block do not wait for each other. */
 static uint64_t copied_ns(const struct system *system, const struct sim_block *block)
 {
@@ -336,7 +329,7 @@ static void copy(struct thread *t, const struct uvmp_action *a, struct sim_block
 	push(t, sum);
 	if (is_out && system->staged.taken.pages >= pages) {
 		copy_in_place(t);
-		note_write_back(system, t->end_ns);
+		staged_note_end(&system->staged, block, transfer.first, t->end_ns);
 		return;
 	}
 	if (is_out)
@@ -363,7 +356,7 @@ static void copy(struct thread *t, const struct uvmp_action *a, struct sim_block
 	}
 	if (!is_out)
 		return;
-	note_write_back(system, end_ns);
+	staged_note_end(&system->staged, block, transfer.first, end_ns);
 	reclaim_delay(&system->reclaim, free_ns);
 	t->evicted_ns = later(t->evicted_ns, free_ns);
 	if (host_has_roots(&system->host))
