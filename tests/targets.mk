@@ -17,7 +17,7 @@ test:
 	@sh tests/deps.sh test
 	@UVMP_TEST_SHARE=$${UVMP_TEST_SHARE:-10} $(MAKE) --no-print-directory $(JOBS) test-run
 
-## make test-quick unit tests, all vectors and a 50th of the property tests: under a minute after a build
+## make test-quick the quick unit tests, all vectors and a 50th of the property tests: in about a minute after a build
 ## make test-long  what `make test` leaves out: all cases of the property tests, not a 10th of them, and the scripts that take minutes.
 ##                 LONG_SHORT=1: only the latter; `make coverage` has all cases, too, without the sanitizers
 test-quick test-long:
@@ -31,12 +31,15 @@ test-bare:
 	@sh tests/bare.sh $(BUILD) $(if $(BARE_SHORT),'make run' 'make test TEST="test_policy vectors"')
 
 scripts := $(wildcard tests/cli/*.sh)
-quick := tests/cli/vectors.sh $(call prog,san,$(filter-out tests/unit/test_pager%.c,$(tests)))
+# Programs that take ten seconds are left out of make test-quick.
+slow  := $(addprefix tests/unit/test_,pager%.c timed%.c workload_touch.c workload_rodinia.c emu_gpu.c service_plugin.c \
+  service_pages.c host_frames.c host_decisions.c) $(addprefix tests/properties/prop_,evict_auto.c service_evict.c)
+quick := tests/cli/vectors.sh $(call prog,san,$(filter-out $(slow),$(tests)))
 # What takes longest, by build/logs/seconds: scripts that build the library again or run many programs. With the long tests only,
 # since make test has six minutes on two processors.
 lasting := $(addprefix tests/cli/,add_policy.sh amalgamation.sh cpp_hosts.sh cuda.sh dist.sh examples.sh kernel_examples.sh \
   pager_decisions.sh policy_report.sh preload.sh programs.sh snippets.sh traces.sh) \
-  $(addprefix $(BUILD)/,san/test_pager_hard san/test_pager_map san/test_pager_service tsan/test_emu_gpu_threads)
+  $(addprefix $(BUILD)/,san/test_timed_smart san/test_pager_hard san/test_pager_map san/test_pager_service tsan/test_emu_gpu_threads)
 long  := $(sort $(lasting) $(if $(LONG_SHORT),,$(call prog,san,$(shell grep -lE "test_share_of|test_is_chosen" $(tests)))))
 every := $(sort $(scripts)) $(call prog,san,$(tests) $(fuzzs)) $(BUILD)/tsan/test_emu_gpu_threads $(BUILD)/san/soak_pager $(BUILD)/soak_pager
 words := $(if $(filter command%,$(origin TEST)),$(TEST))
