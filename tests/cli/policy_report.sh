@@ -26,12 +26,12 @@ has() { # NAME TEXT...
 printf '%s\n' nvidia-595 auto auto-local >"$work/presets"
 printf '%s\n' 'a|a:x=1|fixed|two|the first' 'b|b:x=1|fixed|two|the second' >"$work/workloads"
 echo 'nvidia-595|prefetch=density|both' >"$work/eligible"
-row() { # PRESET POLICY TIME_NS IN_BYTES [BOUND_IN]
-	echo "\"$1\",\"$2 link_ratio=100\",1,1,\"\",$3,$4,1000,10,0,100,10,0,2097152,2097152,${5:-100},0,0,0"
+row() { # PRESET POLICY TIME_NS IN_BYTES [BOUND_IN]; the last copy ends with the program
+	echo "\"$1\",\"$2 link_ratio=100\",1,1,\"\",$3,$4,1000,10,0,100,10,0,2097152,2097152,${5:-100},0,0,0,$3"
 }
 results() { # CASE AUTO_NS AUTO_IN LOCAL_NS
 	{
-		echo 'preset,policy,seed,complete,error,time_ns,h2d_bytes,d2h_bytes,far_faults,refaults,accesses,pages_touched,evictions,memory_bytes,footprint_bytes,bound_h2d_bytes,bound_d2h_bytes,remote_h2d_bytes,remote_d2h_bytes'
+		echo 'preset,policy,seed,complete,error,time_ns,h2d_bytes,d2h_bytes,far_faults,refaults,accesses,pages_touched,evictions,memory_bytes,footprint_bytes,bound_h2d_bytes,bound_d2h_bytes,remote_h2d_bytes,remote_d2h_bytes,link_end_ns'
 		row nvidia-595 prefetch=density 1000000 9000
 		row auto 'prefetch=auto remote=auto' "$2" "$3"
 		row auto-local 'prefetch=auto' "$4" 9000

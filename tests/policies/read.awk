@@ -47,6 +47,14 @@ function repeat(w, s,    p, k, i) {
 	}
 }
 
+function larger(a, b) { return a < b ? b : a }
+
+# The time of a run: that of the program, but at least the time that the link needs for its bytes. rate_in, rate_out: MB/s.
+function take_link_time(w, s, p, k,    ns) {
+	ns = larger(value[w, s, p, k, "in_bytes"] * 1000 / rate_in, value[w, s, p, k, "out_bytes"] * 1000 / rate_out)
+	value[w, s, p, k, "time_ns"] = larger(value[w, s, p, k, "time_ns"], int(ns) + (ns > int(ns)))
+}
+
 # A second file of a case replaces what the first one has of its presets.
 # label: of the policy, if it is no preset.
 function read_results(file, w, s, label,    line, n, i, f, column, p, k, key, seen) {
@@ -69,6 +77,9 @@ function read_results(file, w, s, label,    line, n, i, f, column, p, k, key, se
 		# what is used across the link has crossed it as well as what is moved
 		value[w, s, p, k, "in_bytes"] = value[w, s, p, k, "h2d_bytes"] + value[w, s, p, k, "remote_h2d_bytes"]
 		value[w, s, p, k, "out_bytes"] = value[w, s, p, k, "d2h_bytes"] + value[w, s, p, k, "remote_d2h_bytes"]
+		value[w, s, p, k, "program_ns"] = value[w, s, p, k, "time_ns"]
+		value[w, s, p, k, "end_ns"] = larger(value[w, s, p, k, "time_ns"], value[w, s, p, k, "link_end_ns"] + 0)
+		if (f[column["policy"]] ~ /link_ratio=100/) take_link_time(w, s, p, k)
 		policy[w, s, p] = f[column["policy"]]
 	}
 	close(file)
@@ -111,7 +122,7 @@ BEGIN { if (presets != "") read_all() }
 
 function read_all(    line, part, p, w, s) {
 	wanted_count = split("time_ns h2d_bytes d2h_bytes far_faults refaults accesses pages_touched evictions memory_bytes " \
-		"footprint_bytes bound_h2d_bytes bound_d2h_bytes remote_h2d_bytes remote_d2h_bytes in_bytes out_bytes", wanted, " ")
+		"footprint_bytes bound_h2d_bytes bound_d2h_bytes remote_h2d_bytes remote_d2h_bytes link_end_ns in_bytes out_bytes program_ns end_ns", wanted, " ")
 	while ((getline line <presets) > 0) {
 		preset[++preset_count] = line
 		number_of[line] = preset_count

@@ -21,9 +21,18 @@ number_of() { # JSON KEY
 	echo "${number%%,*}"
 }
 
-# One run: POLICY|TIME_NS, POLICY|>UNTIL if it takes longer, POLICY|error|WHY. The time is that of the program. A driver that
-# services faults of warps that continued long ago goes on after the program's end: a run whose copies do not fit in its time
-# does not count. SEARCH_LINK: what search.sh --link prints.
+# The time of a run: that of the program, but at least the time that the link needs for its bytes. Copies may go on after the
+# program's end.
+time_of() { # JSON
+	time=$(number_of "$1" time_ns)
+	for way in "h2d ${SEARCH_LINK% *}" "d2h ${SEARCH_LINK#* }"; do
+		bytes=$(($(number_of "$1" "${way% *}_bytes") + $(number_of "$1" "remote_${way% *}_bytes")))
+		[ $((bytes * 1000)) -le $((time * ${way#* })) ] || time=$(((bytes * 1000 + ${way#* } - 1) / ${way#* }))
+	done
+	echo "$time"
+}
+
+# One run: POLICY|TIME_NS, POLICY|>UNTIL if it takes longer, POLICY|error|WHY. SEARCH_LINK: what search.sh --link prints.
 if [ "$1" = --one ]; then
 	uvmsim=$2 dir=$3 until=$4 arguments=$5 policy=$6
 	status=0
@@ -34,13 +43,7 @@ if [ "$1" = --one ]; then
 		2>"$dir/error.$$" </dev/null) || status=$?
 	case $status$text in
 	0*'"complete": true'*)
-		time=$(number_of "$text" time_ns)
-		line="$policy|$time"
-		in_bytes=$(($(number_of "$text" h2d_bytes) + $(number_of "$text" remote_h2d_bytes)))
-		out_bytes=$(($(number_of "$text" d2h_bytes) + $(number_of "$text" remote_d2h_bytes)))
-		if [ $((in_bytes * 1000)) -gt $((time * ${SEARCH_LINK% *})) ] || [ $((out_bytes * 1000)) -gt $((time * ${SEARCH_LINK#* })) ]; then
-			line="$policy|error|copies after the end of the program"
-		fi
+		line="$policy|$(time_of "$text")"
 		;;
 	0*'cut by --until'*) line="$policy|>$until" ;;
 	2*) line="$policy|error|$(tail -n 1 "$dir/error.$$" | tr '|' ' ')" ;;

@@ -47,6 +47,7 @@ static void fill(struct report *report, const char *gpu)
 	report->times.mshr_merged = 13;
 	report->times.mshr_stalled = 14;
 	report->times.faults_serviced = 15;
+	report->times.link_end_ns = 16;
 	for (uint64_t i = 1; i <= 100; i++) {
 		spread_add(&report->times.batch_ns, i * 1000);
 		spread_add(&report->times.handling_ns, i * 100);
@@ -96,7 +97,7 @@ static void json_with_time(void **state)
 	assert_has("\"l2_tlb_hits\": 4611686018427387903, \"l2_tlb_misses\": 4611686018427387903");
 	assert_has("\"pages_thrashed\": 12, \"remote_accesses\": 11");
 	assert_has("\"remote_h2d_bytes\": 3145728, \"remote_d2h_bytes\": 524288");
-	assert_has("\"context_switches\": 12, \"mshr_merged\": 13, \"mshr_stalled\": 14, \"faults_serviced\": 15");
+	assert_has("\"context_switches\": 12, \"mshr_merged\": 13, \"mshr_stalled\": 14, \"faults_serviced\": 15, \"link_end_ns\": 16");
 	/* the end of a bin of 512 ns at most; exact below 128 */
 	assert_has("\"batch_ns_least\": 1000, \"batch_ns_median\": 50175, \"batch_ns_p90\": 90111, "
 		   "\"batch_ns_most\": 100000, \"batch_ns_mean\": 50500");
@@ -141,8 +142,8 @@ static void csv_has_a_value_for_every_name(void **state)
 		print_run(&report, REPORT_CSV);
 		assert_has(",pages_thrashed,remote_accesses,");
 		assert_has(",context_switches,mshr_merged,mshr_stalled,batch_ns_least,batch_ns_median,");
-		assert_has(",faults_serviced,draw,draws,");
-		assert_has(i == 0 ? ",,,0,,,," : ",15,,0,,,,");
+		assert_has(",faults_serviced,link_end_ns,draw,draws,");
+		assert_has(i == 0 ? ",,,0,,,," : ",15,16,,0,,,,");
 		assert_int_equal(commas(text), commas(strchr(text, '\n') + 1));
 	}
 }
@@ -310,7 +311,7 @@ static void seeds_as_json_and_csv(void **state)
 	print_comparison(report, 8, REPORT_CSV);
 	assert_has(",bound_d2h_bytes,preset,error,seeds,time_ns_seeds_least,");
 	assert_int_equal(
-		count_of(",,,4,10000000,20000000,40000000,197120,197120,197120,0,0,0,0,0,0,97,98,100,15,,0,"), 4);
+		count_of(",,,4,10000000,20000000,40000000,197120,197120,197120,0,0,0,0,0,0,97,98,100,15,16,,0,"), 4);
 	assert_int_equal(count_of("\n"), 9);
 	/* nothing is said about runs of which none is complete, nor about time where there is none */
 	for (int i = 0; i < 4; i++)

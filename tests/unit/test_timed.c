@@ -542,7 +542,41 @@ static void test_shared_link(void **unused)
 			 100000 + model_link_ns(&model, MODEL_TO_CPU, 4096));
 }
 
-/* Any order of copies and remote accesses without pause takes the time of all together, and neither end goes back. */
+/* Of 64 copies and remote accesses in any order: when all have ended, and the time that they need one after another. */
+struct link_use {
+	uint64_t end_ns, alone_ns;
+};
+
+static struct link_use use_link(struct link *link, uint64_t *seed, uint64_t pause_ns)
+{
+	uint64_t mb_s = model_link_mb_s(&link->model->link, MODEL_TO_GPU), at_ns = 0, owed = 0;
+	uint64_t copies_ns = 0, remote_ns = 0;
+	struct link_use use = {0, 0};
+
+	for (unsigned i = 0; i < 64; i++) {
+		uint64_t bytes = 1u + uvmp_random_below(seed, 65536), end_ns;
+
+		if (uvmp_random_below(seed, 3) == 0) {
+			/* ahead of the GPU's clock, with pauses between copies */
+			end_ns = link_copy(link, MODEL_TO_GPU, at_ns + uvmp_random_below(seed, pause_ns), bytes);
+			assert_true(end_ns >= copies_ns);
+			copies_ns = end_ns;
+			use.alone_ns += model_link_ns(link->model, MODEL_TO_GPU, bytes);
+			continue;
+		}
+		at_ns += uvmp_random_below(seed, pause_ns);
+		end_ns = link_remote(link, MODEL_TO_GPU, at_ns, at_ns, (struct link_load){bytes, 1});
+		assert_true(end_ns >= remote_ns && end_ns >= at_ns + bytes * 1000u / mb_s);
+		remote_ns = end_ns;
+		owed += (bytes < 78u ? 78u : bytes) * 1000u;
+	}
+	assert_true(link_copies_end_ns(link) >= copies_ns);
+	use.end_ns = link_idle_ns(link, 0);
+	use.alone_ns += owed / mb_s;
+	return use;
+}
+
+/* Without pause, any order takes the time of all together. With pauses, it takes at least that time. */
 static void test_link_loses_nothing(void **unused)
 {
 	struct model model;
@@ -552,27 +586,60 @@ static void test_link_loses_nothing(void **unused)
 	assert_true(model_open("titan-v", NULL, &model, error));
 	for (unsigned round = 0; round < 2000; round++) {
 		struct link link = {.model = &model};
-		const struct link_engine *engine = &link.engine[MODEL_TO_GPU];
-		uint64_t mb_s = model_link_mb_s(&model.link, MODEL_TO_GPU), copies_ns = 0, owed = 0, last_ns;
+		struct link_use use = use_link(&link, &seed, 1);
 
-		for (unsigned i = 0; i < 64; i++) {
-			struct link_use copies = engine->copies, remote = engine->remote;
-			uint64_t bytes = 1u + uvmp_random_below(&seed, 65536);
-
-			if (uvmp_random_below(&seed, 3) == 0) {
-				link_copy(&link, MODEL_TO_GPU, 0, bytes);
-				copies_ns += model_link_ns(&model, MODEL_TO_GPU, bytes);
-			} else {
-				link_remote(&link, MODEL_TO_GPU, 0, 0, (struct link_load){bytes, 1});
-				owed += (bytes < 78u ? 78u : bytes) * 1000u;
-			}
-			assert_true(engine->copies.until_ns >= copies.until_ns);
-			assert_true(engine->remote.until_ns >= remote.until_ns);
-		}
-		last_ns = engine->copies.until_ns > engine->remote.until_ns ? engine->copies.until_ns
-									    : engine->remote.until_ns;
-		assert_int_equal(last_ns, copies_ns + owed / mb_s);
+		assert_int_equal(use.end_ns, use.alone_ns);
+		link = (struct link){.model = &model};
+		use = use_link(&link, &seed, 1u + uvmp_random_below(&seed, 30000));
+		assert_true(use.end_ns >= use.alone_ns);
 	}
+}
+
+/* The copies of a batch are submitted at once, with pauses: an access shares the link with the one that runs. */
+static void test_link_knows_all_copies(void **unused)
+{
+	struct model model;
+	struct link link = {.model = &model};
+	uint64_t mib_ns, remote_ns;
+
+	(void)unused;
+	assert_true(model_open("titan-v", NULL, &model, error));
+	mib_ns = model_link_ns(&model, MODEL_TO_GPU, 1u << 20);
+	remote_ns = (8u << 10) * 1000u / model_link_mb_s(&model.link, MODEL_TO_GPU);
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(link_copy(&link, MODEL_TO_GPU, i * 200000u, 1u << 20), i * 200000u + mib_ns);
+	assert_int_equal(link_remote(&link, MODEL_TO_GPU, 1000, 1000, (struct link_load){8u << 10, 64}),
+			 1000 + 2u * remote_ns);
+	assert_int_equal(link_remote(&link, MODEL_TO_GPU, 150000, 150000, (struct link_load){8u << 10, 64}),
+			 150000 + remote_ns);
+	/* over the end of a pause: 8 KiB of 16 are alone on the link */
+	assert_in_range(link_remote(&link, MODEL_TO_GPU, 200000 - remote_ns, 200000 - remote_ns, (struct link_load){16u << 10, 128}),
+			200000 + 2u * remote_ns, 200000 + 2u * remote_ns + 2u);
+	/* the second copy is late, and the third is not: the pause is long enough */
+	assert_int_equal(link_settled_ns(&link, 200000 + mib_ns), 200000 + mib_ns);
+	assert_int_equal(link_copies_end_ns(&link), 400000 + mib_ns);
+	/* the last copy has been told to end 8 KiB too early, and the next one knows */
+	link_remote(&link, MODEL_TO_GPU, 410000, 410000, (struct link_load){8u << 10, 64});
+	assert_int_equal(link_settled_ns(&link, 400000 + mib_ns), 400000 + mib_ns + remote_ns);
+	assert_int_equal(link_copy(&link, MODEL_TO_GPU, 0, 1u << 20), 400000 + 2u * mib_ns + remote_ns);
+}
+
+/* More pauses than the link remembers: copies of long ago count as begun, and nothing is lost. */
+static void test_link_forgets_old_pauses(void **unused)
+{
+	struct model model;
+	struct link link = {.model = &model};
+	uint64_t end_ns = 0, page_ns;
+
+	(void)unused;
+	assert_true(model_open("titan-v", NULL, &model, error));
+	page_ns = model_link_ns(&model, MODEL_TO_GPU, 4096);
+	for (unsigned i = 0; i < 3u * LINK_PARTS; i++)
+		end_ns = link_copy(&link, MODEL_TO_GPU, i * 10000u, 4096);
+	assert_int_equal(end_ns, (3u * LINK_PARTS - 1u) * 10000u + page_ns);
+	assert_int_equal(link_copies_end_ns(&link), end_ns);
+	end_ns = link_remote(&link, MODEL_TO_GPU, 3u * LINK_PARTS * 10000u, 3u * LINK_PARTS * 10000u, (struct link_load){1, 1});
+	assert_in_range(end_ns, 3u * LINK_PARTS * 10000u, 3u * LINK_PARTS * 10000u + 20u);
 }
 
 /* Remote accesses take longer beside copies, and copies beside them. */
@@ -713,6 +780,8 @@ int main(void)
 		cmocka_unit_test(test_remote_requests),
 		cmocka_unit_test(test_shared_link),
 		cmocka_unit_test(test_link_loses_nothing),
+		cmocka_unit_test(test_link_knows_all_copies),
+		cmocka_unit_test(test_link_forgets_old_pauses),
 		cmocka_unit_test(test_remote_beside_copies),
 		cmocka_unit_test(test_compressed_link),
 		cmocka_unit_test(test_entries_of_blocks),

@@ -64,6 +64,7 @@ const struct field report_times[REPORT_TIMES] = {
 	TIME(mshr_merged, NULL, AS_COUNT),
 	TIME(mshr_stalled, NULL, AS_COUNT),
 	TIME(faults_serviced, NULL, AS_COUNT),
+	TIME(link_end_ns, NULL, AS_TIME),
 };
 
 const struct field report_spreads[REPORT_SPREADS] = {

@@ -3,19 +3,7 @@
 
 uint64_t gpu_idle_ns(const struct gpu *gpu)
 {
-	uint64_t idle_ns = gpu->now_ns;
-
-	if (gpu->mshr.count != 0)
-		return GPU_NEVER;
-	for (uint32_t i = 0; i < MODEL_DIRECTIONS; i++) {
-		const struct link_engine *engine = &gpu->link->engine[i];
-
-		if (engine->copies.until_ns > idle_ns)
-			idle_ns = engine->copies.until_ns;
-		if (engine->remote.until_ns > idle_ns)
-			idle_ns = engine->remote.until_ns;
-	}
-	return idle_ns;
+	return gpu->mshr.count != 0 ? GPU_NEVER : link_idle_ns(gpu->link, gpu->now_ns);
 }
 
 /* When the next walk ends whose access asks (gpu_remote.h); GPU_NEVER: no access asks. */

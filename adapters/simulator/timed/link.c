@@ -1,3 +1,4 @@
+/* The link as two queues of work, of copies and of remote accesses, which share its rate; link.h. */
 #include "link.h"
 
 static uint64_t later(uint64_t a, uint64_t b)
@@ -5,37 +6,122 @@ static uint64_t later(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* Work of `work_ns` begins at from_ns: how much of it is done at half the rate, beside the other use. */
-static uint64_t shared_ns(const struct link_use *other, uint64_t from_ns, uint64_t work_ns)
+static uint64_t least(uint64_t a, uint64_t b)
 {
-	uint64_t begin_ns = later(from_ns, other->since_ns), both_ns;
-
-	if (other->until_ns <= begin_ns || work_ns <= begin_ns - from_ns)
-		return 0;
-	work_ns -= begin_ns - from_ns;
-	both_ns = other->until_ns - begin_ns;
-	return work_ns < both_ns ? work_ns : both_ns;
+	return a < b ? a : b;
 }
 
-/* Work of `work_ns` follows the use's own, at from_ns at the earliest. Each use delays the other by as much as it gets
- * meanwhile. */
-static void use(struct link_use *own, struct link_use *other, uint64_t from_ns, uint64_t work_ns)
-{
-	uint64_t shared;
+/* -- the work in hand -- */
 
-	if (from_ns > own->until_ns)
-		own->since_ns = own->until_ns = from_ns;
-	shared = shared_ns(other, own->until_ns, work_ns);
-	own->until_ns += work_ns + shared;
-	other->until_ns += shared;
+/* Both uses get half of the rate, for span_ns. */
+static void share(struct link_work *work, uint64_t span_ns)
+{
+	work->copies_ns -= span_ns / 2u;
+	work->remote_ns -= span_ns - span_ns / 2u;
+	work->now_ns += span_ns;
+}
+
+/* The link works until until_ns. A time that is over changes nothing. */
+static void run(struct link_work *work, uint64_t until_ns)
+{
+	uint64_t *alone, done_ns;
+
+	if (until_ns <= work->now_ns)
+		return;
+	share(work, least(2u * least(work->copies_ns, work->remote_ns), until_ns - work->now_ns));
+	alone = work->copies_ns != 0 ? &work->copies_ns : &work->remote_ns;
+	done_ns = least(*alone, until_ns - work->now_ns);
+	*alone -= done_ns;
+	work->now_ns = until_ns;
+}
+
+static void start_copies(struct link_work *work, const struct link_part *part)
+{
+	run(work, part->from_ns);
+	work->copies_ns += part->work_ns;
+}
+
+static const struct link_part *part_of(const struct link_engine *engine, uint32_t i)
+{
+	return &engine->part[(engine->first + i) % LINK_PARTS];
+}
+
+/* When the copies that have not ended will have, if no remote access follows; 0: all have ended. */
+static uint64_t copies_end_ns(const struct link_engine *engine)
+{
+	struct link_work work = engine->work;
+
+	if (engine->parts == 0 && work.copies_ns == 0)
+		return 0;
+	for (uint32_t i = 0; i < engine->parts; i++)
+		start_copies(&work, part_of(engine, i));
+	return work.now_ns + work.copies_ns + least(work.copies_ns, work.remote_ns);
+}
+
+/* When the remote accesses have ended. */
+static uint64_t remote_end_ns(const struct link_engine *engine)
+{
+	struct link_work work = engine->work;
+	uint64_t end_ns = work.now_ns + work.remote_ns + least(work.copies_ns, work.remote_ns);
+
+	for (uint32_t i = 0; i < engine->parts && part_of(engine, i)->from_ns < end_ns; i++) {
+		start_copies(&work, part_of(engine, i));
+		end_ns = work.now_ns + work.remote_ns + least(work.copies_ns, work.remote_ns);
+	}
+	return end_ns;
+}
+
+/* -- copies -- */
+
+/* If all places are taken, the oldest copies count as begun: the GPU has not asked for remote accesses since. */
+static void append(struct link_engine *engine, uint64_t from_ns, uint64_t work_ns)
+{
+	if (engine->parts == LINK_PARTS) {
+		engine->work.copies_ns += part_of(engine, 0)->work_ns;
+		engine->first = (engine->first + 1u) % LINK_PARTS;
+		engine->parts--;
+	}
+	engine->part[(engine->first + engine->parts++) % LINK_PARTS] = (struct link_part){from_ns, work_ns};
+}
+
+/* Where the work of the copy that was submitted last is; NULL: it has ended. */
+static uint64_t *last_copy(struct link_engine *engine)
+{
+	if (engine->parts != 0)
+		return &engine->part[(engine->first + engine->parts - 1u) % LINK_PARTS].work_ns;
+	return engine->work.copies_ns != 0 ? &engine->work.copies_ns : NULL;
+}
+
+/* The GPU's clock may be ahead. What the copy has done before the first of the remote accesses that run is over. */
+static void append_rest(struct link_engine *engine, uint64_t from_ns, uint64_t work_ns)
+{
+	if (engine->work.remote_ns != 0 && from_ns < engine->remote_since_ns)
+		work_ns -= least(work_ns, engine->remote_since_ns - from_ns);
+	if (work_ns != 0)
+		append(engine, from_ns, work_ns);
+}
+
+static uint64_t tell(struct link_engine *engine, uint64_t end_ns)
+{
+	engine->copies_until_ns = later(engine->copies_until_ns, later(end_ns, copies_end_ns(engine)));
+	return engine->copies_until_ns;
+}
+
+static uint64_t submit(struct link_engine *engine, uint64_t from_ns, uint64_t work_ns)
+{
+	uint64_t *last = last_copy(engine);
+	uint64_t start_ns = later(from_ns, engine->copies_until_ns);
+
+	if (last != NULL && start_ns == engine->copies_until_ns)
+		*last += work_ns;
+	else
+		append_rest(engine, start_ns, work_ns);
+	return tell(engine, start_ns + work_ns);
 }
 
 uint64_t link_copy(struct link *link, enum model_direction direction, uint64_t from_ns, uint64_t bytes)
 {
-	struct link_engine *engine = &link->engine[direction];
-
-	use(&engine->copies, &engine->remote, from_ns, model_link_ns(link->model, direction, bytes));
-	return engine->copies.until_ns;
+	return submit(&link->engine[direction], from_ns, model_link_ns(link->model, direction, bytes));
 }
 
 /* What a run of pages is on the link. */
@@ -51,11 +137,29 @@ uint64_t link_copy_pages(struct link *link, enum model_direction direction, uint
 
 uint64_t link_delay_pages(struct link *link, enum model_direction direction, uint64_t from_ns, uint64_t bytes)
 {
-	struct link_use *copies = &link->engine[direction].copies;
-	uint64_t end_ns = from_ns + model_link_ns(link->model, direction, compressed(link, bytes));
+	struct link_engine *engine = &link->engine[direction];
+	uint64_t work_ns = model_link_ns(link->model, direction, compressed(link, bytes));
+	uint64_t *last = last_copy(engine);
 
-	copies->until_ns = later(copies->until_ns, end_ns);
-	return copies->until_ns;
+	if (last != NULL) {
+		uint64_t moved_ns = least(*last, work_ns);
+
+		*last -= moved_ns;
+		append(engine, from_ns, moved_ns);
+	}
+	return tell(engine, from_ns + work_ns);
+}
+
+/* -- remote accesses -- */
+
+static void go_to(struct link_engine *engine, uint64_t now_ns)
+{
+	while (engine->parts != 0 && part_of(engine, 0)->from_ns <= now_ns) {
+		start_copies(&engine->work, part_of(engine, 0));
+		engine->first = (engine->first + 1u) % LINK_PARTS;
+		engine->parts--;
+	}
+	run(&engine->work, now_ns);
 }
 
 uint64_t link_remote(struct link *link, enum model_direction direction, uint64_t from_ns, uint64_t at_ns,
@@ -66,20 +170,58 @@ uint64_t link_remote(struct link *link, enum model_direction direction, uint64_t
 	uint64_t mb_s = model_link_mb_s(model, direction);
 	uint64_t bytes = later(load.bytes, load.requests * model->request_bytes[direction]);
 	uint64_t owed = engine->remote_debt + bytes * 1000u, work_ns = owed / mb_s;
-	uint64_t alone_ns = at_ns + work_ns;
 
 	engine->remote_debt = owed % mb_s;
-	use(&engine->remote, &engine->copies, from_ns, work_ns);
-	return later(engine->remote.until_ns, alone_ns);
+	go_to(engine, from_ns);
+	if (engine->work.remote_ns == 0)
+		engine->remote_since_ns = engine->work.now_ns;
+	engine->work.remote_ns += work_ns;
+	return later(remote_end_ns(engine), at_ns + work_ns);
 }
 
 uint64_t link_remote_fixed(struct link *link, enum model_direction direction, uint64_t at_ns, uint64_t work_ns)
 {
 	struct link_engine *engine = &link->engine[direction];
-	uint64_t start_ns = later(at_ns, engine->remote.until_ns);
+	uint64_t start_ns = later(at_ns, engine->fixed_until_ns);
 
-	engine->remote.until_ns = start_ns + work_ns;
-	if (engine->copies.until_ns > start_ns)
-		engine->copies.until_ns += work_ns;
-	return engine->remote.until_ns;
+	engine->fixed_until_ns = start_ns + work_ns;
+	if (engine->copies_until_ns > start_ns)
+		engine->copies_until_ns += work_ns;
+	return engine->fixed_until_ns;
+}
+
+/* -- ends -- */
+
+uint64_t link_idle_ns(const struct link *link, uint64_t at_ns)
+{
+	for (uint32_t i = 0; i < MODEL_DIRECTIONS; i++) {
+		const struct link_engine *engine = &link->engine[i];
+
+		at_ns = later(later(at_ns, engine->copies_until_ns), later(copies_end_ns(engine), remote_end_ns(engine)));
+		at_ns = later(at_ns, engine->fixed_until_ns);
+	}
+	return at_ns;
+}
+
+uint64_t link_copies_end_ns(const struct link *link)
+{
+	uint64_t end_ns = 0;
+
+	for (uint32_t i = 0; i < MODEL_DIRECTIONS; i++) {
+		const struct link_engine *engine = &link->engine[i];
+
+		if (engine->copies_until_ns != 0)
+			end_ns = later(end_ns, later(engine->copies_until_ns, copies_end_ns(engine)));
+	}
+	return end_ns;
+}
+
+uint64_t link_settled_ns(const struct link *link, uint64_t at_ns)
+{
+	uint64_t end_ns = at_ns;
+
+	for (uint32_t i = 0; i < MODEL_DIRECTIONS; i++)
+		if (link->engine[i].copies_until_ns <= at_ns)
+			end_ns = later(end_ns, copies_end_ns(&link->engine[i]));
+	return end_ns;
 }

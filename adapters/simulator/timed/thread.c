@@ -336,7 +336,7 @@ static void copy(struct thread *t, const struct uvmp_action *a, struct sim_block
 		bytes -= (uint64_t)system->staged.taken.pages * system->model->page_bytes;
 	start_ns = later(is_out && t->leave_ns != 0 ? t->leave_ns : t->now_ns, copied_ns(system, block));
 	start_ns = later(start_ns, memory.first_ns);
-	start_ns = later(start_ns, system->link.engine[direction].copies.until_ns);
+	start_ns = later(start_ns, system->link.engine[direction].copies_until_ns);
 	t->start_ns = start_ns;
 	end_ns = link_copy_pages(&system->link, direction, start_ns, bytes);
 	if (memory.last_ns > start_ns)
@@ -431,7 +431,7 @@ static uint64_t stage(struct thread *t, const struct host_target *target)
 	struct staged *staged = &system->staged;
 	struct staged_victim victim = {.block = target->block, .pages = *target->pages, .is_first = t->is_first_part};
 
-	victim.begin_ns = later(t->end_ns, system->link.engine[MODEL_TO_CPU].copies.until_ns);
+	victim.begin_ns = later(t->end_ns, system->link.engine[MODEL_TO_CPU].copies_until_ns);
 	if (staged->taken.pages != 0 && staged->taken.pages >= uvmp_mask_weight(target->pages))
 		victim.begin_ns = later(t->end_ns, staged->taken.begin_ns);
 	victim.end_ns = victim.begin_ns;

@@ -637,7 +637,7 @@ static uint64_t copy_of_program(struct timed *m, const struct workload_op *op, u
 	enum model_direction direction = op->to_gpu ? MODEL_TO_GPU : MODEL_TO_CPU;
 	struct observe_event event = {.kind = OBSERVE_PROGRAM_COPY, .to_gpu = op->to_gpu, .bytes = op->bytes};
 
-	event.start = later(at_ns, m->system.link.engine[direction].copies.until_ns);
+	event.start = later(at_ns, m->system.link.engine[direction].copies_until_ns);
 	event.end = link_copy(&m->system.link, direction, at_ns, op->bytes);
 	if (m->watch.observers)
 		observe_tell(m->watch.observers, &event);
@@ -669,9 +669,10 @@ static bool step_stream(struct timed *m, unsigned stream, uint64_t at_ns)
 
 /* -- all of them -- */
 
+/* Its copies have ended, too, however late remote accesses have made them. */
 static void end_kernel(struct timed *m)
 {
-	uint64_t end_ns = gpu_end_ns(m->system.gpu);
+	uint64_t end_ns = link_settled_ns(&m->system.link, gpu_end_ns(m->system.gpu));
 
 	count_sleep(m, end_ns);
 	m->system.times->kernel_ns += end_ns - m->launch_ns;
@@ -923,6 +924,7 @@ static void count(struct timed *m)
 		watch_kernels_end(&m->watch, later(gpu_now_ns(m->system.gpu), m->launch_ns));
 	}
 	times->time_ns = later(times->time_ns, end_ns(m));
+	times->link_end_ns = link_copies_end_ns(&m->system.link);
 }
 
 static void close_timed(struct timed *m, bool is_done)

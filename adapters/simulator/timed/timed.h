@@ -22,6 +22,7 @@ struct sim_times {
 	bool is_cut; /* the program was not done by until_ns */
 	uint64_t fetch_ns, order_ns, service_ns, migrate_ns, map_ns, evict_ns, replay_ns, compute_ns, idle_ns;
 	uint64_t kernel_ns, cpu_ns;
+	uint64_t link_end_ns; /* the last copy has ended: 0 without copies; the program may end before */
 	uint64_t tlb_hits, tlb_misses, l2_tlb_hits, l2_tlb_misses; /* of the uTLBs; of the second level */
 	uint64_t remote_h2d_bytes, remote_d2h_bytes; /* across the link without a copy: loads, stores */
 	uint64_t context_switches, mshr_merged, mshr_stalled; /* gpu.h */
