@@ -13,6 +13,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 uvmsim=${1:-$here/../../build/uvmsim}
 gpu=${STRINGS_GPU:-titan-v}
 results=$(mktemp)
+rates=$(sh "$here/search.sh" "$uvmsim" --link "$gpu")
 trap 'rm -f "$results"' EXIT
 
 strings() {
@@ -36,7 +37,8 @@ while read -r workload; do
 	case $workload in '' | '#'*) continue ;; esac
 	for over in ${STRINGS_OVER:-150}; do
 		[ ! -t 2 ] || printf '\r%-78.78s' "$workload at $over %" >&2
-		compare "$workload" "$over" </dev/null | awk -v what="$workload at $over %" -f "$here/ablation_times.awk"
+		compare "$workload" "$over" </dev/null | awk -v what="$workload at $over %" \
+			-v rate_in="${rates% *}" -v rate_out="${rates#* }" -f "$here/ablation_times.awk"
 	done
 done <"${STRINGS_WORKLOADS:-$here/ablation.txt}" >"$results"
 [ ! -t 2 ] || printf '\r%-78s\r' '' >&2
