@@ -24,7 +24,7 @@ NR == 1 {
 }
 {
 	split_line($0, value)
-	time = value[at["time_ns"]]
+	time = value[at["time_ns"]] + 0
 	in_bytes = value[at["h2d_bytes"]] + value[at["remote_h2d_bytes"]]
 	out_bytes = value[at["d2h_bytes"]] + value[at["remote_d2h_bytes"]]
 	bytes = in_bytes + out_bytes
@@ -43,7 +43,7 @@ NR == 1 {
 		print "ablation: " what ": " value[at["error"]] >"/dev/stderr"
 		exit 1
 	}
-	if (value[at["time_ns"]] + 0 == 0) {
+	if (time == 0) {
 		print "ablation: " what ": no time" >"/dev/stderr"
 		exit 1
 	}

@@ -81,7 +81,7 @@ compare() { # CSV LABEL ARGUMENTS [POLICY]: made again only if need be. LABEL: o
 
 # The complete runs of comparisons with seed 1: POLICY|TIME_NS.
 times_of() { # CSV...
-	for csv in "$@"; do awk -v csv="$csv" -f "$here/read.awk" -f "$here/known.awk" </dev/null; done
+	for csv in "$@"; do awk -v csv="$csv" -v rate_in="${rates% *}" -v rate_out="${rates#* }" -f "$here/read.awk" -f "$here/known.awk" </dev/null; done
 }
 
 # The presets' own runs are starts of the search, and so is the best string of the nearest size that has run, and of titan-v. When
