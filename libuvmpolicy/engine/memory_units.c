@@ -258,6 +258,16 @@ static void touch_unit(struct uvmp_service *s, struct gpu *g, const struct block
 	weigh(s, g, b, p, page);
 }
 
+/* Pages of the unit are to migrate. Where the host reports arrivals, only those make the unit, and its tree, the newest
+ * [uvmsmart: eviction-list]. */
+static void await_unit(struct uvmp_service *s, struct gpu *g, const struct block *b, const struct residency *p, uint32_t page)
+{
+	if (!g->hears_arrivals)
+		touch_unit(s, g, b, p, page);
+	else if (!uvmpi_cyclic_is_pinned(g, p->memory))
+		(void)uvmpi_evict_enter(&g->order, unit_of(g, p, page));
+}
+
 /* [uvmsmart: evictable, incomplete-tree-stays]: a unit with a page missing leaves after all complete units; of lfu2m, it has
  * few uses because it is still arriving, and would leave as soon as it has arrived. The order keeps such units apart. */
 static void spare_unit(const struct uvmp_service *s, struct gpu *g, const struct block *b,
@@ -280,13 +290,13 @@ static void touch_pages(struct uvmp_service *s, struct gpu *g, const struct bloc
 	uvmp_mask_or(&resident, &p->resident, pages);
 	recount(g, b, p, &resident);
 	if (g->block_units == 1u && !uvmp_mask_is_empty(&resident)) { /* even if no page moved */
-		touch_unit(s, g, b, p, 0);
+		await_unit(s, g, b, p, 0);
 		spare_unit(s, g, b, p, &resident, 0);
 		return;
 	}
 	for (uint32_t page = uvmp_mask_next_set(pages, 0); page < UVMP_MASK_BITS;
 	     page = uvmp_mask_next_set(pages, around(g, page).end)) {
-		touch_unit(s, g, b, p, page);
+		await_unit(s, g, b, p, page);
 		spare_unit(s, g, b, p, &resident, page);
 	}
 }

@@ -40,8 +40,10 @@ enum uvmp_status uvmp_service_fault(struct uvmp_service *s, uint32_t gpu, const 
 /* [uvmsmart: eviction-list]: a page that has arrived is the newest. Orders by uses rank what was used. */
 static void arrived(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page)
 {
-	if (!s->order->ignores_accesses && !s->order->counts_uses)
-		uvmpi_memory_touch(s, gpu, block, page);
+	if (s->order->ignores_accesses || s->order->counts_uses)
+		return;
+	s->gpu[gpu].hears_arrivals = true;
+	uvmpi_memory_touch(s, gpu, block, page);
 }
 
 enum uvmp_status uvmp_service_access(struct uvmp_service *s, uint32_t processor, uint64_t space,

@@ -267,6 +267,7 @@ struct gpu {
 	uint64_t evicted_pages; /* so far; with prefetch_states.has_memory */
 	uint32_t coming_pages; /* backed, and not used yet */
 	bool asks_at_misses; /* see struct uvmp_service_gpu */
+	bool hears_arrivals; /* the host reports pages that have arrived */
 	bool counts_units;   /* a unit counts with all its pages, see struct uvmp_service_gpu */
 	uint16_t *unit_used; /* [blocks]: pages that count for the block with this number */
 	uint64_t *held_ns;   /* [units]: until when a unit is held; 0: never held so far; NULL: units are below 64 KiB */

@@ -192,6 +192,20 @@ static UVMPI_NOINLINE enum uvmp_status settle(struct grouped *list, uint32_t num
 	return UVMP_OK;
 }
 
+enum uvmp_status uvmpi_by_group_enter(struct uvmp_evict *evict, uint32_t unit)
+{
+	struct grouped *list = list_of(evict);
+	uint32_t number = group_of(unit);
+
+	if (number >= list->begun || list->group[number].listed == 0)
+		return arrive(evict, unit);
+	list->group[number].listed |= bit_of(unit);
+	evict->count++;
+	link_append(list->link, list->order.elements + unit, number);
+	list->stamp[unit] = list->order.key[number].low;
+	return settle(list, number, list->order.weight[number] + 1u);
+}
+
 /* The group finds its place once, behind the last removal. Where the units stood on the way is of no consequence. */
 enum uvmp_status uvmpi_by_group_remove_set(struct uvmp_evict *evict, uint32_t first, uint32_t units)
 {

@@ -35,6 +35,7 @@ struct eviction_order {
 	bool (*contains)(const struct uvmp_evict *evict, uint32_t unit);
 	/* These return UVMP_OK, so that the public functions end in their calls. */
 	enum uvmp_status (*touch)(struct uvmp_evict *evict, uint32_t unit);
+	enum uvmp_status (*enter)(struct uvmp_evict *evict, uint32_t unit); /* the unit is not listed; NULL: touch */
 	enum uvmp_status (*remove)(struct uvmp_evict *evict, uint32_t unit);
 	/* Units first + b for each bit b of `units`; `first` is a multiple of UVMP_EVICT_GROUP_UNITS. NULL: remove each. */
 	enum uvmp_status (*remove_set)(struct uvmp_evict *evict, uint32_t first, uint32_t units);
@@ -85,6 +86,15 @@ static inline bool uvmpi_evict_contains(const struct uvmp_evict *evict, uint32_t
 static inline enum uvmp_status uvmpi_evict_touch(struct uvmp_evict *evict, uint32_t unit)
 {
 	return evict_order_of_unit(evict, unit)->touch(evict, unit);
+}
+/* Lists the unit, whose pages are still coming. A listed unit keeps its place, and so does the group of a unit. */
+static inline enum uvmp_status uvmpi_evict_enter(struct uvmp_evict *evict, uint32_t unit)
+{
+	const struct eviction_order *order = evict_order_of_unit(evict, unit);
+
+	if (order->contains(evict, unit))
+		return UVMP_OK;
+	return order->enter != NULL ? order->enter(evict, unit) : order->touch(evict, unit);
 }
 static inline enum uvmp_status uvmpi_evict_remove(struct uvmp_evict *evict, uint32_t unit)
 {

@@ -14,6 +14,7 @@ const struct eviction_order uvmpi_order_sl64k = {
 	.is_valid = uvmpi_by_group_is_valid,
 	.contains = uvmpi_by_group_contains,
 	.touch = uvmpi_by_group_touch,
+	.enter = uvmpi_by_group_enter,
 	.remove = uvmpi_by_group_remove,
 	.remove_set = uvmpi_by_group_remove_set,
 	.forget = uvmpi_by_group_forget,

@@ -32,6 +32,9 @@ bool uvmpi_by_group_is_valid(const struct uvmp_evict *evict);
 bool uvmpi_by_group_contains(const struct uvmp_evict *evict, uint32_t unit);
 /* O(1); a first touch as uvmpi_by_recency_touch. */
 enum uvmp_status uvmpi_by_group_touch(struct uvmp_evict *evict, uint32_t unit);
+/* Lists the unit behind the newest of its group; the group keeps its place. Without a listed unit the group becomes the newest.
+ * O(1). */
+enum uvmp_status uvmpi_by_group_enter(struct uvmp_evict *evict, uint32_t unit);
 /* O(units of the set); O(log groups) more if the newest unit of the group is in the set, or all that are not spared. */
 enum uvmp_status uvmpi_by_group_remove_set(struct uvmp_evict *evict, uint32_t first, uint32_t units);
 /* The same for one unit. */

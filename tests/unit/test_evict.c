@@ -531,6 +531,50 @@ static void groups(void **state)
 	}
 }
 
+/* [uvmsmart: eviction-list]: a block that is coming is listed, and its tree stays as old as it is until the block arrives. */
+static void coming(void **state)
+{
+	const enum uvmp_evictor evictor[] = {UVMP_EVICT_SL_64K, UVMP_EVICT_TBN};
+	static uint64_t memory[256];
+	struct uvmp_evict evict;
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(uvmp_evict_init(&evict, evictor[i], 96, memory, sizeof(memory)), UVMP_OK);
+		for (uint32_t unit = 0; unit < 3; unit++)
+			uvmp_evict_touch(&evict, unit);
+		uvmp_evict_touch(&evict, 32);
+		assert_int_equal(uvmpi_evict_enter(&evict, 3), UVMP_OK);
+		assert_int_equal(uvmpi_evict_enter(&evict, 0), UVMP_OK); /* listed: no effect */
+		assert_int_equal(evict.count, 5);
+		ASSERT_VICTIMS(&evict, 0, 1, 2, 3, 32);
+		evict.reserve_percent = 40; /* the boundary moves with what comes */
+		ASSERT_VICTIMS(&evict, 2, 3, 32);
+		assert_int_equal(uvmpi_evict_enter(&evict, 4), UVMP_OK);
+		ASSERT_VICTIMS(&evict, 2, 3, 4, 32);
+		evict.reserve_percent = 0;
+		uvmp_evict_touch(&evict, 1); /* a use, and an arrival */
+		uvmp_evict_touch(&evict, 3);
+		ASSERT_VICTIMS(&evict, 32, 0, 2, 4, 1, 3);
+		/* of a tree without listed blocks, begun or not, the first one makes the tree the newest */
+		assert_int_equal(uvmpi_evict_enter(&evict, 95), UVMP_OK);
+		uvmp_evict_remove(&evict, 32);
+		assert_int_equal(uvmpi_evict_enter(&evict, 33), UVMP_OK);
+		ASSERT_VICTIMS(&evict, 0, 2, 4, 1, 3, 95, 33);
+		/* a tree of spared blocks only, until another one comes */
+		uvmp_evict_spare(&evict, 95, true);
+		ASSERT_VICTIMS(&evict, 0, 2, 4, 1, 3, 33, 95);
+		assert_int_equal(uvmpi_evict_enter(&evict, 94), UVMP_OK);
+		ASSERT_VICTIMS(&evict, 0, 2, 4, 1, 3, 94, 33, 95);
+	}
+	/* without trees it is the newest once */
+	assert_int_equal(uvmp_evict_init(&evict, UVMP_EVICT_LRU_4K, 96, memory, sizeof(memory)), UVMP_OK);
+	for (uint32_t unit = 0; unit < 3; unit++)
+		assert_int_equal(uvmpi_evict_enter(&evict, unit), UVMP_OK);
+	assert_int_equal(uvmpi_evict_enter(&evict, 0), UVMP_OK);
+	ASSERT_VICTIMS(&evict, 0, 1, 2);
+}
+
 /* [uvmsmart: victim-selection]: blocks 0..9 of a tree, reserve 20 %: two are passed over, block 2 goes. */
 static void reserve(void **state)
 {
@@ -1087,6 +1131,7 @@ int main(void)
 	        cmocka_unit_test(random_repeats),
 	        cmocka_unit_test(every_order),
 	        cmocka_unit_test(groups),
+	        cmocka_unit_test(coming),
 	        cmocka_unit_test(reserve),
 	        cmocka_unit_test(least_frequently),
 	        cmocka_unit_test(spared),

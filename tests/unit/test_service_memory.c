@@ -1772,6 +1772,43 @@ static void arrivals(void **state)
 	assert_true(uvmp_service_check(s));
 }
 
+/* [uvmsmart: eviction-list]: where the host reports arrivals, a decision makes nothing newer: neither a unit of which more pages
+ * are to come nor the tree of a unit. */
+static void decisions_before_arrivals(void **state)
+{
+	static const struct {
+		const char *policy;
+		bool hears;
+		uint32_t leaves; /* block */
+	} cases[] = {{"evict=lru2m", false, 1}, {"evict=lru2m", true, 0}, {"evict=sl64k", false, 1}, {"evict=sl64k", true, 0}};
+
+	(void)state;
+	for (uint32_t i = 0; i < 4; i++) {
+		open(cases[i].policy, 4096, 2, 0);
+		have(block(0), 1, 0, 256);
+		have(block(1), 1, 0, 256);
+		if (cases[i].hears) {
+			arrived(0);
+			arrived(1);
+		}
+		have(block(0), 1, 256, 288); /* is to come */
+		s->fault.servicing->job.block = block(2);
+		(void)leave_once();
+		for (uint32_t j = 0; j < 2; j++)
+			assert_int_equal(resident(block(j), 1) == (j == 0 ? 288 : 256), j != cases[i].leaves);
+		assert_true(uvmp_service_check(s));
+	}
+	/* what is pinned stays out of the order */
+	open("evict=lru2m cyclic=on", 4096, 2, 0);
+	walk_in_circles(3);
+	assert_true(is_pinned(block(0)));
+	arrived(0);
+	assert_true(s->gpu[1].hears_arrivals);
+	have(block(0), 1, 0, 512);
+	assert_true(is_pinned(block(0)));
+	assert_false(uvmpi_evict_contains(&s->gpu[1].order, place(block(0), 1)->memory));
+}
+
 /* Evictions that follow a decision do not evict the block being serviced, with every order. */
 static void kept(void **state)
 {
@@ -2181,6 +2218,7 @@ int main(void)
 	        cmocka_unit_test(held_basic_blocks),
 	        cmocka_unit_test(held_incomplete),
 	        cmocka_unit_test(arrivals),
+	        cmocka_unit_test(decisions_before_arrivals),
 	        cmocka_unit_test(kept),
 	        cmocka_unit_test(neighbours),
 	        cmocka_unit_test(compressed),
