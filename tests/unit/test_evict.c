@@ -548,7 +548,7 @@ static void coming(void **state)
 		assert_int_equal(uvmpi_evict_enter(&evict, 0), UVMP_OK); /* listed: no effect */
 		assert_int_equal(evict.count, 5);
 		ASSERT_VICTIMS(&evict, 0, 1, 2, 3, 32);
-		evict.reserve_percent = 40; /* the boundary moves with what comes */
+		evict.reserve_percent = 40; /* the boundary moves with units that enter */
 		ASSERT_VICTIMS(&evict, 2, 3, 32);
 		assert_int_equal(uvmpi_evict_enter(&evict, 4), UVMP_OK);
 		ASSERT_VICTIMS(&evict, 2, 3, 4, 32);

@@ -54,3 +54,89 @@ allen_stale() {
 			{all = all " " $1 " |"; ms = ms " " $2 " |"} END {print row all ms}'
 	done
 }
+# left ROW: of counts that come in twos, without and with prefetching, in percent
+left() { awk -v row="$1" '{f[NR] = $1} END {for (i = 1; i < NR; i += 2) row = row sprintf(" %.2f |", 100 * f[i + 1] / f[i]); print row}'; }
+ag_programs() {
+	for keys in utlb_faults=16 utlb_faults=4 fault_write_ns=3 fault_write_ns=50 lock_holds=1; do
+		model programs.gpu titan-v $keys
+		for program in cufft:scale=20 hpgmg:box=5 cusparse:n=2048 sgemm:n=2048,transb=0; do
+			for policy in prefetch=none prefetch=density; do
+				run --gpu ./programs.gpu --workload $program --policy $policy
+				value faults_raw
+			done
+		done | left "| ag_programs | $keys |"
+	done
+}
+ag_sizes() {
+	for program in cufft:scale=20 cufft:scale=21 cufft:scale=22 cufft:scale=21,work=1 cufft:scale=21,out=1 cufft:scale=21,radix=7 \
+		hpgmg:box=4 hpgmg:box=5 hpgmg:box=5,smooths=3 hpgmg:box=5,cycles=3 hpgmg:box=4,boxes=4 \
+		cusparse:n=2048 cusparse:n=4096 cusparse:n=2048,sparsity=30 cusparse:n=2048,columns=64; do
+		for policy in prefetch=none prefetch=density; do
+			run --gpu titan-v --workload $program --policy $policy
+			value faults_raw
+		done | awk -v row="| ag_sizes | $program |" '{f[NR] = $1} END {printf "%s %d | %d | %.2f |\n", row, f[1], f[2], 100 * f[2] / f[1]}'
+	done
+}
+# Entries a page of the data without and with prefetching, and serviced ones.
+ag_sgemm() {
+	for kernel in tile=512,panel=1024 tile=512,panel=1024,transb=0 tile=128,panel=64 tile=128,panel=64,transb=0 \
+		tile=128,panel=64,depth=32 tile=128,panel=64,transb=0,raster=1; do
+		for policy in prefetch=none prefetch=density; do
+			run --gpu titan-v --workload sgemm:n=4096,$kernel --policy $policy
+			counted 'printf "%.3f\n%.3f\n", v["faults_raw"] / 49152, v["faults_serviced"] / 49152'
+		done | awk -v row="| ag_sgemm | $kernel |" '{f[NR] = $1} END {print row, f[1], "|", f[3], "|", f[4], "|"}'
+	done
+}
+ag_panels() {
+	for kernel in tile=512,panel=1024 tile=128,panel=64 tile=128,panel=64,transb=0 tile=128,panel=1024,raster=1; do
+		for memory in 174M 160M 146M 136M; do
+			run --gpu titan-v --memory $memory --workload sgemm:n=4096,$kernel
+			counted 'printf "%.2f %.3f %d\n", v["pages_evicted"] / 49152, v["faults_raw"] / 49152, v["time_ns"]'
+		done | awk -v row="| ag_panels | $kernel |" '
+			{row = row " " $1 "; " $2 " |"; t[NR] = $3} END {printf "%s %.2f |\n", row, t[3] / t[2]}'
+	done
+}
+ag_random() {
+	while read -r name base keys; do
+		# shellcheck disable=SC2086 # several keys
+		model random.gpu $base $keys
+		for bytes in 128 256 512; do
+			run --gpu ./random.gpu --memory $((bytes * 743 / 2048))M --workload random:bytes=${bytes}m,passes=1
+			counted "printf \"%.2f\\n\", v[\"h2d_bytes\"] / $bytes / 1048576"
+		done | awk -v row="| ag_random | $name${keys:+, $keys} |" '{row = row " " $1 " |"} END {print row}'
+	done <<-'END'
+		titan-v titan-v
+		titan-v titan-v utlb_faults=4
+		titan-v titan-v utlb_faults=56
+		titan-v titan-v lock_holds=1
+		titan-v-logged titan-v-logged
+		titan-v-logged titan-v-logged lock_holds=0
+	END
+}
+ag_replay() {
+	while read -r name keys; do
+		# shellcheck disable=SC2086 # several keys
+		model replay.gpu $name $keys
+		for program in regular random; do
+			for bytes in 64m 256m; do
+				run --gpu ./replay.gpu --workload $program:bytes=$bytes,passes=1 --policy prefetch=none
+				counted 'printf "%.1f\n", 100 * v["replay_ns"] / (v["fetch_ns"] + v["order_ns"] + v["service_ns"] + v["migrate_ns"] + v["map_ns"] + v["replay_ns"])'
+			done
+		done | awk -v row="| ag_replay | $name${keys:+, $keys} |" '{row = row " " $1 " |"} END {print row}'
+	done <<-'END'
+		titan-v-logged
+		titan-v-logged utlb_faults=16
+		titan-v-logged flush_ns=20000
+		titan-v-logged flush_entry_ns=200
+		titan-v-logged block_ns=0
+		titan-v
+	END
+}
+ag_counts() {
+	for oversub in 110 120 150 200; do
+		for policy in preset=nvidia-595 preset=access-lru preset=access-lfu; do
+			run --gpu titan-v --oversub $oversub --workload cusparse:n=2048 --policy $policy
+			value pages_evicted
+		done | awk -v row="| ag_counts | $oversub % |" '{row = row " " $1 " |"} END {print row}'
+	done
+}

@@ -17,3 +17,27 @@ us_cycle() {
 		END
 	done
 }
+us_spared() {
+	model spared.gpu uvmsmart block_ns=0
+	for percent in 0 4 6 8 10 12 14 16 18 20 22; do
+		run --gpu ./spared.gpu --memory 16744448 --workload backprop:n=131056 --policy preset=uvmsmart,evict=tbne,reserve=$percent
+		echo "| us_spared | reserve=$percent | $(value pages_evicted) |"
+	done
+}
+us_latency() {
+	for latency in 250 350 450; do
+		model latency.gpu uvmsmart block_ns=0 memory_latency_ns=$latency
+		while read -r memory key policy; do
+			run --gpu ./latency.gpu --memory "$memory" --workload rodinia_bfs:nodes=261444,edges=1568420 --policy "preset=$policy"
+			value "$key"
+		done <<-END | awk -v row="| us_latency | memory_latency_ns=$latency |" '{row = row sprintf(" %d |", $1)} END {print row}'
+		6291456 far_faults uvmsmart,evict=lru2m
+		6291456 pages_migrated uvmsmart,evict=lru2m
+		9297920 far_faults uvmsmart,evict=tbne
+		9297920 far_faults uvmsmart,evict=tbne,reserve=10
+		8179712 far_faults uvmsmart-oversub
+		1024M far_faults uvmsmart-always,remote_threshold=32
+		1024M remote_accesses uvmsmart-always,remote_threshold=32
+		END
+	done
+}
