@@ -369,9 +369,9 @@ UVMP_API enum uvmp_status uvmp_service_note(struct uvmp_service *service, uint32
  *
  * UVMP_ACCESS_NONE is no access: a host that knows when copies end reports that the page has arrived
  * [uvmsmart: eviction-list]. Orders by recency then take it for the newest. Nothing counts the call, and
- * evict=lfu2m and the driver's order ignore it. From the first such call on, a decision to migrate makes no
- * unit newer, nor its tree with evict=sl64k and tbne. Without such calls, a page is the newest when the engine
- * decides that it migrates.
+ * evict=lfu2m and the driver's order ignore it. From the first such call on, a decision to migrate makes
+ * no unit newer, nor its tree with evict=sl64k and tbne. Without such calls, a page is the newest when the
+ * engine decides that it migrates.
  *
  * The call has no effect for the CPU, or on a page that the processor neither holds nor maps. UVMP_ERR_RANGE:
  * processor, access. O(1); evict=lfu2m: O(log blocks); at most every 2^26th access O(blocks). */
