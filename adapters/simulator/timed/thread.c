@@ -287,7 +287,7 @@ static void hold(struct system *system, const struct sim_block *block, const uvm
 static void note_arrival(struct thread *t, const struct sim_block *block, const uvmp_mask *pages, struct uvmp_region transfer,
 			 uint64_t end_ns)
 {
-	struct arrival *arrival = &t->arrival[t->arrivals];
+	struct thread_arrival *arrival = &t->arrival[t->arrivals];
 
 	if (t->system->model->maps_copies == 0 || t->arrivals == GROUP_STEPS_MAX)
 		return;
@@ -405,7 +405,7 @@ static void map_arrivals(struct thread *t, const struct uvmp_action *a, const st
 	uvmp_mask pages;
 
 	for (uint32_t i = 0; i < t->arrivals; i++) {
-		const struct arrival *arrival = &t->arrival[i];
+		const struct thread_arrival *arrival = &t->arrival[i];
 
 		if (arrival->block != target->block)
 			continue;
@@ -415,12 +415,6 @@ static void map_arrivals(struct thread *t, const struct uvmp_action *a, const st
 		gpu_map(t->system->gpu, arrival->end_ns, target->block, &pages, a->right, false);
 		uvmp_mask_andnot(rest, rest, &pages);
 	}
-}
-
-bool system_withdraws(const struct system *system)
-{
-	return system->model->maps_copies != 0 && system->model->queues_copies != 0 && !host_has_roots(&system->host) &&
-	       !uvmp_policy_evict_traits(system->host.params.run.policy)->counts_uses;
 }
 
 /* With maps_copies, the GPU uses the pages of a victim until its write-back begins: when the copies that are queued have ended. A

@@ -7,39 +7,10 @@
 #ifndef UVMSIM_THREAD_H
 #define UVMSIM_THREAD_H
 
-#include "../host.h"
-#include "fault_buffer.h"
-#include "gpu.h"
-#include "group.h"
-#include "link.h"
-#include "timed.h"
-#include "reclaim.h"
-#include "staged.h"
-
-#define SYSTEM_PUSHES                                                                                        \
-	1024u /* copies that wait or run: entries of a channel of the driver, which waits for a free entry */
-
-/* The context that the threads share: driver, GPU and link. */
-struct system {
-	struct host host;
-	const struct model *model;
-	struct sim_times *times;
-	struct gpu *gpu;
-	struct link link;
-	uint64_t *root_ns; /* per root: what was to leave it has left; 0: the GPU's allocator still has it */
-	uint64_t cycle_ns;	/* cycle_batches: of the faults that wait in the buffer */
-	uint32_t cached_roots;	/* got from the physical allocator and not used yet */
-	struct reclaim reclaim; /* page-wise orders: pages do not wait for whole evictions */
-	uint64_t backed_bytes;	/* page-wise orders: of the memory that was ever used, in whole roots */
-	uint64_t push_ns[SYSTEM_PUSHES], pushes; /* when the last copies end; all copies */
-	uint64_t zeroed_ns;			 /* the last pages that began as zeros have */
-	struct fault_buffer buffer;		 /* faults that the engine has and has not fetched */
-	struct group_order order;		 /* of the copies in hand */
-	struct staged staged;			 /* with maps_copies: victims that the GPU still uses */
-};
+#include "system.h"
 
 /* A transfer to the GPU. */
-struct arrival {
+struct thread_arrival {
 	const struct sim_block *block;
 	uvmp_mask pages;
 	uint64_t end_ns;
@@ -69,17 +40,12 @@ struct thread {
 	bool is_batch_open, is_eviction_open;
 	bool is_first_part; /* of the eviction in hand */
 	struct observe_event batch, eviction;
-	struct arrival arrival[GROUP_STEPS_MAX]; /* with maps_copies: transfers whose pages are not mapped yet */
+	struct thread_arrival arrival[GROUP_STEPS_MAX]; /* with maps_copies: transfers whose pages are not mapped yet */
 	uint32_t arrivals;
 	/* the batch in hand */
 	bool has_batch;
 	uint64_t batch_ns, first_copy_ns, last_ns, batch_pages;
 };
-
-static inline uint64_t later(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
 
 /* The thread works for `ns`, which is added to `sum`. */
 static inline void thread_work(struct thread *t, uint64_t ns, uint64_t *sum)
@@ -94,9 +60,6 @@ static inline void thread_wait(struct thread *t, uint64_t until_ns, uint64_t *su
 		thread_work(t, until_ns - t->now_ns, sum);
 }
 
-/* Does a use withdraw a victim whose write-back waits [uvmsmart: cancellation]? Not one of an order by counts of uses: the next
- * choice would be the same victim again. */
-bool system_withdraws(const struct system *system);
 /* Lets the GPU run up to the thread's time and tells the engine of the faults that were written by then. */
 void thread_report_faults(struct thread *t);
 /* An action, but no COPY or POPULATE, takes its time, and is seen by the GPU; `target`: what it is about. */
