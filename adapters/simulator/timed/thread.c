@@ -2,79 +2,10 @@
 #include "thread.h"
 
 #include "../counters.h"
+#include "thread_fault.h"
 #include "watch.h"
 
 #define BASIC_BLOCK_BYTES 65536u
-
-/* -- faults -- */
-
-static void note_fault(struct system *system, const struct gpu_fault *at)
-{
-	struct reported_fault fault = {.right = (uint32_t)uvmp_access_right((enum uvmp_access)at->access)};
-
-	fault.block = space_find(&system->host.space, at->address, &fault.page);
-	fault_buffer_add(&system->buffer, fault);
-}
-
-/* Is the fault of the cycle whose faults wait in the buffer? Each cycle's faults are a batch of their own (UVM Smart). With
- * keeps_faults the next batch takes all that wait, so that a flush finds none. */
-static bool joins_batch(struct system *system, const struct gpu_fault *fault)
-{
-	if (system->model->keeps_faults != 0 &&
-	    system->buffer.count >= system->host.params.run.policy->replay.max_batch)
-		return false;
-	if (system->model->cycle_batches == 0)
-		return true;
-	if (system->buffer.count == 0)
-		system->cycle_ns = fault->time_ns;
-	return system->cycle_ns == fault->time_ns;
-}
-
-void thread_report_faults(struct thread *t)
-{
-	struct system *system = t->system;
-	const struct gpu_fault *at;
-
-	gpu_run(system->gpu, t->now_ns); /* the next kernel may begin before the thread is ready */
-	while ((at = gpu_first_fault(system->gpu, t->now_ns)) != NULL && joins_batch(system, at)) {
-		struct uvmp_fault fault = {.address = at->address,
-					   .aperture = UVMP_APERTURE_VID,
-					   .utlb = at->utlb,
-					   .type = at->type,
-					   .access = at->access};
-
-		if (uvmp_service_fault(system->host.service, HOST_GPU, &fault) != UVMP_OK) {
-			gpu_block_faults(system->gpu);
-			return;
-		}
-		note_fault(system, at);
-		gpu_take_fault(system->gpu);
-	}
-}
-
-/* -- batches, for the statistics -- */
-
-static void end_batch(struct thread *t)
-{
-	struct sim_times *times = t->system->times;
-
-	if (t->has_batch && t->batch_pages != 0) {
-		spread_add(&times->batch_ns, t->last_ns - t->batch_ns);
-		spread_add(&times->handling_ns, t->first_copy_ns - t->batch_ns);
-		spread_add(&times->batch_pages, t->batch_pages);
-	}
-	t->has_batch = false;
-}
-
-static void begin_batch(struct thread *t, uint32_t faults)
-{
-	t->arrivals = 0;
-	end_batch(t);
-	spread_add(&t->system->times->batch_faults, faults);
-	t->has_batch = true;
-	t->batch_ns = t->now_ns;
-	t->batch_pages = 0;
-}
 
 static void note_copy(struct thread *t, uint64_t start_ns, uint64_t end_ns, uint32_t pages)
 {
@@ -85,30 +16,6 @@ static void note_copy(struct thread *t, uint64_t start_ns, uint64_t end_ns, uint
 }
 
 /* -- actions -- */
-
-static void fetch(struct thread *t, const struct uvmp_action *a)
-{
-	const struct model *model = t->system->model;
-
-	fault_buffer_take(&t->system->buffer, a->faults);
-	gpu_fetch_faults(t->system->gpu, t->system->buffer.count);
-	begin_batch(t, a->faults);
-	watch_begin_batch(t, a);
-	if (t->system->host.params.run.policy->plan == UVMP_PLAN_UNOBTRUSIVE)
-		t->early_ns = t->now_ns;
-	t->is_ahead = t->system->host.params.run.policy->free_buffer != 0;
-	thread_work(t, model->batch_ns + (uint64_t)a->faults * model->fetch_ns, &t->system->times->fetch_ns);
-	thread_work(t, (uint64_t)a->merged_faults * model->order_ns, &t->system->times->order_ns);
-	thread_work(t, (uint64_t)a->merged_faults * model->skip_ns, &t->system->times->service_ns);
-}
-
-/* Of faults, or of notifications, which cost nothing to fetch. */
-static void begin(struct thread *t, const struct uvmp_action *a)
-{
-	t->block = UINT64_MAX;
-	if (a->cause != UVMP_CAUSE_COUNTER)
-		fetch(t, a);
-}
 
 /* Evicted memory is allocated again only after the copies of the eviction, unless the plan overlaps both, or
  * memory is freed before it is needed. */
@@ -141,16 +48,6 @@ static bool is_frame(const struct thread *t, const struct uvmp_action *a)
 	       !host_has_roots(&t->system->host);
 }
 
-/* The walk of a batch services the entries of this block that it does not skip. */
-static void service_entries(struct thread *t, struct sim_block *block)
-{
-	struct system *system = t->system;
-	uint32_t serviced = fault_buffer_walk(&system->buffer, block);
-
-	system->times->faults_serviced += serviced;
-	thread_work(t, (uint64_t)serviced * system->model->fault_ns, &system->times->service_ns);
-}
-
 /* The first action about a block pays for looking at it: once in a batch, a fault or a call. */
 static void look_at(struct thread *t, const struct uvmp_action *a, struct sim_block *block)
 {
@@ -167,7 +64,7 @@ static void look_at(struct thread *t, const struct uvmp_action *a, struct sim_bl
 		return;
 	thread_work(t, t->system->model->block_ns, &t->system->times->service_ns);
 	if (t->has_batch && block)
-		service_entries(t, block);
+		thread_service_faults(t, block);
 }
 
 /* The physical allocator gives several roots at a time. */
@@ -479,25 +376,6 @@ static void map(struct thread *t, const struct uvmp_action *a, const struct host
 		t->last_ns = later(t->last_ns, t->now_ns);
 }
 
-static void replay(struct thread *t)
-{
-	struct system *system = t->system;
-
-	thread_work(t, system->model->replay_push_ns, &system->times->replay_ns);
-	t->replay_ns = t->end_ns = later(t->now_ns, t->copies_ns) + system->model->replay_ns;
-	gpu_replay(system->gpu, later(t->now_ns, t->copies_ns));
-}
-
-static void flush(struct thread *t, const struct uvmp_action *a)
-{
-	struct system *system = t->system;
-
-	fault_buffer_drop(&system->buffer, a->dropped_faults);
-	gpu_fetch_faults(system->gpu, system->buffer.count);
-	thread_work(t, system->model->flush_ns + (uint64_t)a->dropped_faults * system->model->flush_entry_ns,
-		    &system->times->replay_ns);
-}
-
 static void wait_for(struct thread *t, const struct uvmp_action *a)
 {
 	if (t->system->model->queues_copies != 0)
@@ -509,7 +387,7 @@ void thread_perform(struct thread *t, const struct uvmp_action *a, const struct 
 {
 	switch ((enum uvmp_action_kind)a->kind) {
 	case UVMP_ACTION_BATCH:
-		begin(t, a);
+		thread_fetch(t, a);
 		return;
 	case UVMP_ACTION_ALLOCATE:
 		allocate(t, a, target->block);
@@ -523,10 +401,10 @@ void thread_perform(struct thread *t, const struct uvmp_action *a, const struct 
 		map(t, a, target);
 		return;
 	case UVMP_ACTION_FLUSH:
-		flush(t, a);
+		thread_flush(t, a);
 		return;
 	case UVMP_ACTION_REPLAY:
-		replay(t);
+		thread_replay(t);
 		return;
 	case UVMP_ACTION_WAIT:
 		wait_for(t, a);
@@ -637,7 +515,7 @@ bool thread_pump(struct thread *t, uint64_t ticket, enum uvmp_status *status)
 			return false;
 		if (action->kind == UVMP_ACTION_DONE && action->ticket == ticket) {
 			*status = (enum uvmp_status)action->status;
-			end_batch(t);
+			thread_end_batch(t);
 			watch_rest(t);
 			return true;
 		}

@@ -60,8 +60,6 @@ static inline void thread_wait(struct thread *t, uint64_t until_ns, uint64_t *su
 		thread_work(t, until_ns - t->now_ns, sum);
 }
 
-/* Lets the GPU run up to the thread's time and tells the engine of the faults that were written by then. */
-void thread_report_faults(struct thread *t);
 /* An action, but no COPY or POPULATE, takes its time, and is seen by the GPU; `target`: what it is about. */
 void thread_perform(struct thread *t, const struct uvmp_action *action, const struct host_target *target);
 /* Performs the engine's actions up to the DONE of `ticket` (0: of the bottom half), whose status is *status; RETRY if the
