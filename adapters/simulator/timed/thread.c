@@ -3,6 +3,7 @@
 
 #include "../counters.h"
 #include "thread_fault.h"
+#include "thread_memory.h"
 #include "watch.h"
 
 #define BASIC_BLOCK_BYTES 65536u
@@ -41,17 +42,10 @@ static void wait_for_eviction(struct thread *t)
 	t->is_ahead = false;
 }
 
-/* Frames of page-wise orders take no time but that of their memory. */
-static bool is_frame(const struct thread *t, const struct uvmp_action *a)
-{
-	return (a->kind == UVMP_ACTION_ALLOCATE || a->kind == UVMP_ACTION_FREE) &&
-	       !host_has_roots(&t->system->host);
-}
-
 /* The first action about a block pays for looking at it: once in a batch, a fault or a call. */
 static void look_at(struct thread *t, const struct uvmp_action *a, struct sim_block *block)
 {
-	if (is_frame(t, a))
+	if (thread_is_frame(t, a))
 		return;
 	if (a->cause != UVMP_CAUSE_EVICTION)
 		wait_for_eviction(t);
@@ -67,61 +61,6 @@ static void look_at(struct thread *t, const struct uvmp_action *a, struct sim_bl
 		thread_service_faults(t, block);
 }
 
-/* The physical allocator gives several roots at a time. */
-static void take_root(struct thread *t)
-{
-	struct system *system = t->system;
-
-	if (system->cached_roots == 0) {
-		thread_work(t, system->model->alloc_ns, &system->times->migrate_ns);
-		system->cached_roots = system->model->alloc_roots;
-	}
-	system->cached_roots--;
-}
-
-/* A frame of a page-wise order is no root. Memory that frames use for the first time comes from the allocator all the same,
- * in whole roots. Frames that lie beyond the memory (counts_units = 0) stand for memory that was used before. */
-static void back_frame(struct thread *t, const struct uvmp_action *a)
-{
-	struct system *system = t->system;
-	uint64_t end = a->offset + a->bytes, most = host_capacity_bytes(&system->host);
-
-	for (end = end < most ? end : most; system->backed_bytes < end; system->backed_bytes += ROOT_BYTES)
-		take_root(t);
-}
-
-/* The block lies in one piece as long as each part follows the one before it, in memory as in the block. */
-static void place(struct sim_block *block, const struct uvmp_action *a)
-{
-	struct uvmp_region run = uvmp_mask_next_run(&a->pages, 0);
-	uint64_t base = a->offset - (uint64_t)run.first * a->page_bytes;
-
-	if (run.first == 0) {
-		block->frame_base = base;
-		block->frame_end = run.end;
-	} else {
-		block->frame_end = run.first == block->frame_end && base == block->frame_base ? run.end : 0;
-	}
-}
-
-static void allocate(struct thread *t, const struct uvmp_action *a, struct sim_block *block)
-{
-	struct system *system = t->system;
-	uint64_t root = a->offset / ROOT_BYTES;
-
-	if (is_frame(t, a)) {
-		back_frame(t, a);
-		if (block != NULL)
-			place(block, a);
-		return;
-	}
-	t->memory_ns = later(t->memory_ns, system->root_ns[root]);
-	if (system->root_ns[root] != 0) /* won by an eviction, or split before */
-		return;
-	system->root_ns[root] = 1;
-	take_root(t);
-}
-
 /* When is the block's memory ready for the first and the last arriving page? Of memory in pages the oldest is used
  * first. */
 static struct reclaim_times take_memory(struct thread *t, uint32_t pages)
@@ -131,25 +70,6 @@ static struct reclaim_times take_memory(struct thread *t, uint32_t pages)
 	if (waits_for_all(system))
 		return (struct reclaim_times){t->memory_ns, t->memory_ns};
 	return reclaim_take(&system->reclaim, pages);
-}
-
-/* A root (lru), or a unit of any size of another order: a victim is chosen, and locked. The memory of a victim that takes the
- * place of a withdrawn one has been promised before. */
-static void evict(struct thread *t, const struct uvmp_action *a)
-{
-	struct system *system = t->system;
-	uint32_t pages = uvmp_mask_weight(&a->pages);
-
-	t->evict_root = a->offset / ROOT_BYTES;
-	if (a->part == 0) { /* a root of several blocks is one */
-		thread_work(t, system->model->evict_ns, &system->times->evict_ns);
-		t->leave_ns = t->early_ns; /* the first that leaves does not wait for what the batch costs */
-		t->early_ns = 0;
-	}
-	t->is_first_part = a->part == 0;
-	staged_fill(&system->staged, pages);
-	if (system->staged.taken.pages < pages || pages == 0)
-		reclaim_empty(&system->reclaim, pages - system->staged.taken.pages, t->now_ns);
 }
 
 /* A submitted copy runs while the thread continues; but a channel has a limited number of entries. */
@@ -390,10 +310,10 @@ void thread_perform(struct thread *t, const struct uvmp_action *a, const struct 
 		thread_fetch(t, a);
 		return;
 	case UVMP_ACTION_ALLOCATE:
-		allocate(t, a, target->block);
+		thread_allocate(t, a, target->block);
 		return;
 	case UVMP_ACTION_EVICT:
-		evict(t, a);
+		thread_evict(t, a);
 		return;
 	case UVMP_ACTION_MAP:
 	case UVMP_ACTION_UNMAP:
