@@ -1,0 +1,181 @@
+/* Transfers of a thread; thread_copy.h. */
+#include "thread_copy.h"
+
+#define BASIC_BLOCK_BYTES 65536u
+
+/* -- memory that copies wait for -- */
+
+/* Evicted memory is allocated again only after the copies of the eviction, unless the plan overlaps both, or
+ * memory is freed before it is needed. */
+static bool waits_for_evictions(const struct thread *t)
+{
+	return t->system->model->queues_copies == 0 && t->system->host.params.run.policy->plan == UVMP_PLAN_SERIAL && !t->is_ahead;
+}
+
+void thread_wait_for_eviction(struct thread *t)
+{
+	if (waits_for_evictions(t))
+		thread_wait(t, t->evicted_ns, &t->system->times->evict_ns);
+	t->evicted_ns = 0;
+	t->is_ahead = false;
+}
+
+/* Does a copy wait for all memory of its block? Else each arriving page waits only for its own memory. */
+static bool waits_for_all(const struct system *system)
+{
+	const struct uvmp_policy *policy = system->host.params.run.policy;
+
+	return host_has_roots(&system->host) ||
+	       (policy->plan == UVMP_PLAN_SERIAL && policy->free_buffer == 0);
+}
+
+/* When is the block's memory ready for the first and the last arriving page? Of memory in pages the oldest is used
+ * first. */
+static struct reclaim_times take_memory(struct thread *t, uint32_t pages)
+{
+	struct system *system = t->system;
+
+	if (waits_for_all(system))
+		return (struct reclaim_times){t->memory_ns, t->memory_ns};
+	return reclaim_take(&system->reclaim, pages);
+}
+
+/* -- what a submitted copy leaves behind -- */
+
+/* A submitted copy runs while the thread continues; but a channel has a limited number of entries. */
+static void push(struct thread *t, uint64_t *sum)
+{
+	thread_wait(t, t->system->push_ns[t->system->pushes % SYSTEM_PUSHES], sum);
+}
+
+static void note_push(struct thread *t, uint64_t end_ns)
+{
+	t->system->push_ns[t->system->pushes++ % SYSTEM_PUSHES] = end_ns;
+	t->end_ns = end_ns;
+}
+
+static void note_copy(struct thread *t, uint64_t start_ns, uint64_t end_ns, uint32_t pages)
+{
+	if (t->batch_pages == 0)
+		t->first_copy_ns = start_ns;
+	t->last_ns = t->batch_pages == 0 ? end_ns : later(t->last_ns, end_ns);
+	t->batch_pages += pages;
+}
+
+/* Mappings, replays and threads that wait for copies wait for this one. */
+static void note_end(struct thread *t, uint64_t end_ns)
+{
+	t->copies_ns = later(t->copies_ns, end_ns);
+}
+
+/* With holds_memory, memory is evicted last until its pages have arrived. */
+static void hold(struct system *system, const struct sim_block *block, const uvmp_mask *pages, uint64_t until_ns)
+{
+	if (system->model->holds_memory == 0)
+		return;
+	for (uint32_t page = uvmp_mask_next_set(pages, 0); page < UVMP_MASK_BITS; page = uvmp_mask_next_set(pages, page + 1u))
+		(void)uvmp_service_hold(system->host.service, HOST_GPU, HOST_SPACE,
+					block->shape.start + (uint64_t)page * system->model->page_bytes, until_ns);
+}
+
+/* With maps_copies: the pages of the transfer, to the GPU, are there at end_ns. */
+static void note_arrival(struct thread *t, const struct sim_block *block, const uvmp_mask *pages, struct uvmp_region transfer,
+			 uint64_t end_ns)
+{
+	struct thread_arrival *arrival = &t->arrival[t->arrivals];
+
+	if (t->system->model->maps_copies == 0 || t->arrivals == GROUP_STEPS_MAX)
+		return;
+	arrival->block = block;
+	arrival->end_ns = end_ns;
+	uvmp_mask_zero(&arrival->pages);
+	uvmp_mask_region_and(&arrival->pages, pages, transfer);
+	t->arrivals++;
+}
+
+/* -- transfers -- */
+
+/* A copy to the CPU that takes places of withdrawn ones: the link has kept these free. */
+static void copy_in_place(struct thread *t)
+{
+	const struct staged_place *taken = &t->system->staged.taken;
+
+	t->start_ns = later(t->now_ns, taken->begin_ns);
+	note_push(t, later(t->start_ns, taken->end_ns));
+}
+
+/* In UVM Smart (queues_copies) copies of a block do not wait for each other. */
+static uint64_t copied_ns(const struct system *system, const struct sim_block *block)
+{
+	return system->model->queues_copies != 0 ? 0 : block->copied_ns;
+}
+
+void thread_copy(struct thread *t, const struct uvmp_action *a, struct sim_block *block, struct uvmp_region transfer)
+{
+	uint32_t pages = uvmp_region_pages(transfer);
+	struct system *system = t->system;
+	uint64_t bytes = (uint64_t)pages * system->model->page_bytes, start_ns, end_ns, free_ns;
+	bool is_out = a->cause == UVMP_CAUSE_EVICTION;
+	enum model_direction direction = a->to == HOST_GPU ? MODEL_TO_GPU : MODEL_TO_CPU;
+	uint64_t *sum = is_out ? &system->times->evict_ns : &system->times->migrate_ns;
+	struct reclaim_times memory = {0, 0};
+
+	if (direction == MODEL_TO_GPU)
+		memory = take_memory(t, pages);
+	thread_work(t, system->model->copy_ns + (uint64_t)pages * system->model->page_ns, sum);
+	push(t, sum);
+	if (is_out && system->staged.taken.pages >= pages) {
+		copy_in_place(t);
+		staged_note_end(&system->staged, block, transfer.first, t->end_ns);
+		return;
+	}
+	if (is_out)
+		bytes -= (uint64_t)system->staged.taken.pages * system->model->page_bytes;
+	start_ns = later(is_out && t->leave_ns != 0 ? t->leave_ns : t->now_ns, copied_ns(system, block));
+	start_ns = later(start_ns, memory.first_ns);
+	start_ns = later(start_ns, system->link.engine[direction].copies_until_ns);
+	t->start_ns = start_ns;
+	end_ns = link_copy_pages(&system->link, direction, start_ns, bytes);
+	if (memory.last_ns > start_ns)
+		end_ns = link_delay_pages(&system->link, direction, memory.last_ns,
+					  bytes < BASIC_BLOCK_BYTES ? bytes : BASIC_BLOCK_BYTES);
+	note_push(t, end_ns);
+	free_ns = is_out && system->model->frees_at_start != 0 ? start_ns : end_ns;
+	block->copied_ns = free_ns; /* the next copy of the block waits until then */
+	if (!is_out)
+		note_end(t, end_ns);
+	else if (waits_for_evictions(t))
+		note_end(t, free_ns);
+	if (direction == MODEL_TO_GPU) {
+		note_copy(t, start_ns, end_ns, pages);
+		hold(system, block, &a->pages, end_ns);
+		note_arrival(t, block, &a->pages, transfer, end_ns);
+	}
+	if (!is_out)
+		return;
+	staged_note_end(&system->staged, block, transfer.first, end_ns);
+	reclaim_delay(&system->reclaim, free_ns);
+	t->evicted_ns = later(t->evicted_ns, free_ns);
+	if (host_has_roots(&system->host))
+		system->root_ns[t->evict_root] = later(system->root_ns[t->evict_root], free_ns);
+	else
+		t->memory_ns = later(t->memory_ns, free_ns);
+}
+
+void thread_populate(struct thread *t, const struct uvmp_action *a, struct sim_block *block, uint32_t pages)
+{
+	struct system *system = t->system;
+	uint64_t bytes = (uint64_t)pages * system->model->page_bytes;
+	struct reclaim_times memory;
+
+	if (a->to != HOST_GPU) /* the CPU's own, part of cpu_fault_ns */
+		return;
+	memory = take_memory(t, pages);
+	thread_work(t, system->model->copy_ns, &system->times->migrate_ns);
+	push(t, &system->times->migrate_ns);
+	t->start_ns = later(later(system->zeroed_ns, t->now_ns), later(block->copied_ns, memory.last_ns));
+	system->zeroed_ns = t->start_ns + bytes * 1000u / system->model->zero_mb_s;
+	block->copied_ns = system->zeroed_ns;
+	note_push(t, system->zeroed_ns);
+	note_end(t, system->zeroed_ns);
+}
