@@ -147,6 +147,12 @@ void staged_fill(struct staged *staged, uint32_t pages)
 	}
 }
 
+bool staged_returns(const struct staged *staged, const struct uvmp_action *a)
+{
+	return staged->is_back && a->to == HOST_GPU && a->cause != UVMP_CAUSE_EVICTION &&
+	       (a->kind == UVMP_ACTION_MAP || a->kind == UVMP_ACTION_UNMAP || a->kind == UVMP_ACTION_COPY);
+}
+
 void staged_close(struct staged *staged)
 {
 	free(staged->victim);

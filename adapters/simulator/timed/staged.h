@@ -55,6 +55,8 @@ void staged_refuse(struct staged *staged);
 void staged_restore(struct staged *staged, struct host *host);
 /* A victim of so many pages leaves. Its pages take free places, the last one first; staged->taken says how many do, and when. */
 void staged_fill(struct staged *staged, uint32_t pages);
+/* Is the action about pages of `back`, which the GPU has and reaches all the time? */
+bool staged_returns(const struct staged *staged, const struct uvmp_action *action);
 void staged_close(struct staged *staged);
 
 #endif

@@ -3,7 +3,8 @@
  * There are three (timed.h): the bottom half, the program's own, and the worker for deferred prefetches. All share
  * the engine, the GPU and the link; each has its own clock. Copies are only submitted, and end later on the link;
  * mappings, replays and threads that wait for copies come after them.
- */
+ *
+ * thread.c has the loop. It calls thread_fault.c, thread_memory.c, thread_copy.c and thread_map.c, which do not call each other. */
 #ifndef UVMSIM_THREAD_H
 #define UVMSIM_THREAD_H
 

@@ -1,0 +1,90 @@
+/* Mappings of a thread; thread_map.h. */
+#include "thread_map.h"
+
+/* The CPU's own page tables. */
+static void map_cpu(struct thread *t, const struct uvmp_action *a, const struct host_target *target)
+{
+	const struct model *model = t->system->model;
+	uint32_t pages = uvmp_mask_weight(&a->pages);
+	struct sim_times *times = t->system->times;
+
+	if (a->kind == UVMP_ACTION_UNMAP)
+		thread_work(t, model->unmap_ns + (uint64_t)pages * model->unmap_page_ns, &times->migrate_ns);
+	else if (!t->is_fault_of_cpu)
+		thread_work(t, model->map_ns + (uint64_t)pages * model->map_page_ns,
+			    a->cause == UVMP_CAUSE_EVICTION ? &times->evict_ns : &times->map_ns);
+	host_set_rights(target, a);
+}
+
+/* With maps_copies: pages of transfers that have been noted are mapped when these end. *rest: the other pages. */
+static void map_arrivals(struct thread *t, const struct uvmp_action *a, const struct host_target *target, uvmp_mask *rest)
+{
+	uvmp_mask pages;
+
+	for (uint32_t i = 0; i < t->arrivals; i++) {
+		const struct thread_arrival *arrival = &t->arrival[i];
+
+		if (arrival->block != target->block)
+			continue;
+		uvmp_mask_and(&pages, rest, &arrival->pages);
+		if (uvmp_mask_is_empty(&pages))
+			continue;
+		gpu_map(t->system->gpu, arrival->end_ns, target->block, &pages, a->right, false);
+		uvmp_mask_andnot(rest, rest, &pages);
+	}
+}
+
+/* With maps_copies, the GPU uses the pages of a victim until its write-back begins: when the copies that are queued have ended. A
+ * use withdraws the victim if it is complete: one run of pages. */
+static uint64_t stage(struct thread *t, const struct host_target *target)
+{
+	struct system *system = t->system;
+	struct staged *staged = &system->staged;
+	struct staged_victim victim = {.block = target->block, .pages = *target->pages, .is_first = t->is_first_part};
+
+	victim.begin_ns = later(t->end_ns, system->link.engine[MODEL_TO_CPU].copies_until_ns);
+	if (staged->taken.pages != 0 && staged->taken.pages >= uvmp_mask_weight(target->pages))
+		victim.begin_ns = later(t->end_ns, staged->taken.begin_ns);
+	victim.end_ns = victim.begin_ns;
+	if (system_withdraws(system) &&
+	    uvmp_region_pages(uvmp_mask_next_run(target->pages, 0)) == uvmp_mask_weight(target->pages) &&
+	    !staged_add(staged, &victim, t->now_ns))
+		host_fail(&system->host, "out of memory");
+	return victim.begin_ns;
+}
+
+/* The GPU sees the change of its page tables at t->end_ns. */
+static void give(struct thread *t, const struct uvmp_action *a, const struct host_target *target)
+{
+	bool is_map = a->kind == UVMP_ACTION_MAP;
+	uvmp_mask rest = *target->pages;
+	uint64_t at_ns = t->end_ns;
+
+	if (is_map && a->from != UVMP_CPU)
+		map_arrivals(t, a, target, &rest);
+	if (!is_map && t->system->model->maps_copies != 0 && a->cause == UVMP_CAUSE_EVICTION)
+		at_ns = stage(t, target);
+	if (!uvmp_mask_is_empty(&rest))
+		gpu_map(t->system->gpu, at_ns, target->block, &rest, a->right, is_map && a->from == UVMP_CPU);
+}
+
+void thread_map(struct thread *t, const struct uvmp_action *a, const struct host_target *target)
+{
+	const struct model *model = t->system->model;
+	struct sim_times *times = t->system->times;
+
+	if (a->to != HOST_GPU) {
+		map_cpu(t, a, target);
+		return;
+	}
+	host_set_planes(&target->block->given_low, &target->block->given_high, target->pages, a->right);
+	if (!t->is_fault_of_cpu)
+		thread_work(t, model->map_ns + (uint64_t)uvmp_mask_weight(&a->pages) * model->map_page_ns,
+			    a->cause == UVMP_CAUSE_EVICTION ? &times->evict_ns : &times->map_ns);
+	/* the thread waits until rights are removed; rights are granted after the data */
+	t->end_ns = a->kind == UVMP_ACTION_MAP ? later(t->now_ns, t->copies_ns) : t->now_ns;
+	if (!staged_returns(&t->system->staged, a))
+		give(t, a, target);
+	if (t->batch_pages != 0)
+		t->last_ns = later(t->last_ns, t->now_ns);
+}
