@@ -19,11 +19,8 @@
 #include "../interrupt.h"
 #include "../progress.h"
 #include "../workloads/recorded.h"
-#include "stream.h"
-#include "sync.h"
-#include "thread.h"
+#include "timed_internal.h"
 #include "watch.h"
-#include "watch_kernels.h"
 
 #define IDLE_MOST    1000u   /* bottom halves in a row that move nothing and after which no warp continues */
 #define SLICE_NS     100000u /* the GPU runs alone for so long, or longer, between reports of progress: */
@@ -31,52 +28,6 @@
 #define SLICE_GROWTH 128u
 #define LOOK_EVERY   16u /* steps */
 #define CYCLE_FAULTS 256u   /* as many faults of one cycle are one batch: more than the SMs of UVM Smart's GPUs */
-#define NEVER	     UINT64_MAX
-#define NO_STREAM    UINT32_MAX
-
-/* A prefetch that a thread has in hand. */
-struct job {
-	bool is_active, is_deferred;
-	struct workload_op op;
-	uint64_t at; /* what is before has been moved */
-};
-
-struct timed {
-	struct system system;
-	struct model model; /* of this run */
-	struct uvmp_policy policy; /* the same, with cycle_batches */
-	struct workload *workload;
-	struct workload *recorded; /* the same, if the source is a trace: ours */
-	struct streams streams;
-
-	struct thread program, bottom_half, deferred;
-	struct job call, background; /* of the program's thread; of the thread for deferred ones */
-	struct workload_op op;	     /* of the program's thread: CPU, or what it waits for */
-	uint64_t cpu_at, cpu_accesses;
-	bool is_walking, is_waiting, has_ended;
-	struct sync sync; /* of the device, while is_syncing */
-	uint64_t synced;  /* kernels that had ended when it was done last */
-	bool is_syncing;
-	struct workload_op held; /* its stream is full, if is_held */
-	struct workload_kernel held_kernel;
-	bool is_held;
-
-	bool withdraws;				 /* system_withdraws */
-	bool counts_accesses, has_counters;	 /* the engine counts; the GPU does, and notifies */
-	uint64_t note_ns;			 /* of the first notification of those that wait */
-	uint64_t slice_ns;			 /* see SLICE_NS */
-	uint32_t running;			 /* stream whose kernel is on the GPU, or NO_STREAM */
-	uint64_t launch_ns, kernel;		 /* of that kernel, and its number in the engine */
-	struct watch_kernels watch;
-	bool is_timed;				 /* the next bottom half has time alone for a reason */
-	uint32_t idle;				 /* bottom halves in a row after which no warp continued */
-	uint64_t fetched, served, used, last_ns; /* at the end of the last one */
-};
-
-static bool fail(struct timed *m, const char *text)
-{
-	return host_fail(&m->system.host, text);
-}
 
 static void tell_access(struct timed *m, const struct sim_block *block, uint32_t page, bool is_write)
 {
@@ -159,17 +110,17 @@ static void busy(void *context, uint64_t from_ns, uint64_t until_ns)
 /* Lets people see how far the run is, and end it. */
 static bool look_up(struct timed *m)
 {
-	struct progress_at at = {.kernels = m->workload->kernels_done + (m->running != NO_STREAM),
+	struct progress_at at = {.kernels = m->workload->kernels_done + (m->running != TIMED_NO_STREAM),
 				 .done = m->system.host.source->done,
 				 .total = m->system.host.source->total};
 	struct gpu_counts counts;
 
 	gpu_count(m->system.gpu, &counts);
 	at.accesses = m->system.host.result->accesses = counts.accesses + m->cpu_accesses;
-	if (m->running != NO_STREAM)
+	if (m->running != TIMED_NO_STREAM)
 		gpu_progress(m->system.gpu, &at.kernel_done, &at.kernel_total);
 	if (interrupt_caught != 0)
-		return fail(m, "interrupted");
+		return timed_fail(m, "interrupted");
 	progress_show(&at, 1);
 	return true;
 }
@@ -193,15 +144,15 @@ static bool run_slice(struct timed *m, uint64_t limit_ns)
 	return look_up(m);
 }
 
-/* When time alone gives the driver's controllers work, while a kernel runs; NEVER: it does not. */
+/* When time alone gives the driver's controllers work, while a kernel runs; TIMED_NEVER: it does not. */
 static uint64_t timer_ns(const struct timed *m)
 {
 	uint64_t due_ns;
 
-	if (m->running == NO_STREAM || m->system.host.needs.sms == 0)
-		return NEVER;
+	if (m->running == TIMED_NO_STREAM || m->system.host.needs.sms == 0)
+		return TIMED_NEVER;
 	due_ns = uvmp_service_wakeup_ns(m->system.host.service);
-	return due_ns > m->bottom_half.now_ns ? due_ns : NEVER; /* the last bottom half has been there */
+	return due_ns > m->bottom_half.now_ns ? due_ns : TIMED_NEVER; /* the last bottom half has been there */
 }
 
 /* True if the program cannot end by until_ns: its next step comes later, and so does the end of its kernel. A GPU that has
@@ -211,16 +162,16 @@ static bool is_late(const struct timed *m, uint64_t next_ns)
 	const uint64_t until_ns = m->system.host.params.run.until_ns;
 
 	return until_ns != 0 && next_ns > until_ns &&
-	       (m->running == NO_STREAM || gpu_now_ns(m->system.gpu) > until_ns);
+	       (m->running == TIMED_NO_STREAM || gpu_now_ns(m->system.gpu) > until_ns);
 }
 
-/* When it wakes; NEVER: nothing is there for it until limit_ns. */
+/* When it wakes; TIMED_NEVER: nothing is there for it until limit_ns. */
 static bool wake_ns(struct timed *m, uint64_t limit_ns, uint64_t *wake)
 {
 	const uint64_t due_ns = timer_ns(m);
 	const struct system *system = &m->system;
 	const struct gpu_fault *first;
-	uint64_t since_ns = NEVER;
+	uint64_t since_ns = TIMED_NEVER;
 
 	*wake = m->bottom_half.now_ns;
 	m->is_timed = false;
@@ -229,8 +180,8 @@ static bool wake_ns(struct timed *m, uint64_t limit_ns, uint64_t *wake)
 	if (due_ns < limit_ns)
 		limit_ns = due_ns;
 	m->slice_ns = SLICE_NS;
-	while ((first = gpu_first_fault(system->gpu, NEVER)) == NULL &&
-	       !uvmp_service_has_notes(system->host.service) && system->staged.used == 0 && m->running != NO_STREAM &&
+	while ((first = gpu_first_fault(system->gpu, TIMED_NEVER)) == NULL &&
+	       !uvmp_service_has_notes(system->host.service) && system->staged.used == 0 && m->running != TIMED_NO_STREAM &&
 	       !gpu_is_done(system->gpu) && gpu_now_ns(system->gpu) < limit_ns &&
 	       !is_late(m, gpu_now_ns(system->gpu)) && !gpu_is_stuck(system->gpu)) {
 		if (!run_slice(m, limit_ns))
@@ -242,7 +193,7 @@ static bool wake_ns(struct timed *m, uint64_t limit_ns, uint64_t *wake)
 		since_ns = m->note_ns;
 	if (system->staged.used != 0 && system->staged.used_ns < since_ns)
 		since_ns = system->staged.used_ns;
-	*wake = since_ns == NEVER ? NEVER : later(*wake, since_ns + system->model->interrupt_ns);
+	*wake = since_ns == TIMED_NEVER ? TIMED_NEVER : later(*wake, since_ns + system->model->interrupt_ns);
 	m->is_timed = due_ns < *wake;
 	if (m->is_timed)
 		*wake = due_ns;
@@ -254,7 +205,7 @@ static void count_sleep(struct timed *m, uint64_t until_ns)
 {
 	uint64_t from_ns = later(m->bottom_half.now_ns, m->launch_ns);
 
-	if (m->running != NO_STREAM && until_ns > from_ns)
+	if (m->running != TIMED_NO_STREAM && until_ns > from_ns)
 		m->system.times->idle_ns += until_ns - from_ns;
 }
 
@@ -271,13 +222,13 @@ static bool goes_nowhere(struct timed *m)
 	struct gpu_counts counts;
 
 	gpu_count(m->system.gpu, &counts);
-	if (m->used != counts.accesses || m->running == NO_STREAM)
+	if (m->used != counts.accesses || m->running == TIMED_NO_STREAM)
 		m->idle = 0;
 	m->last_ns = t->now_ns;
 	m->used = counts.accesses;
 	m->fetched = result->faults_raw;
 	m->served = result->far_faults;
-	return m->running != NO_STREAM && !is_throttled && !is_look && (has_served || !has_fetched);
+	return m->running != TIMED_NO_STREAM && !is_throttled && !is_look && (has_served || !has_fetched);
 }
 
 static void wake_up(struct timed *m, uint64_t at_ns)
@@ -296,8 +247,8 @@ static void wake_up(struct timed *m, uint64_t at_ns)
 static bool fail_nobody_goes_on(struct timed *m, bool has_fetched)
 {
 	if (has_fetched)
-		return fail(m, HOST_NEVER_RESUMED);
-	return fail(m, HOST_NEVER_SERVICED);
+		return timed_fail(m, HOST_NEVER_RESUMED);
+	return timed_fail(m, HOST_NEVER_SERVICED);
 }
 
 /* The engine has nothing left: what was reported and not fetched it has dropped. */
@@ -321,7 +272,7 @@ static bool withdraw(struct timed *m, struct thread *t)
 
 		if (uvmp_service_withdraw(m->system.host.service, HOST_SPACE, back->block->shape.start + run.first * page_bytes,
 					  uvmp_region_pages(run) * page_bytes, HOST_GPU, &ticket) != UVMP_OK)
-			return fail(m, "a victim that is used cannot be withdrawn");
+			return timed_fail(m, "a victim that is used cannot be withdrawn");
 		if (!thread_pump(t, ticket, &status))
 			return false;
 		if (status != UVMP_OK) {
@@ -350,7 +301,7 @@ static bool step_bottom_half(struct timed *m, uint64_t at_ns)
 	if (status == UVMP_ERR_RETRY)
 		forget_buffers(&m->system);
 	else if (status != UVMP_OK)
-		return fail(m, uvmp_status_text(status));
+		return timed_fail(m, uvmp_status_text(status));
 	if (goes_nowhere(m))
 		m->idle++;
 	if (m->idle == IDLE_MOST && t->until_ns > t->now_ns) { /* a driver that takes no time waits, too */
@@ -371,7 +322,7 @@ static bool call(struct timed *m, struct thread *t, uint64_t ticket, uint64_t at
 	return status == UVMP_OK || host_fail_call(&m->system.host, at, bytes, status);
 }
 
-static bool migrate(struct timed *m, struct thread *t, const struct job *job, uint64_t bytes)
+static bool migrate(struct timed *m, struct thread *t, const struct timed_job *job, uint64_t bytes)
 {
 	uint64_t ticket;
 
@@ -381,7 +332,7 @@ static bool migrate(struct timed *m, struct thread *t, const struct job *job, ui
 
 /* One VABlock of it. A call returns when all is submitted if pages go to the GPU, but only when they have
  * arrived if they go to the CPU, whose page tables cannot be written later (NVIDIA blog 2017). */
-static bool step_job(struct timed *m, struct thread *t, struct job *job)
+static bool step_job(struct timed *m, struct thread *t, struct timed_job *job)
 {
 	uint64_t end = job->op.at + job->op.bytes, bytes = ROOT_BYTES - job->at % ROOT_BYTES;
 
@@ -402,10 +353,10 @@ static bool step_job(struct timed *m, struct thread *t, struct job *job)
 	return true;
 }
 
-static void start_job(struct thread *t, struct job *job, const struct workload_op *op, bool is_deferred)
+static void start_job(struct thread *t, struct timed_job *job, const struct workload_op *op, bool is_deferred)
 {
 	t->copies_ns = 0; /* those of other calls are not waited for */
-	*job = (struct job){.is_active = true, .is_deferred = is_deferred, .op = *op, .at = op->at};
+	*job = (struct timed_job){.is_active = true, .is_deferred = is_deferred, .op = *op, .at = op->at};
 }
 
 /* -- the program's thread -- */
@@ -425,14 +376,14 @@ static bool fault_on_cpu(struct timed *m, uint64_t address)
 		t->now_ns += m->system.model->cpu_fault_ns;
 		if (uvmp_service_cpu_fault(m->system.host.service, HOST_SPACE, address, m->op.access, 0,
 					   &ticket) != UVMP_OK)
-			return fail(m, "the CPU's access cannot be served");
+			return timed_fail(m, "the CPU's access cannot be served");
 		if (!thread_pump(t, ticket, &status))
 			return false;
 		t->now_ns = later(t->now_ns, later(t->copies_ns, t->until_ns));
 	}
 	t->is_fault_of_cpu = false;
 	m->system.host.result->cpu_faults++;
-	return status == UVMP_OK || fail(m, uvmp_status_text(status));
+	return status == UVMP_OK || timed_fail(m, uvmp_status_text(status));
 }
 
 /* Walks on to the next page that faults, or to the end. */
@@ -445,7 +396,7 @@ static bool step_walk(struct timed *m)
 		struct sim_block *block = space_find(&m->system.host.space, m->cpu_at, &page);
 
 		if (!block)
-			return fail(m, "an access of the CPU lies outside every range");
+			return timed_fail(m, "an access of the CPU lies outside every range");
 		if (right_on(block, UVMP_CPU, page) < (uint32_t)uvmp_access_right(m->op.access))
 			return fault_on_cpu(m, m->cpu_at);
 		m->cpu_accesses++;
@@ -480,7 +431,7 @@ static bool push(struct timed *m)
 {
 	m->is_held = false;
 	if (!streams_push(&m->streams, &m->held, &m->held_kernel, m->program.now_ns))
-		return fail(m, "out of memory");
+		return timed_fail(m, "out of memory");
 	if (m->held.kind == WORKLOAD_KERNEL && !m->held.is_queued)
 		wait_for(m, &(struct workload_op){.kind = WORKLOAD_WAIT_STREAM, .stream = m->held.stream});
 	return true;
@@ -493,7 +444,7 @@ static bool issue(struct timed *m, const struct workload_op *op)
 	if (op->kind == WORKLOAD_KERNEL)
 		m->held_kernel = workload_keep_kernel(m->workload);
 	m->is_held = true;
-	return streams_room_ns(&m->streams, op->stream) == NEVER || push(m);
+	return streams_room_ns(&m->streams, op->stream) == TIMED_NEVER || push(m);
 }
 
 /* A prefetch in an idle stream is done by the calling thread, in a busy one it is left to the other. */
@@ -518,7 +469,7 @@ static void start_sync(struct timed *m)
 /* One run of pages returns; at the end the thread waits for the last ones. */
 static bool step_sync(struct timed *m)
 {
-	struct job job = {.op = {.to_gpu = false}};
+	struct timed_job job = {.op = {.to_gpu = false}};
 	uint64_t bytes;
 
 	if (sync_next(&m->system.host.space, &m->sync, &job.at, &bytes))
@@ -554,19 +505,19 @@ static bool begin_op(struct timed *m)
 	}
 }
 
-/* When the program's thread takes its next step; NEVER: it waits for something that has not ended, or has
+/* When the program's thread takes its next step; TIMED_NEVER: it waits for something that has not ended, or has
  * ended. */
 static uint64_t program_ns(const struct timed *m)
 {
 	uint64_t until_ns;
 
 	if (m->has_ended)
-		return NEVER;
+		return TIMED_NEVER;
 	if (!m->is_waiting && !m->is_held)
 		return m->program.now_ns;
 	until_ns = m->is_held ? streams_room_ns(&m->streams, m->held.stream)
 			      : streams_wait_ns(&m->streams, &m->op);
-	return until_ns == NEVER ? NEVER : later(until_ns, m->program.now_ns);
+	return until_ns == TIMED_NEVER ? TIMED_NEVER : later(until_ns, m->program.now_ns);
 }
 
 static bool go_on(struct timed *m)
@@ -606,11 +557,11 @@ static uint64_t item_ns(const struct timed *m, unsigned stream)
 	const struct stream_item *item = streams_first(&m->streams, stream, &from_ns);
 
 	if (!item)
-		return NEVER;
-	if (item->op.kind == WORKLOAD_KERNEL && m->running != NO_STREAM)
-		return NEVER;
+		return TIMED_NEVER;
+	if (item->op.kind == WORKLOAD_KERNEL && m->running != TIMED_NO_STREAM)
+		return TIMED_NEVER;
 	if (item->op.kind == WORKLOAD_PREFETCH)
-		return m->background.is_active ? NEVER : later(from_ns, m->deferred.now_ns);
+		return m->background.is_active ? TIMED_NEVER : later(from_ns, m->deferred.now_ns);
 	return from_ns;
 }
 
@@ -626,7 +577,7 @@ static bool launch(struct timed *m, unsigned stream, const struct stream_item *i
 
 		snprintf(text, sizeof(text), "a thread block of %u warps does not fit an SM",
 			 item->kernel.warps);
-		return fail(m, text);
+		return timed_fail(m, text);
 	}
 	return true;
 }
@@ -679,7 +630,7 @@ static void end_kernel(struct timed *m)
 	watch_kernels_end(&m->watch, end_ns);
 	(void)uvmp_service_end_kernel(m->system.host.service, m->kernel, end_ns);
 	streams_end(&m->streams, m->running, end_ns);
-	m->running = NO_STREAM;
+	m->running = TIMED_NO_STREAM;
 	workload_end_kernel(m->workload);
 }
 
@@ -692,20 +643,20 @@ static bool is_lost(struct timed *m)
 		return false;
 	snprintf(text, sizeof(text), "the access to 0x%llx lies outside every range",
 		 (unsigned long long)address);
-	fail(m, address == GPU_OUT_OF_MEMORY ? "out of memory" : text);
+	timed_fail(m, address == GPU_OUT_OF_MEMORY ? "out of memory" : text);
 	return true;
 }
 
 /* Whose step is next, but for the bottom half, and when. */
 struct turn {
-	uint64_t ns;	 /* NEVER: no turn is due */
-	unsigned stream; /* or NO_STREAM: a thread's */
+	uint64_t ns;	 /* TIMED_NEVER: no turn is due */
+	unsigned stream; /* or TIMED_NO_STREAM: a thread's */
 	bool is_program;
 };
 
 static struct turn next_turn(const struct timed *m)
 {
-	struct turn turn = {.ns = program_ns(m), .stream = NO_STREAM, .is_program = true};
+	struct turn turn = {.ns = program_ns(m), .stream = TIMED_NO_STREAM, .is_program = true};
 
 	if (m->background.is_active && m->deferred.now_ns < turn.ns) {
 		turn.ns = m->deferred.now_ns;
@@ -724,9 +675,9 @@ static struct turn next_turn(const struct timed *m)
 
 static bool take(struct timed *m, const struct turn *turn)
 {
-	if (turn->ns == NEVER)
-		return fail(m, "every warp waits, and no fault is pending");
-	if (turn->stream != NO_STREAM)
+	if (turn->ns == TIMED_NEVER)
+		return timed_fail(m, "every warp waits, and no fault is pending");
+	if (turn->stream != TIMED_NO_STREAM)
 		return step_stream(m, turn->stream, turn->ns);
 	if (turn->is_program)
 		return step_program(m, turn->ns);
@@ -739,7 +690,7 @@ static bool cut(struct timed *m)
 
 	m->system.times->is_cut = true;
 	snprintf(text, sizeof(text), "cut by --until: not done by %llu ns", (unsigned long long)m->system.host.params.run.until_ns);
-	return fail(m, text);
+	return timed_fail(m, text);
 }
 
 /* The next step of the thread or GPU whose time comes first. *is_over: no work is left; faults that are left then have
@@ -749,18 +700,18 @@ static bool step(struct timed *m, bool *is_over)
 	struct turn turn = next_turn(m);
 	uint64_t wake;
 
-	*is_over = turn.ns == NEVER && m->has_ended && m->running == NO_STREAM;
+	*is_over = turn.ns == TIMED_NEVER && m->has_ended && m->running == TIMED_NO_STREAM;
 	if (*is_over)
 		return true;
 	if (!wake_ns(m, turn.ns, &wake) || is_lost(m))
 		return false;
-	if (m->running != NO_STREAM && gpu_is_done(m->system.gpu)) {
+	if (m->running != TIMED_NO_STREAM && gpu_is_done(m->system.gpu)) {
 		end_kernel(m);
 		return true;
 	}
 	if (is_late(m, wake < turn.ns ? wake : turn.ns))
 		return cut(m);
-	if (wake <= turn.ns && wake != NEVER)
+	if (wake <= turn.ns && wake != TIMED_NEVER)
 		return step_bottom_half(m, wake);
 	return take(m, &turn);
 }
@@ -864,7 +815,7 @@ static bool open_timed(struct timed *m, struct source *source)
 		gpu_seed(system->gpu, system->host.params.run.seed);
 	return (fault_buffer_open(&system->buffer, system->model->fault_entries) && system->root_ns &&
 		system->gpu) ||
-	       fail(m, "out of memory");
+	       timed_fail(m, "out of memory");
 }
 
 static bool run(struct timed *m, struct source *source)
@@ -917,7 +868,7 @@ static void count(struct timed *m)
 	times->mshr_merged = counts.mshr_merged;
 	times->mshr_stalled = counts.mshr_stalled;
 	times->time_ns = m->program.now_ns;
-	if (m->running != NO_STREAM) { /* it was cut off */
+	if (m->running != TIMED_NO_STREAM) { /* it was cut off */
 		times->time_ns = later(times->time_ns, gpu_now_ns(m->system.gpu));
 		times->kernel_ns += later(gpu_now_ns(m->system.gpu), m->launch_ns) - m->launch_ns;
 		count_sleep(m, gpu_now_ns(m->system.gpu));
@@ -976,7 +927,7 @@ bool timed_run(struct source *source, const struct model *model, const struct si
 	m->program.number = OBSERVE_PROGRAM;
 	m->deferred.number = OBSERVE_DEFERRED;
 	m->watch.observers = settings->observers;
-	m->running = NO_STREAM;
+	m->running = TIMED_NO_STREAM;
 	is_done = host_init(&m->system.host, &params, source, result, error) && run(m, source);
 	if (is_done && settings->until_ns != 0 && end_ns(m) > settings->until_ns)
 		is_done = cut(m);
