@@ -15,199 +15,16 @@
 
 #include "array.h"
 #include "engine_setup.h"
-#include "../counters.h"
-#include "../interrupt.h"
-#include "../progress.h"
 #include "../workloads/recorded.h"
 #include "timed_internal.h"
+#include "timed_listen.h"
+#include "timed_progress.h"
+#include "timed_sleep.h"
 #include "watch.h"
 
 #define IDLE_MOST    1000u   /* bottom halves in a row that move nothing and after which no warp continues */
-#define SLICE_NS     100000u /* the GPU runs alone for so long, or longer, between reports of progress: */
-#define SLICE_USES   100000u /* the time of about so many accesses */
-#define SLICE_GROWTH 128u
 #define LOOK_EVERY   16u /* steps */
 #define CYCLE_FAULTS 256u   /* as many faults of one cycle are one batch: more than the SMs of UVM Smart's GPUs */
-
-static void tell_access(struct timed *m, const struct sim_block *block, uint32_t page, bool is_write)
-{
-	uvmp_service_access(m->system.host.service, HOST_GPU, HOST_SPACE,
-			    block->shape.start + (uint64_t)page * m->system.model->page_bytes,
-			    is_write ? UVMP_ACCESS_WRITE : UVMP_ACCESS_READ);
-}
-
-/* Accesses that were counted when they missed make the page the newest when they are done. */
-static void tell_accesses(struct timed *m, const struct sim_block *block, uint32_t page, bool is_write, uint32_t accesses)
-{
-	if (accesses == 0)
-		(void)uvmp_service_access(m->system.host.service, HOST_GPU, HOST_SPACE,
-					  block->shape.start + (uint64_t)page * m->system.model->page_bytes,
-					  UVMP_ACCESS_NONE);
-	for (uint32_t i = 0; i < accesses; i++)
-		tell_access(m, block, page, is_write);
-}
-
-/* Reports an access across the link, if the engine counts it. With holds_memory, the access is under way for the latency of
- * the memory. Where a use withdraws a victim, a load has left the SM at once. */
-static void touch(void *context, struct sim_block *block, uint32_t page, bool is_write, uint32_t accesses, uint64_t now_ns)
-{
-	struct timed *m = context;
-
-	if (block->staged != 0 && staged_use(&m->system.staged, block, page, now_ns))
-		gpu_end_wait(m->system.gpu);
-	if (m->model.holds_memory != 0 && (is_write || !m->withdraws))
-		(void)uvmp_service_hold(m->system.host.service, HOST_GPU, HOST_SPACE,
-					block->shape.start + (uint64_t)page * m->system.model->page_bytes,
-					now_ns + m->model.memory_latency_ns);
-	if (!m->counts_accesses || m->model.remote_miss_ns != 0 || !uvmp_mask_test(&block->remote, page))
-		tell_accesses(m, block, page, is_write, accesses);
-}
-
-/* With lists_arrivals, pages are the newest when the GPU can reach them, not when the driver decides that they migrate. */
-static void arrive(void *context, const struct sim_block *block, const uvmp_mask *pages)
-{
-	struct timed *m = context;
-
-	for (uint32_t page = uvmp_mask_next_set(pages, 0); page < UVMP_MASK_BITS; page = uvmp_mask_next_set(pages, page + 1u))
-		(void)uvmp_service_access(m->system.host.service, HOST_GPU, HOST_SPACE,
-					  block->shape.start + (uint64_t)page * m->system.model->page_bytes,
-					  UVMP_ACCESS_NONE);
-}
-
-/* Is the page, whose access has been counted, to migrate? */
-static bool miss(void *context, struct sim_block *block, uint32_t page, bool is_write)
-{
-	struct timed *m = context;
-	bool migrates = false;
-
-	(void)uvmp_service_miss(m->system.host.service, HOST_GPU, HOST_SPACE,
-				block->shape.start + (uint64_t)page * m->system.model->page_bytes,
-				is_write ? UVMP_ACCESS_WRITE : UVMP_ACCESS_READ, &migrates);
-	return migrates;
-}
-
-/* A notification interrupts like a fault, and so does a page that has become hot. */
-static void use_remote(void *context, struct sim_block *block, uint32_t page, bool is_write, uint32_t requests, uint64_t now_ns)
-{
-	struct timed *m = context;
-	bool had_notes = uvmp_service_has_notes(m->system.host.service);
-
-	if (m->counts_accesses)
-		tell_access(m, block, page, is_write);
-	if (m->has_counters)
-		(void)counters_use(&m->system.host, block, page, requests);
-	if (!had_notes && uvmp_service_has_notes(m->system.host.service))
-		m->note_ns = now_ns;
-}
-
-static void busy(void *context, uint64_t from_ns, uint64_t until_ns)
-{
-	struct timed *m = context;
-
-	watch_kernels_busy(&m->watch, from_ns, until_ns);
-}
-
-/* Lets people see how far the run is, and end it. */
-static bool look_up(struct timed *m)
-{
-	struct progress_at at = {.kernels = m->workload->kernels_done + (m->running != TIMED_NO_STREAM),
-				 .done = m->system.host.source->done,
-				 .total = m->system.host.source->total};
-	struct gpu_counts counts;
-
-	gpu_count(m->system.gpu, &counts);
-	at.accesses = m->system.host.result->accesses = counts.accesses + m->cpu_accesses;
-	if (m->running != TIMED_NO_STREAM)
-		gpu_progress(m->system.gpu, &at.kernel_done, &at.kernel_total);
-	if (interrupt_caught != 0)
-		return timed_fail(m, "interrupted");
-	progress_show(&at, 1);
-	return true;
-}
-
-/* -- the bottom half -- */
-
-/* The GPU runs by itself. Slices grow while it does little in them: kernels that compute for a second, and
- * those with an access in every nanosecond, both let people look several times a second. */
-static bool run_slice(struct timed *m, uint64_t limit_ns)
-{
-	uint64_t until_ns = gpu_now_ns(m->system.gpu) + m->slice_ns;
-	struct gpu_counts before, after;
-
-	gpu_count(m->system.gpu, &before);
-	gpu_wait(m->system.gpu, until_ns < limit_ns ? until_ns : limit_ns);
-	gpu_count(m->system.gpu, &after);
-	if (after.accesses - before.accesses > SLICE_USES)
-		m->slice_ns = SLICE_NS;
-	else if (m->slice_ns < SLICE_NS * SLICE_GROWTH)
-		m->slice_ns *= 2u;
-	return look_up(m);
-}
-
-/* When time alone gives the driver's controllers work, while a kernel runs; TIMED_NEVER: it does not. */
-static uint64_t timer_ns(const struct timed *m)
-{
-	uint64_t due_ns;
-
-	if (m->running == TIMED_NO_STREAM || m->system.host.needs.sms == 0)
-		return TIMED_NEVER;
-	due_ns = uvmp_service_wakeup_ns(m->system.host.service);
-	return due_ns > m->bottom_half.now_ns ? due_ns : TIMED_NEVER; /* the last bottom half has been there */
-}
-
-/* True if the program cannot end by until_ns: its next step comes later, and so does the end of its kernel. A GPU that has
- * not reached that time may still be done by then: it runs on as it would without a limit. */
-static bool is_late(const struct timed *m, uint64_t next_ns)
-{
-	const uint64_t until_ns = m->system.host.params.run.until_ns;
-
-	return until_ns != 0 && next_ns > until_ns &&
-	       (m->running == TIMED_NO_STREAM || gpu_now_ns(m->system.gpu) > until_ns);
-}
-
-/* When it wakes; TIMED_NEVER: nothing is there for it until limit_ns. */
-static bool wake_ns(struct timed *m, uint64_t limit_ns, uint64_t *wake)
-{
-	const uint64_t due_ns = timer_ns(m);
-	const struct system *system = &m->system;
-	const struct gpu_fault *first;
-	uint64_t since_ns = TIMED_NEVER;
-
-	*wake = m->bottom_half.now_ns;
-	m->is_timed = false;
-	if (system->buffer.count != 0) /* it has left some, and runs again at once */
-		return true;
-	if (due_ns < limit_ns)
-		limit_ns = due_ns;
-	m->slice_ns = SLICE_NS;
-	while ((first = gpu_first_fault(system->gpu, TIMED_NEVER)) == NULL &&
-	       !uvmp_service_has_notes(system->host.service) && system->staged.used == 0 && m->running != TIMED_NO_STREAM &&
-	       !gpu_is_done(system->gpu) && gpu_now_ns(system->gpu) < limit_ns &&
-	       !is_late(m, gpu_now_ns(system->gpu)) && !gpu_is_stuck(system->gpu)) {
-		if (!run_slice(m, limit_ns))
-			return false;
-	}
-	if (first)
-		since_ns = first->time_ns;
-	if (uvmp_service_has_notes(system->host.service) && m->note_ns < since_ns)
-		since_ns = m->note_ns;
-	if (system->staged.used != 0 && system->staged.used_ns < since_ns)
-		since_ns = system->staged.used_ns;
-	*wake = since_ns == TIMED_NEVER ? TIMED_NEVER : later(*wake, since_ns + system->model->interrupt_ns);
-	m->is_timed = due_ns < *wake;
-	if (m->is_timed)
-		*wake = due_ns;
-	return true;
-}
-
-/* The bottom half has slept from its end, or the kernel's launch, to until_ns. */
-static void count_sleep(struct timed *m, uint64_t until_ns)
-{
-	uint64_t from_ns = later(m->bottom_half.now_ns, m->launch_ns);
-
-	if (m->running != TIMED_NO_STREAM && until_ns > from_ns)
-		m->system.times->idle_ns += until_ns - from_ns;
-}
 
 /* Has a bottom half served faults, or none at all, and no warp has continued? Working off stale faults is
  * neither: many may come in a row. Nor is it while throttled pages wait for their time, or no kernel runs,
@@ -239,7 +56,7 @@ static void wake_up(struct timed *m, uint64_t at_ns)
 	gpu_run(m->system.gpu, at_ns);
 	if (gpu_is_done(m->system.gpu) && gpu_end_ns(m->system.gpu) < at_ns)
 		slept_ns = gpu_end_ns(m->system.gpu);
-	count_sleep(m, slept_ns);
+	timed_count_sleep(m, slept_ns);
 	t->now_ns = later(t->now_ns, at_ns);
 	thread_work(t, m->system.model->wakeup_ns, &m->system.times->fetch_ns);
 }
@@ -281,7 +98,7 @@ static bool withdraw(struct timed *m, struct thread *t)
 		}
 		gpu_keep(m->system.gpu, back->block, &back->pages);
 		staged_restore(staged, &m->system.host);
-		arrive(m, back->block, &back->pages);
+		timed_arrive(m, back->block, &back->pages);
 	}
 	return true;
 }
@@ -625,7 +442,7 @@ static void end_kernel(struct timed *m)
 {
 	uint64_t end_ns = link_settled_ns(&m->system.link, gpu_end_ns(m->system.gpu));
 
-	count_sleep(m, end_ns);
+	timed_count_sleep(m, end_ns);
 	m->system.times->kernel_ns += end_ns - m->launch_ns;
 	watch_kernels_end(&m->watch, end_ns);
 	(void)uvmp_service_end_kernel(m->system.host.service, m->kernel, end_ns);
@@ -703,13 +520,13 @@ static bool step(struct timed *m, bool *is_over)
 	*is_over = turn.ns == TIMED_NEVER && m->has_ended && m->running == TIMED_NO_STREAM;
 	if (*is_over)
 		return true;
-	if (!wake_ns(m, turn.ns, &wake) || is_lost(m))
+	if (!timed_wake_ns(m, turn.ns, &wake) || is_lost(m))
 		return false;
 	if (m->running != TIMED_NO_STREAM && gpu_is_done(m->system.gpu)) {
 		end_kernel(m);
 		return true;
 	}
-	if (is_late(m, wake < turn.ns ? wake : turn.ns))
+	if (timed_is_late(m, wake < turn.ns ? wake : turn.ns))
 		return cut(m);
 	if (wake <= turn.ns && wake != TIMED_NEVER)
 		return step_bottom_half(m, wake);
@@ -791,26 +608,18 @@ static void limit_entries(struct timed *m)
 static bool open_timed(struct timed *m, struct source *source)
 {
 	struct system *system = &m->system;
-	bool is_watching;
 
 	if (!open_program(m, source) || !host_open(&system->host))
 		return false;
 	m->counts_accesses = system->host.needs.accesses;
 	m->has_counters = setup_counts_accesses(system->host.params.run.policy, system->model->page_bytes,
 						system->model->has_ats != 0);
-	is_watching = m->counts_accesses || m->has_counters;
 	m->withdraws = system_withdraws(system);
 	limit_entries(m);
 	system->root_ns =
 		array_zeros(host_capacity_bytes(&system->host) / ROOT_BYTES, sizeof(*system->root_ns));
 	reclaim_init(&system->reclaim, host_capacity_bytes(&system->host) / system->model->page_bytes);
-	system->gpu = gpu_open(system->model, &system->host.space, &system->link,
-			       (struct gpu_listener){.touch = system->host.needs.touches ? touch : NULL,
-						     .arrive = m->model.lists_arrivals != 0 ? arrive : NULL,
-						     .remote = is_watching ? use_remote : NULL,
-						     .miss = m->counts_accesses ? miss : NULL,
-						     .busy = m->watch.observers ? busy : NULL,
-						     .context = m});
+	system->gpu = gpu_open(system->model, &system->host.space, &system->link, timed_listener(m));
 	if (system->gpu)
 		gpu_seed(system->gpu, system->host.params.run.seed);
 	return (fault_buffer_open(&system->buffer, system->model->fault_entries) && system->root_ns &&
@@ -828,7 +637,7 @@ static bool run(struct timed *m, struct source *source)
 	while (!is_over) {
 		if (!step(m, &is_over))
 			return false;
-		if (++steps % LOOK_EVERY == 0 && !look_up(m))
+		if (++steps % LOOK_EVERY == 0 && !timed_show_progress(m))
 			return false;
 	}
 	if (m->workload->source.error[0] == '\0')
@@ -871,7 +680,7 @@ static void count(struct timed *m)
 	if (m->running != TIMED_NO_STREAM) { /* it was cut off */
 		times->time_ns = later(times->time_ns, gpu_now_ns(m->system.gpu));
 		times->kernel_ns += later(gpu_now_ns(m->system.gpu), m->launch_ns) - m->launch_ns;
-		count_sleep(m, gpu_now_ns(m->system.gpu));
+		timed_count_sleep(m, gpu_now_ns(m->system.gpu));
 		watch_kernels_end(&m->watch, later(gpu_now_ns(m->system.gpu), m->launch_ns));
 	}
 	times->time_ns = later(times->time_ns, end_ns(m));
