@@ -108,7 +108,7 @@ struct model {
 	uint32_t lists_arrivals;   /* 1: pages are the newest for eviction when the GPU can reach them */
 	uint32_t data_on_cpu;	   /* 1: all data of the program begins on the CPU, outputs too */
 	uint32_t rounds_ranges;	   /* 1: sizes of ranges are rounded as UVM Smart's allocations */
-	bool checks_frames; /* no key: entries of TLBs depend on where each block lies (timed/timed.c) */
+	bool checks_frames; /* no key: entries of TLBs depend on where each block lies (timed/timed_open.c) */
 	uint32_t
 		sync_frees; /* 1: a device synchronisation returns the pages that kernels have written (timed/sync.h) */
 };

@@ -1,6 +1,6 @@
 /* gpu.h: a GPU with time: SMs and their warps, uTLBs that stall after a fault, a GMMU that writes faults.
  *
- * Time is in integer nanoseconds. The owner of the GPU (timed.c, thread.c) lets time pass, takes the faults that
+ * Time is in integer nanoseconds. The owner of the GPU (timed*.c, thread*.c) lets time pass, takes the faults that
  * were written until then, and queues what the driver does to the page tables for the time at which the GPU sees
  * it. Nothing here decides anything about memory.
  */

@@ -1,5 +1,5 @@
 /* stream.h: streams and events: what a program has queued for the GPU and for the driver, and what has ended. Streams do
- * one thing after another, each for itself; timed.c knows the things and how long they take. */
+ * one thing after another, each for itself; timed_stream.c knows the things and how long they take. */
 #ifndef UVMSIM_STREAM_H
 #define UVMSIM_STREAM_H
 

@@ -1,5 +1,5 @@
-/* system.h: the system that all actors of a timed run share: the engine with its host, the GPU, the link, and the memory and
- * queues between them. */
+/* system.h: the system that all actors of a timed run share: the engine with its host, the GPU, the link,
+ * and the memory and queues between them. */
 #ifndef UVMSIM_SYSTEM_H
 #define UVMSIM_SYSTEM_H
 
@@ -38,8 +38,8 @@ static inline uint64_t later(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* Does a use withdraw a victim whose write-back waits [uvmsmart: cancellation]? Not one of an order by counts of uses: the next
- * choice would be the same victim again. */
+/* Does a use withdraw a victim whose write-back waits [uvmsmart: cancellation]? Not one of an order by
+ * counts of uses: the next choice would be the same victim again. */
 bool system_withdraws(const struct system *system);
 
 #endif

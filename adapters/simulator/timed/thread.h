@@ -1,10 +1,11 @@
 /* thread.h: a CPU thread in which the driver works, and what the engine's actions cost it.
  *
- * There are three (timed.h): the bottom half, the program's own, and the worker for deferred prefetches. All share
- * the engine, the GPU and the link; each has its own clock. Copies are only submitted, and end later on the link;
- * mappings, replays and threads that wait for copies come after them.
+ * There are three (timed.h): the bottom half, the program's own, and the worker for deferred prefetches.
+ * All share the engine, the GPU and the link; each has its own clock. Copies are only submitted, and end
+ * later on the link; mappings, replays and threads that wait for copies come after them.
  *
- * thread.c has the loop. It calls thread_fault.c, thread_memory.c, thread_copy.c and thread_map.c, which do not call each other. */
+ * thread.c has the loop. It calls thread_fault.c, thread_memory.c, thread_copy.c and thread_map.c, which
+ * do not call each other. */
 #ifndef UVMSIM_THREAD_H
 #define UVMSIM_THREAD_H
 
@@ -63,8 +64,9 @@ static inline void thread_wait(struct thread *t, uint64_t until_ns, uint64_t *su
 
 /* An action, but no COPY or POPULATE, takes its time, and is seen by the GPU; `target`: what it is about. */
 void thread_perform(struct thread *t, const struct uvmp_action *action, const struct host_target *target);
-/* Performs the engine's actions up to the DONE of `ticket` (0: of the bottom half), whose status is *status; RETRY if the
- * engine has nothing to do: notifications end so. False: an error of the run; the host has it. */
+/* Performs the engine's actions up to the DONE of `ticket` (0: of the bottom half), whose status is
+ * *status; RETRY if the engine has nothing to do: notifications end so. False: an error of the run; the
+ * host has it. */
 bool thread_pump(struct thread *t, uint64_t ticket, enum uvmp_status *status);
 
 #endif

@@ -1,5 +1,5 @@
-/* thread_fault.h: what a thread of the driver does about the GPU's faults: reports them to the engine, fetches them in batches,
- * services them, flushes the buffer and replays. */
+/* thread_fault.h: what a thread of the driver does about the GPU's faults: reports them to the engine,
+ * fetches them in batches, services them, flushes the buffer and replays. */
 #ifndef UVMSIM_THREAD_FAULT_H
 #define UVMSIM_THREAD_FAULT_H
 

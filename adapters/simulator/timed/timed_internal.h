@@ -1,9 +1,10 @@
 /* timed_internal.h: the state of a run with time. Only timed*.c use it; timed.h is for others.
  *
- * timed.c has the main loop and the results. It opens a run with timed_open.c and gives each step to one actor: timed_program.c has
- * the program's thread, timed_stream.c the items of streams and their kernels, timed_bottom_half.c the driver's bottom half, and
- * timed_job.c the prefetches of the program's thread and of the driver's thread for deferred ones. timed_sleep.c says when the
- * bottom half wakes, timed_listen.c what the GPU reports to the engine, timed_progress.c reports progress. */
+ * timed.c has the main loop and the results. It opens a run with timed_open.c and gives each step to one
+ * actor: timed_program.c has the program's thread, timed_stream.c the items of streams and their kernels,
+ * timed_bottom_half.c the driver's bottom half, and timed_job.c the prefetches of the program's thread and
+ * of the driver's thread for deferred ones. timed_sleep.c says when the bottom half wakes, timed_listen.c
+ * what the GPU reports to the engine, timed_progress.c reports progress. */
 #ifndef UVMSIM_TIMED_INTERNAL_H
 #define UVMSIM_TIMED_INTERNAL_H
 
@@ -55,7 +56,7 @@ struct timed {
 	uint64_t note_ns;		    /* of the first notification of those that wait */
 
 	/* the bottom half */
-	uint64_t slice_ns;			 /* the GPU runs alone for so long between reports of progress */
+	uint64_t slice_ns;			 /* of the GPU, alone, between two reports of progress */
 	bool is_timed;				 /* the next bottom half has time alone for a reason */
 	uint32_t idle;				 /* bottom halves in a row after which no warp continued */
 	uint64_t fetched, served, used, last_ns; /* at the end of the last one */
