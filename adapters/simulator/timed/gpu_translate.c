@@ -12,21 +12,18 @@
  *
  * After a replay each waiting lane asks again. If its page has got no right since the lane asked last, the answer is the
  * same: w->missing has the lane, gpu->lanes finds it when the page gets a right, and until then the lane asks without a
- * look at the page tables.
- *
- * TLBs never hold what the page tables do not: their keys contain versions, and a change gives pages a new one. */
+ * look at the page tables. */
 #include "gpu_translate.h"
 
 #include "../workloads/coalesce.h"
 #include "gpu_fault.h"
+#include "gpu_key.h"
+#include "gpu_load.h"
 #include "gpu_mshr.h"
 #include "gpu_remote.h"
 
-#define VERSION_SHIFT	 48u
-#define REQUEST		 128u /* bytes of a request at most; it begins at a multiple of them */
-#define WORD_BITS	 64u
-#define PAGE_SECTORS_MAX (65536u / GPU_SECTOR)
-#define ISSUE_NS	 2u /* between two translations that an SM requests */
+#define WORD_BITS 64u
+#define ISSUE_NS  2u /* between two translations that an SM requests */
 
 /* -- where a page lies -- */
 
@@ -54,65 +51,6 @@ static inline struct sim_block *find_block(struct gpu *gpu, uint64_t address)
 }
 
 /* -- TLBs -- */
-
-/* A set's pages from `first` on, as many as a big page has, in the lowest bits. */
-static uint64_t pages_from(const uvmp_mask *mask, uint32_t first)
-{
-	uint32_t word = first / 64u, shift = first % 64u;
-	uint64_t pages = mask->word[word] >> shift;
-
-	if (shift != 0 && word + 1u < UVMP_MASK_WORDS)
-		pages |= mask->word[word + 1u] << (64u - shift);
-	return pages;
-}
-
-/* Is a big page one entry: does it lie in the block, are its 4 KiB pages alike, and on the GPU? */
-static bool is_big(const struct gpu *gpu, const struct sim_block *block, uint32_t big)
-{
-	uint32_t count = 1u << (GPU_BIG_SHIFT - gpu->page_shift), offset = block->shape.offset;
-	uint32_t first = big * count - offset;
-	uint64_t all = ((uint64_t)1 << count) - 1u, low, high;
-
-	if (count == 1u || gpu->model->tlb_entry_bytes < 1u << GPU_BIG_SHIFT || big * count < offset ||
-	    first + count > block->shape.pages)
-		return false;
-	low = pages_from(&block->low[1], first) & all;
-	high = pages_from(&block->high[1], first) & all;
-	return (low == all || low == 0) && (high == all || high == 0) && (low | high) == all &&
-	       (pages_from(&block->remote, first) & all) == 0;
-}
-
-/* Does the block lie in one piece of the GPU's memory, aligned to its size? Only orders with groups need to be asked. */
-static inline bool is_in_one_piece(const struct gpu *gpu, const struct sim_block *block)
-{
-	return !gpu->model->checks_frames ||
-	       (block->frame_end == block->shape.pages && block->frame_base % ((uint64_t)1 << GPU_BLOCK_SHIFT) == 0);
-}
-
-/* What a TLB's entry translates: the block, if all of it is mapped alike, or the 64 KiB, or the page. The key
- * is where that begins, what of the three it is, and a version that changes when such entries are dropped:
- * those that are still there will not be found again, and leave when they are the oldest. *pages: how many pages
- * from `page` on have this key. */
-static inline uint64_t key_of(const struct gpu *gpu, const struct sim_block *block, uint64_t page,
-			      uint32_t index, uint32_t *pages)
-{
-	uint32_t shift = GPU_BIG_SHIFT - gpu->page_shift, big = (block->shape.offset + index) >> shift;
-	uint64_t version;
-
-	if (block->mapped == block->shape.pages && !block->is_split &&
-	    gpu->model->tlb_entry_bytes >= 1u << GPU_BLOCK_SHIFT && is_in_one_piece(gpu, block)) {
-		*pages = block->shape.pages - index;
-		return (block->shape.start >> gpu->page_shift << 2 | 1u) ^ (uint64_t)block->version
-										   << VERSION_SHIFT;
-	}
-	version = (uint64_t)block->big_version[big] << VERSION_SHIFT;
-	if (is_big(gpu, block, big)) {
-		*pages = ((big + 1u) << shift) - block->shape.offset - index;
-		return (page >> shift << 2 | 2u) ^ version;
-	}
-	*pages = 1;
-	return (page << 2 | 3u) ^ version;
-}
 
 /* Does the TLB hold the key? */
 static inline bool look_up(const struct gpu *gpu, struct utlb *utlb, uint64_t key)
@@ -177,7 +115,7 @@ static void note_pages(struct gpu *gpu, const struct run *run, bool is_write)
 {
 	struct sim_block *block = run->block;
 	struct uvmp_region pages = {run->index, run->index + run->count};
-	uint64_t all = low_bits(run->count), fresh = all & ~pages_from(&block->touched, run->index);
+	uint64_t all = low_bits(run->count), fresh = all & ~gpu_pages_from(&block->touched, run->index);
 
 	if (is_write)
 		uvmp_mask_region_set(&block->written, pages);
@@ -185,7 +123,7 @@ static void note_pages(struct gpu *gpu, const struct run *run, bool is_write)
 		uvmp_mask_region_set(&block->touched, pages);
 		gpu->counts.pages_touched += (uint64_t)__builtin_popcountll(fresh);
 	}
-	if ((all & pages_from(&block->unused, run->index)) != 0)
+	if ((all & gpu_pages_from(&block->unused, run->index)) != 0)
 		uvmp_mask_region_clear(&block->unused, pages);
 }
 
@@ -242,57 +180,6 @@ static inline __attribute__((always_inline)) void note_use(const struct step *s,
 	}
 }
 
-/* The bytes that a span wants of a page, as they cross the link. */
-static struct link_load span_load(const struct gpu *gpu, const struct warp *w, uint64_t page)
-{
-	uint64_t from = page << gpu->page_shift, end = (page + 1u) << gpu->page_shift;
-
-	from = from < w->at ? w->at : from;
-	end = end > w->slot.end ? w->slot.end : end;
-	return (struct link_load){.bytes = ((end - 1u) / GPU_SECTOR - from / GPU_SECTOR + 1u) * GPU_SECTOR,
-				  .requests = (end - 1u) / REQUEST - from / REQUEST + 1u};
-}
-
-/* Of the sectors, one bit each: in how many requests do any lie? */
-static uint32_t requests_of(uint64_t sectors)
-{
-	sectors |= sectors >> 1u;
-	sectors |= sectors >> 2u;
-	return (uint32_t)__builtin_popcountll(sectors & UINT64_C(0x1111111111111111));
-}
-
-/* Marks the page's sectors that a lane at `at` wants. Joined steps have a mean of bytes, which can exceed the page. */
-static void want_sectors(const struct gpu *gpu, uint64_t *wanted, uint64_t at, uint32_t lane_bytes)
-{
-	uint64_t page_bytes = (uint64_t)1 << gpu->page_shift, first = at & (page_bytes - 1u),
-		 end = first + lane_bytes < page_bytes ? first + lane_bytes : page_bytes;
-
-	for (uint64_t sector = first / GPU_SECTOR; sector <= (end - 1u) / GPU_SECTOR; sector++)
-		wanted[sector / WORD_BITS] |= (uint64_t)1 << sector % WORD_BITS;
-}
-
-/* The same of the lanes: a sector crosses the link once, and the sectors of 128 bytes are one request. Another lane of
- * this step has brought them if it is before `number`. */
-static struct link_load lanes_load(const struct gpu *gpu, const struct warp *w, uint64_t page,
-				   uint32_t number)
-{
-	struct link_load load = {0, 0};
-	uint64_t wanted[PAGE_SECTORS_MAX / WORD_BITS] = {0};
-
-	for (uint32_t i = 0; i < w->slot.lanes; i++) {
-		if (w->slot.lane[i] >> gpu->page_shift != page)
-			continue;
-		if (i < number)
-			return load;
-		want_sectors(gpu, wanted, w->slot.lane[i], w->slot.lane_bytes);
-	}
-	for (uint32_t i = 0; i < (1u << gpu->page_shift) / (GPU_SECTOR * WORD_BITS); i++) {
-		load.bytes += GPU_SECTOR * (uint64_t)__builtin_popcountll(wanted[i]);
-		load.requests += requests_of(wanted[i]);
-	}
-	return load;
-}
-
 /* A page on the CPU is used, from now_ns on; when that has ended. All SMs share the link, which serves
  * their requests within a quantum in any order. */
 static uint64_t cross_link(const struct step *s, struct run run, uint64_t now_ns)
@@ -300,8 +187,7 @@ static uint64_t cross_link(const struct step *s, struct run run, uint64_t now_ns
 	struct gpu *gpu = s->gpu;
 	bool is_write = s->w->needs > UVMP_RIGHT_READ;
 	enum model_direction direction = is_write ? MODEL_TO_CPU : MODEL_TO_GPU;
-	struct link_load load = s->w->slot.lanes == 0 ? span_load(gpu, s->w, run.page)
-						      : lanes_load(gpu, s->w, run.page, s->who.number);
+	struct link_load load = gpu_load(gpu, s->w, run.page, s->who.number);
 
 	gpu->counts.remote_accesses++;
 	gpu->counts.remote_bytes[direction] += load.bytes;
@@ -359,7 +245,7 @@ static inline bool is_asked(const struct step *s, const struct sim_block *block,
 static inline __attribute__((always_inline)) enum gpu_outcome use_run(struct step *s, struct run *run)
 {
 	uint32_t alike;
-	uint64_t key = key_of(s->gpu, run->block, run->page, run->index, &alike), now_ns;
+	uint64_t key = gpu_key_of(s->gpu, run->block, run->page, run->index, &alike), now_ns;
 
 	if (is_asked(s, run->block, run->index)) {
 		run->count = 1;
@@ -386,7 +272,7 @@ static inline __attribute__((always_inline)) enum gpu_outcome use_page(struct st
 	struct gpu *gpu = s->gpu;
 	bool is_write = s->w->needs > UVMP_RIGHT_READ;
 	uint32_t alike;
-	uint64_t key = key_of(gpu, block, page, index, &alike), now_ns;
+	uint64_t key = gpu_key_of(gpu, block, page, index, &alike), now_ns;
 
 	if (is_asked(s, block, index))
 		return use_remote(s, (struct run){block, page, index, 1}, key);
@@ -496,7 +382,7 @@ static bool holds_remote(const struct step *s, const struct run *run, uint64_t *
 	if (!is_asked(s, run->block, run->index))
 		return false;
 	gpu_remote_fill(s->gpu, s->now_ns);
-	*key = key_of(s->gpu, run->block, run->page, run->index, &unused);
+	*key = gpu_key_of(s->gpu, run->block, run->page, run->index, &unused);
 	return look_up(s->gpu, s->sm->utlb, *key);
 }
 
@@ -530,7 +416,7 @@ static inline __attribute__((always_inline)) enum gpu_outcome miss_run(struct st
  * at least w->needs. */
 static uint64_t usable_from(const struct sim_block *block, uint32_t index, uint32_t needs)
 {
-	uint64_t low = pages_from(&block->low[1], index), high = pages_from(&block->high[1], index);
+	uint64_t low = gpu_pages_from(&block->low[1], index), high = gpu_pages_from(&block->high[1], index);
 
 	if (needs == UVMP_RIGHT_READ)
 		return low | high;
