@@ -839,7 +839,7 @@ static uint64_t remote_load(uint64_t from, uint32_t lanes, uint64_t stride, uint
 	launch();
 	gpu_wait(gpu, UINT64_MAX);
 	moved = counts().remote_bytes[MODEL_TO_GPU];
-	*alone_ns = to_cpu.engine[MODEL_TO_GPU].remote.until_ns - to_cpu.engine[MODEL_TO_GPU].remote.since_ns;
+	*alone_ns = link_idle_ns(&to_cpu, 0) - to_cpu.engine[MODEL_TO_GPU].remote_since_ns;
 	close_run();
 	return moved / 32u; /* every warp of the block does the same */
 }

@@ -18,6 +18,7 @@ static struct space space;
 static struct source *source;
 static struct workload *workload;
 static struct gpu *gpu;
+static struct link to_cpu;
 static char error[SOURCE_ERROR_MAX];
 
 /* SMs of one thread block of two warps, which want 64 pages at once; no uTLB is locked. */
@@ -45,7 +46,8 @@ static void open_run(const char *spec)
 	assert_true(space_open(&space, model.page_bytes));
 	for (unsigned i = 0; i < workload->ranges; i++)
 		assert_true(space_add_range(&space, &workload->range[i], error));
-	gpu = gpu_open(&model, &space, &(struct link){.model = &model}, (struct gpu_listener){0});
+	to_cpu = (struct link){.model = &model};
+	gpu = gpu_open(&model, &space, &to_cpu, (struct gpu_listener){0});
 	assert_non_null(gpu);
 }
 
