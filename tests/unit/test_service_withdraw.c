@@ -176,6 +176,35 @@ static void refused(void **state)
 	}
 }
 
+/* A GPU without memory has no victims. */
+static void without_memory(void **state)
+{
+	(void)state;
+	engine_init(&e, 2, 1);
+	e.processors.no_memory = 1u << 2;
+	e.gpu[1].memory_bytes = 0;
+	e.gpu[1].splits = 0;
+	assert_true(engine_policy(&e, "prefetch=none evict=lru4k thrash=off counters=off"));
+	assert_true(engine_start(&e, 16, 1u << 18));
+	engine_range(&e, SPACE, BASE, MIB2, UVMP_PROC_NONE);
+	assert_int_equal(uvmp_service_withdraw(e.service, SPACE, BASE, PAGE, 2, NULL), UVMP_ERR_RANGE);
+	assert_int_equal(withdraw(0, 1), UVMP_OK);
+}
+
+/* An access outlasts the departure of its pages: where the pages return before its end, they are held. */
+static void holds_outlast_departures(void **state)
+{
+	(void)state;
+	begin("prefetch=sl evict=sl64k thrash=off counters=off");
+	touch(0, 1);
+	assert_int_equal(uvmp_service_hold(e.service, 1, SPACE, BASE, UINT64_MAX), UVMP_OK);
+	assert_int_equal(uvmp_service_migrate(e.service, SPACE, BASE, 16 * PAGE, UVMP_CPU, NULL), UVMP_OK);
+	(void)engine_run(&e);
+	for (uint32_t page = 0; page <= 512; page += 16)
+		touch(page, page + 1u);
+	assert_true(is_there(0) && !is_there(16) && is_there(32));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -184,6 +213,8 @@ int main(void)
 		cmocka_unit_test_teardown(no_other_can_leave, stop),
 		cmocka_unit_test_teardown(the_tree_counts_again, stop),
 		cmocka_unit_test_teardown(refused, stop),
+		cmocka_unit_test_teardown(without_memory, stop),
+		cmocka_unit_test_teardown(holds_outlast_departures, stop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
