@@ -312,15 +312,15 @@ UVMP_API enum uvmp_status uvmp_service_migrate(struct uvmp_service *service, uin
  * begun for itself, because the copy waits for the link [uvmsmart: cancellation]. `base`, `bytes`: the pages
  * of that COPY. The request is a migration of these pages back to the GPU, with cause migrate; but its COPY
  * to the GPU moves no data, because the host keeps the pages in the GPU's memory and drops the copy to the
- * CPU. Another unit leaves for them if memory is full: a complete one that nothing holds (uvmp_service_hold).
- * The pages are the newest of the eviction order, and the tree of prefetch=tbn or sl counts them again.
- * Access counts and round trips stay as they are. Not for evict=lru, whose victims are roots, and
- * evict=lfu2m, which would choose the same unit again.
+ * CPU. Another unit leaves for them if memory is full: one that is not held (uvmp_service_hold), not passed
+ * over because a page is missing, and not protected by `reserve`. The pages are the newest of the eviction
+ * order, and the tree of prefetch=tbn or sl counts them again. Access counts and round trips stay as they
+ * are. Not for evict=lru, whose victims are roots, and evict=lfu2m, which would choose the same unit again.
  *
- * UVMP_ERR_ARGUMENT: service. UVMP_ERR_RANGE: part, processor (the CPU, too, and every one with these
- * orders). UVMP_ERR_SPACE: too many requests. The status in DONE: UVMP_ERR_NO_MEMORY: no other unit can
- * leave, and the victim leaves as decided; units that have left before stay away. UVMP_ERR_UNKNOWN: part
- * outside of ranges. */
+ * UVMP_ERR_ARGUMENT: service. UVMP_ERR_RANGE: part, processor (the CPU, too, one without memory, and every
+ * one with these orders). UVMP_ERR_SPACE: too many requests. The status in DONE: UVMP_ERR_NO_MEMORY: no
+ * other unit can leave, and the victim leaves as decided; units that have left before stay away.
+ * UVMP_ERR_UNKNOWN: part outside of ranges. */
 UVMP_API enum uvmp_status uvmp_service_withdraw(struct uvmp_service *service, uint64_t space, uvmp_addr base,
 						uint64_t bytes, uint32_t processor, uint64_t *ticket);
 
@@ -393,8 +393,9 @@ UVMP_API enum uvmp_status uvmp_service_miss(const struct uvmp_service *service, 
  * not evict it along with another one; a victim then costs O(held units). With quirks, a unit of 2 MiB that
  * was ever held is also held while a page of it is missing [uvmsmart: incomplete-tree-stays]. Orders with
  * smaller units ignore the call: a unit that was just used is their last choice anyway. So does evict=auto,
- * which knows no accesses. A block that the GPU does not hold is not held, and a block that leaves is
- * released. An earlier time has no effect.
+ * which knows no accesses. The call has no effect on a block that has no memory of the GPU so far. An access
+ * does not end when its pages leave: the hold stays until its time, or until the block is freed or cut. An
+ * earlier time has no effect, nor has 0.
  *
  * UVMP_ERR_ARGUMENT: service. UVMP_ERR_RANGE: processor (the CPU, too). O(1). */
 UVMP_API enum uvmp_status uvmp_service_hold(struct uvmp_service *service, uint32_t processor, uint64_t space,

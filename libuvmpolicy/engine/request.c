@@ -131,7 +131,8 @@ enum uvmp_status uvmp_service_withdraw(struct uvmp_service *s, uint64_t space, u
 	if (!uvmp_service_is_valid(s))
 		return UVMP_ERR_ARGUMENT;
 	if (!is_part(s, base, bytes) || processor == UVMP_CPU || processor >= s->processors.count ||
-	    uvmpi_has_chunks(&s->gpu[processor]) || s->order->counts_uses)
+	    (s->processors.no_memory & BIT(processor)) != 0 || uvmpi_has_chunks(&s->gpu[processor]) ||
+	    s->order->counts_uses)
 		return UVMP_ERR_RANGE;
 	return enqueue(s, &request, ticket);
 }

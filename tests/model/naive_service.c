@@ -9,6 +9,7 @@
 #include "naive_density.h"
 #include "naive_plan.h"
 #include "naive_residency.h"
+#include "naive_withdraw.h"
 
 #define NONE  UVMP_PROC_NONE
 #define PAGES NAIVE_SERVICE_PAGES
@@ -88,7 +89,7 @@ struct gpu {
 	uint32_t notes, note_get, note_put, note_cached_put, note_batches;
 };
 
-enum request_kind { FREE_RANGE, FREE_PART, ADVISE, MIGRATE, CPU_FAULT };
+enum request_kind { FREE_RANGE, FREE_PART, ADVISE, MIGRATE, WITHDRAW, CPU_FAULT };
 
 struct request {
 	enum request_kind kind;
@@ -129,6 +130,7 @@ struct naive_service {
 	uint32_t requests;
 	struct pin pin[NAIVE_PROCS * PAGES * 4u];
 	uint32_t pins;
+	struct naive_holds holds; /* of units, until some time */
 	bool hint[PAGES], is_hint; /* of the prefetcher */
 	struct uvmp_region subtree[PAGES];
 	bool label[PAGES];         /* what the detector is told to be prefetched [driver: stale-prefetch-mask] */
@@ -143,6 +145,8 @@ struct naive_service {
 	enum uvmp_status replay_error;     /* of the replay machine's last failure */
 	uint32_t orders, position, walked; /* walked: of them now, from position on */
 	bool has_fatal;
+	bool has_next; /* a block with faults in this batch that is serviced next */
+	uvmp_addr next_start;
 	uint64_t fatal_space;
 	bool was_prefetch_enabled;
 
@@ -735,6 +739,14 @@ static bool is_unit_busy(const struct gpu *g, const struct block *b, const bool 
 	return g->order_pages == PAGES;
 }
 
+static bool is_complete(const struct naive_service *n, uint32_t gpu, const struct unit *unit)
+{
+	for (uint32_t i = unit->first; i < unit->block->pages && i < unit->first + n->gpu[gpu].unit_pages; i++)
+		if (!is_on(unit->block, i, gpu))
+			return false;
+	return true;
+}
+
 /* [uvmsmart: evictable]: a basic block leaves only if all its pages are resident, and so does a unit of lfu2m
  * [uvmsmart: incomplete-tree-stays]. */
 static bool is_spared(const struct naive_service *n, uint32_t gpu, const struct unit *unit)
@@ -742,11 +754,18 @@ static bool is_spared(const struct naive_service *n, uint32_t gpu, const struct 
 	bool spares = n->policy.evict == UVMP_EVICT_SL_64K || n->policy.evict == UVMP_EVICT_TBN ||
 	              n->policy.evict == UVMP_EVICT_LFU_2M;
 
-	for (uint32_t i = unit->first; i < unit->block->pages && i < unit->first + n->gpu[gpu].unit_pages;
-	     i++)
-		if (!is_on(unit->block, i, gpu))
-			return spares && n->policy.quirks;
-	return false;
+	return spares && n->policy.quirks && !is_complete(n, gpu, unit);
+}
+
+/* [uvmsmart: evictable]: an access or a copy is under way. [uvmsmart: incomplete-tree-stays]: a unit of 2 MiB that was held
+ * stays while a page of it is missing. */
+static bool is_held(const struct naive_service *n, uint32_t gpu, const struct unit *unit)
+{
+	uint64_t until_ns;
+
+	if (!naive_was_held(&n->holds, gpu, unit->block->number, unit->first / n->gpu[gpu].unit_pages, &until_ns))
+		return false;
+	return until_ns > n->now || (n->policy.quirks && n->gpu[gpu].order_pages == PAGES && !is_complete(n, gpu, unit));
 }
 
 /* TBNe: fill states of the tree's nodes, from the leaves up, and what is dropped. */
@@ -780,9 +799,10 @@ static void balance(struct basic_block *block, uint32_t first, uint32_t blocks)
 		}
 }
 
-static void take_closure(const struct gpu *g, uint32_t gpu, const struct block *step, const bool *want,
+static void take_closure(const struct naive_service *n, uint32_t gpu, const struct block *step, const bool *want,
                          const struct unit *unit, bool *rest)
 {
+	const struct gpu *g = &n->gpu[gpu];
 	const struct block *b = unit->block;
 	struct basic_block block[32] = {{0, false, false}};
 	uint32_t blocks = 1;
@@ -797,7 +817,7 @@ static void take_closure(const struct gpu *g, uint32_t gpu, const struct block *
 			here += is_on(b, i, gpu);
 			block[k].valid += is_on(b, i, gpu) || (b == step && want[i]);
 		}
-		block[k].may_leave = here == 16 && !is_unit_busy(g, step, want, &other);
+		block[k].may_leave = here == 16 && !is_unit_busy(g, step, want, &other) && !is_held(n, gpu, &other);
 		if (16 * k == unit->first)
 			block[k].valid -= here;
 	}
@@ -808,20 +828,22 @@ static void take_closure(const struct gpu *g, uint32_t gpu, const struct block *
 
 /* Which unit leaves, while these pages come to a block (NULL: none)? */
 static bool choose_unit(const struct naive_service *n, uint32_t gpu, const struct block *b, const bool *want,
-                        struct unit *victim)
+                        bool withdraws, struct unit *victim)
 {
 	struct unit *unit = malloc((size_t)NAIVE_BLOCKS * PAGES * sizeof(*unit));
-	uint32_t units = sort_units(n, gpu, unit), at = units * n->policy.reserve / 100;
+	struct naive_candidate *list = malloc((size_t)NAIVE_BLOCKS * PAGES * sizeof(*list));
+	uint32_t units = sort_units(n, gpu, unit), at;
 
-	while (at < units && (is_unit_busy(&n->gpu[gpu], b, want, &unit[at]) || is_spared(n, gpu, &unit[at])))
-		at++;
-	if (at == units)
-		for (at = 0; at < units && is_unit_busy(&n->gpu[gpu], b, want, &unit[at]);)
-			at++;
-	if (at < units)
+	for (uint32_t i = 0; i < units; i++)
+		list[i] = (struct naive_candidate){.is_own = is_unit_busy(&n->gpu[gpu], b, want, &unit[i]),
+		                                   .is_spared = is_spared(n, gpu, &unit[i]),
+		                                   .is_held = is_held(n, gpu, &unit[i])};
+	at = naive_choose(list, units, units * n->policy.reserve / 100, withdraws);
+	if (at != NAIVE_NO_UNIT)
 		*victim = unit[at];
+	free(list);
 	free(unit);
-	return at < units;
+	return at != NAIVE_NO_UNIT;
 }
 
 /* What an eviction is about, and the block that leaves now. */
@@ -1001,6 +1023,7 @@ struct step {
 	enum uvmp_cause cause;
 	enum uvmp_migrate_cause migrate_cause;
 	bool is_retry, is_prefetching, is_unmapped; /* unmapped: no processor is mapped afterwards */
+	bool withdraws; /* a victim comes back */
 	bool want[NAIVE_PROCS][PAGES], duplicate[PAGES], pinned[PAGES], prefetched[PAGES];
 	uint8_t access[PAGES];
 	uint64_t procs[PAGES]; /* of pinned pages */
@@ -1180,7 +1203,7 @@ static void disown(struct naive_service *n, struct block *b, uint32_t gpu, uint3
 
 static enum uvmp_status evict(struct naive_service *n, uint32_t gpu, uint32_t size, struct block *b);
 static enum uvmp_status evict_unit(struct naive_service *n, uint32_t gpu, const struct block *b,
-                                   const bool *want, uvmp_addr for_address);
+                                   const bool *want, bool withdraws, uvmp_addr for_address);
 
 /* [uvmsmart: eviction-trigger]: does it fit, beside what is to be kept free? */
 static bool is_over(const struct naive_service *n, uint32_t gpu, uint64_t coming)
@@ -1228,7 +1251,7 @@ static enum uvmp_status make_room(struct naive_service *n, struct step *s, uint3
 		n->is_full = n->is_full || is_over(n, gpu, missing);
 		if (count_pages(n, gpu) + missing <= n->gpu[gpu].memory_pages)
 			return UVMP_OK;
-		status = evict_unit(n, gpu, b, s->want[gpu], b->start);
+		status = evict_unit(n, gpu, b, s->want[gpu], s->withdraws, b->start);
 	}
 	return status;
 }
@@ -1597,13 +1620,13 @@ static enum uvmp_status evict_rest(struct naive_service *n, struct eviction *e)
 
 /* Evicts one unit, with TBNe its closure. */
 static enum uvmp_status evict_unit(struct naive_service *n, uint32_t gpu, const struct block *b,
-                                   const bool *want, uvmp_addr for_address)
+                                   const bool *want, bool withdraws, uvmp_addr for_address)
 {
 	struct eviction *e = calloc(1, sizeof(*e));
 	enum uvmp_status status = UVMP_OK;
 	struct unit unit;
 
-	if (!choose_unit(n, gpu, b, want, &unit)) {
+	if (!choose_unit(n, gpu, b, want, withdraws, &unit)) {
 		free(e);
 		return UVMP_ERR_NO_MEMORY;
 	}
@@ -1613,7 +1636,7 @@ static enum uvmp_status evict_unit(struct naive_service *n, uint32_t gpu, const 
 	for (uint32_t i = unit.first; i < unit.first + n->gpu[gpu].unit_pages; i++)
 		e->rest[i] = true;
 	if (n->policy.evict == UVMP_EVICT_TBN)
-		take_closure(&n->gpu[gpu], gpu, b, want, &unit, e->rest);
+		take_closure(n, gpu, b, want, &unit, e->rest);
 	while (status == UVMP_OK && any(e->rest)) {
 		begin_leaving(n, e, unit.block);
 		emit_copies(n, NULL, NULL, 0, e);
@@ -1635,7 +1658,7 @@ static void trim(struct naive_service *n)
 		return;
 	if (start < range->base)
 		start = range->base;
-	while (is_over(n, n->in_gpu, 0) && evict_unit(n, n->in_gpu, NULL, NULL, start) == UVMP_OK)
+	while (is_over(n, n->in_gpu, 0) && evict_unit(n, n->in_gpu, NULL, NULL, false, start) == UVMP_OK)
 		;
 }
 
@@ -1673,33 +1696,45 @@ static enum uvmp_status evict(struct naive_service *n, uint32_t gpu, uint32_t si
 	return status;
 }
 
+/* Which block of the batch follows? A walk, or a request between two walks, knows it from its beginning on: a range that is
+ * added later is too late. */
+static void look_ahead(struct naive_service *n)
+{
+	uint32_t next = n->position + n->walked;
+	const struct uvmp_fault *f;
+	struct range *range;
+
+	n->has_next = false;
+	if (n->in_gpu == 0 || next >= n->orders)
+		return;
+	f = &n->fetch->entry[n->order[next]];
+	range = find_range(n, f->va_space, f->address);
+	if (range == NULL)
+		return;
+	n->has_next = true;
+	n->next_start = f->address / UVMP_ROOT_CHUNK_BYTES * UVMP_ROOT_CHUNK_BYTES;
+	if (n->next_start < range->base)
+		n->next_start = range->base;
+}
+
 /* Overlapped: while pages of a block come, room is made for the next block of the batch, if the memory is
  * full and the victim does not hold the block itself. Its first block leaves now. */
 static struct eviction *evict_ahead(struct naive_service *n, uint32_t gpu, const struct block *b)
 {
 	struct naive_pmm *pmm = n->gpu[gpu].pmm, *before;
-	uint32_t next = n->position + n->walked;
-	const struct uvmp_fault *f;
 	struct eviction *e;
-	struct range *range;
 	bool is_wrong;
 
-	if (n->policy.plan != UVMP_PLAN_OVERLAPPED || gpu == UVMP_CPU || n->in_gpu == 0 ||
-	    next >= n->orders || n->gpu[gpu].unit_pages != 0)
+	if (n->policy.plan != UVMP_PLAN_OVERLAPPED || gpu == UVMP_CPU || n->in_gpu == 0 || !n->has_next ||
+	    n->gpu[gpu].unit_pages != 0)
 		return NULL;
-	f = &n->fetch->entry[n->order[next]];
-	range = find_range(n, f->va_space, f->address);
 	for (uint32_t r = 0; r < pmm->params.roots; r++)
 		if (pmm->root[r].node[0].state == NAIVE_POOL)
 			return NULL;
-	if (range == NULL)
-		return NULL;
 	before = malloc(sizeof(*before));
 	*before = *pmm;
-	e = choose_victim(n, gpu, f->address / UVMP_ROOT_CHUNK_BYTES * UVMP_ROOT_CHUNK_BYTES);
+	e = choose_victim(n, gpu, n->next_start);
 	if (e != NULL) {
-		if (e->for_address < range->base)
-			e->for_address = range->base;
 		is_wrong = e->victim == UVMP_VICTIM_FREE;
 		for (uint32_t i = 0; i < b->pages; i++)
 			if (b->owned[gpu][i].exists && b->owned[gpu][i].chunk.root == e->root)
@@ -2087,6 +2122,7 @@ static void give_memory(struct naive_service *n, struct block *b)
 		}
 		was_known = b->is_known[b->place[k]];
 		b->is_known[b->place[k]] = false;
+		naive_release(&n->holds, b->place[k], b->number);
 		memset(b->touches[b->place[k]], 0, sizeof(b->touches[0]));
 		if (n->actions > 0 && (was_known || n->group[n->actions - 1].kind == UVMP_ACTION_FREE))
 			(void)perform(n);
@@ -2295,6 +2331,7 @@ static enum uvmp_status migrate(struct naive_service *n, const struct request *r
 		s->requester = dst;
 		s->cause = UVMP_CAUSE_MIGRATE;
 		s->migrate_cause = UVMP_MIGRATE_API_MIGRATE;
+		s->withdraws = r->kind == WITHDRAW;
 		for (uint32_t i = 0; i < b->pages; i++)
 			if (page_address(n, b, i) >= r->base && page_address(n, b, i) <= end) {
 				s->want[dst][i] = true;
@@ -2672,7 +2709,7 @@ static enum uvmp_status free_part(struct naive_service *n, const struct request 
 static void serve_request(struct naive_service *n)
 {
 	static const enum uvmp_cause cause[] = {UVMP_CAUSE_FREE, UVMP_CAUSE_FREE, UVMP_CAUSE_HINT,
-	                                        UVMP_CAUSE_MIGRATE, UVMP_CAUSE_DEMAND};
+	                                        UVMP_CAUSE_MIGRATE, UVMP_CAUSE_MIGRATE, UVMP_CAUSE_DEMAND};
 	struct request r = n->request[0];
 	uint32_t batch = n->batch;
 	struct uvmp_action *action;
@@ -2681,6 +2718,7 @@ static void serve_request(struct naive_service *n)
 	memmove(&n->request[0], &n->request[1], (n->requests - 1) * sizeof(r));
 	n->requests--;
 	n->batch = 0;
+	look_ahead(n);
 	switch (r.kind) {
 	case FREE_RANGE:
 		status = free_range(n, &r);
@@ -2692,6 +2730,7 @@ static void serve_request(struct naive_service *n)
 		status = advise(n, &r);
 		break;
 	case MIGRATE:
+	case WITHDRAW:
 		status = migrate(n, &r);
 		break;
 	case CPU_FAULT:
@@ -2937,6 +2976,7 @@ static void dispatch_block(struct naive_service *n, struct range *range, struct 
 		s->is_prefetching = true;
 		s->is_retry = k > 0;
 		n->walked = walk(n, s, event);
+		look_ahead(n);
 		event->status = perform(n); /* what is throttled */
 		if (event->status == UVMP_OK)
 			event->status = step(n, s);
@@ -3531,6 +3571,21 @@ enum uvmp_status naive_service_migrate(struct naive_service *n, uint64_t space, 
 	                                   .processor = processor});
 }
 
+enum uvmp_status naive_service_withdraw(struct naive_service *n, uint64_t space, uvmp_addr base,
+                                        uint64_t bytes, uint32_t processor)
+{
+	bool has_victims = processor != UVMP_CPU && n->gpu[processor].unit_pages != 0 &&
+	                   n->policy.evict != UVMP_EVICT_LFU_2M && !in(n->processors.no_memory, processor);
+
+	if (!has_victims)
+		return UVMP_ERR_RANGE;
+	return enqueue(n, (struct request){.kind = WITHDRAW,
+	                                   .space = space,
+	                                   .base = base,
+	                                   .bytes = bytes,
+	                                   .processor = processor});
+}
+
 enum uvmp_status naive_service_cpu_fault(struct naive_service *n, uint64_t space, uvmp_addr address,
                                          enum uvmp_access access, uint64_t thread)
 {
@@ -3582,6 +3637,18 @@ void naive_service_touch(struct naive_service *n, uint32_t processor, uint64_t s
 	} else if (in(b->page[i].resident, processor))
 		naive_pmm_touch(n->gpu[processor].pmm,
 		                b->owned[processor][chunk_around(n, b, i).first].chunk);
+}
+
+void naive_service_hold(struct naive_service *n, uint32_t processor, uint64_t space, uvmp_addr address,
+                        uint64_t until_ns)
+{
+	struct block *b = find_block(n, space, address);
+	uint32_t page;
+
+	if (b == NULL || n->gpu[processor].order_pages < 16 || !b->is_known[processor])
+		return;
+	page = (uint32_t)((address - b->start) / n->page_bytes);
+	naive_hold(&n->holds, processor, b->number, page / n->gpu[processor].unit_pages, until_ns);
 }
 
 /* -- looking --------------------------------------------------------------------------------- */

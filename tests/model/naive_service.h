@@ -2,7 +2,8 @@
  * group of actions is decided the host is called to perform it. No state machines, nothing of the core but
  * value types; the naive models of the single decisions are used.
  *
- * evict=lru only, and the prefetchers none, density and block; both plans. Memory of the arena never ends here. */
+ * The orders lru, lru2m, lfu2m, lru4k, sl64k and tbne; the prefetchers none, density and block, so no tree of a prefetcher;
+ * the plans serial and overlapped. Memory of the arena never ends here. */
 #ifndef NAIVE_SERVICE_H
 #define NAIVE_SERVICE_H
 
@@ -50,11 +51,15 @@ enum uvmp_status naive_service_advise(struct naive_service *n, uint64_t space, u
 				      enum uvmp_advice advice, uint32_t processor);
 enum uvmp_status naive_service_migrate(struct naive_service *n, uint64_t space, uvmp_addr base,
 				       uint64_t bytes, uint32_t processor);
+enum uvmp_status naive_service_withdraw(struct naive_service *n, uint64_t space, uvmp_addr base,
+					uint64_t bytes, uint32_t processor); /* any processor */
 enum uvmp_status naive_service_cpu_fault(struct naive_service *n, uint64_t space, uvmp_addr address,
 					 enum uvmp_access access, uint64_t thread);
 enum uvmp_status naive_service_fault(struct naive_service *n, uint32_t gpu, const struct uvmp_fault *fault);
 enum uvmp_status naive_service_note(struct naive_service *n, uint32_t gpu, const struct uvmp_note *note);
 void naive_service_touch(struct naive_service *n, uint32_t processor, uint64_t space, uvmp_addr address);
+void naive_service_hold(struct naive_service *n, uint32_t processor, uint64_t space, uvmp_addr address,
+			uint64_t until_ns);
 
 enum uvmp_status naive_service_page(const struct naive_service *n, uint64_t space, uvmp_addr address,
 				    struct uvmp_page_state *state);

@@ -17,6 +17,7 @@
 #define CHANNELS 6u
 #define SPACES   3u
 #define ROOTS    6u
+#define VICTIMS  8u                   /* the latest that the case remembers */
 #define FRAMES   (NAIVE_BLOCKS * 512u) /* of 4 KiB, on a GPU: page-wise orders have one for each unit */
 
 /* What the case is about. */
@@ -25,7 +26,8 @@ enum profile {
 	TIGHT,     /* one or two roots of memory, whole windows: evictions all the time */
 	BOUNCE,    /* few pages, many processors, short times: thrashing */
 	DUPLICATE, /* read duplication, mostly reads */
-	COUNTERS   /* access counters work */
+	COUNTERS,  /* access counters work */
+	WITHDRAW   /* little memory of a page-wise order: victims are withdrawn, and units held */
 };
 
 /* What the host would know of a frame of a GPU's memory: which block has it. */
@@ -39,6 +41,13 @@ struct known_range {
 	uint64_t space;
 	uvmp_addr base;
 	uint64_t bytes;
+};
+
+/* A run of pages that an eviction has copied to the CPU. */
+struct known_victim {
+	uint64_t space, bytes;
+	uvmp_addr base;
+	uint32_t gpu;
 };
 
 struct known_channel {
@@ -63,6 +72,9 @@ struct service_case {
 	uint64_t now, limit, nested;
 	struct known_range range[RANGES];
 	struct known_channel channel[CHANNELS];
+	struct known_victim victim[VICTIMS];
+	uint64_t withdrawal[VICTIMS]; /* tickets of the latest withdrawals */
+	uint32_t victims; /* so far; the latest is at (victims - 1) % VICTIMS */
 	uvmp_addr hot[4];
 	uint64_t hot_space[4];
 	uint64_t last_fault[NAIVE_PROCS], last_replay[NAIVE_PROCS], sequence; /* in the order of events */
@@ -80,8 +92,8 @@ struct service_case {
 const char *service_case_event_name(enum service_case_event event)
 {
 	static const char *const name[] = {"fault", "cpu fault", "add range", "free range", "free part",
-	                                   "bind",  "unbind",    "advise",    "migrate",    "touch",
-	                                   "note",  "time",      "bad"};
+	                                   "bind",  "unbind",    "advise",    "migrate",    "withdraw",
+	                                   "hold",  "touch",     "note",      "time",       "bad"};
 
 	return name[event];
 }
@@ -167,8 +179,8 @@ static void draw_policy(struct service_case *c)
 		p->prefetch.threshold = draw(c, 2) == 0 ? 1 + draw(c, 100) : 25 * (1 + draw(c, 4));
 		p->prefetch.min_faults = 1 + draw(c, 3);
 	}
-	if (draw(c, 3) == 0) {
-		p->evict = evictors[draw(c, 5)];
+	if (c->profile == WITHDRAW || draw(c, 3) == 0) {
+		p->evict = evictors[c->profile == WITHDRAW ? (draw(c, 12) == 0 ? 4 : draw(c, 4)) : draw(c, 5)];
 		if (uvmp_evict_traits_of(p->evict)->has_granularity && draw(c, 2) == 0)
 			p->granularity = (enum uvmp_granularity)draw(c, UVMP_GRANULARITY_2M + 1);
 		p->reserve = draw(c, 3) == 0 ? draw(c, UVMP_EVICT_RESERVE_MAX + 1) : 0;
@@ -212,6 +224,12 @@ static void draw_policy(struct service_case *c)
 	p->quirks = p->prefetch.quirks = p->replay.quirks = p->thrash.quirks = quirks;
 }
 
+/* Evictions all the time. */
+static bool is_tight(const struct service_case *c)
+{
+	return c->profile == TIGHT || c->profile == WITHDRAW;
+}
+
 /* Units of eviction are whole pages; TBNe knows pages of 4 KiB only. */
 static uint32_t draw_page_bytes(struct service_case *c)
 {
@@ -237,16 +255,16 @@ static bool start(struct service_case *c)
 	size_t bytes;
 
 	static const uint32_t paces[] = {2, 6, 25, 80};
-	static const enum profile profiles[] = {PLAIN, TIGHT, TIGHT, BOUNCE, DUPLICATE, COUNTERS};
+	static const enum profile profiles[] = {PLAIN, TIGHT, TIGHT, BOUNCE, DUPLICATE, COUNTERS, WITHDRAW, WITHDRAW};
 
-	c->profile = profiles[draw(c, 6)];
+	c->profile = profiles[draw(c, 8)];
 	c->pace = paces[draw(c, 4)];
 	c->flight = draw(c, 3) == 0 ? 10 : 60;
 	draw_processors(c);
 	draw_policy(c);
 	c->params.page_bytes = draw_page_bytes(c);
 	for (uint32_t i = 0; i + 1 < c->processors.count; i++) {
-		uint32_t roots = c->profile == TIGHT ? 1 + draw(c, 2) : 1 + draw(c, ROOTS);
+		uint32_t roots = is_tight(c) ? 1 + draw(c, 2) : 1 + draw(c, ROOTS);
 		uint64_t memory;
 
 		if ((c->processors.no_memory >> (i + 1) & 1) != 0)
@@ -303,7 +321,7 @@ static uvmp_addr draw_address(struct service_case *c, uint64_t *space)
 		*space = c->hot_space[i / 2];
 		return c->hot[i / 2] + draw(c, draw(c, 3) == 0 ? 3 : 1) * (uvmp_addr)c->params.page_bytes;
 	}
-	if (draw(c, 3) < (c->profile == TIGHT ? 1 : 2)) {
+	if (draw(c, 3) < (is_tight(c) ? 1 : 2)) {
 		*space = c->hot_space[i];
 		return c->hot[i] + draw(c, draw(c, 2) == 0 ? 1 : 20) % (ROOT / c->params.page_bytes) *
 		                           (uvmp_addr)c->params.page_bytes;
@@ -350,7 +368,7 @@ static void do_add_range(struct service_case *c)
 		return;
 	r.base = BASE + (uvmp_addr)draw(c, WINDOWS) * ROOT;
 	r.bytes = ROOT * (1u + (draw(c, 6) == 0));
-	if (draw(c, 3) != 0 && (c->profile != TIGHT || draw(c, 4) == 0)) {
+	if (draw(c, 3) != 0 && (!is_tight(c) || draw(c, 4) == 0)) {
 		r.base += (uvmp_addr)draw(c, ROOT / page) * page;
 		r.bytes = (uint64_t)(1 + draw(c, draw(c, 3) == 0 || page == ROOT ? ROOT / page : 40)) * page;
 	}
@@ -545,6 +563,69 @@ static void do_migrate(struct service_case *c)
 	     naive_service_migrate(c->model, r->space, r->base + first * page, pages * page, processor));
 }
 
+static void withdraw(struct service_case *c, const struct known_victim *v)
+{
+	enum uvmp_status status;
+	uint64_t ticket = 0;
+
+	tell(c, SERVICE_CASE_WITHDRAW, "gpu=%u space=%" PRIu64 " 0x%" PRIx64 "+0x%" PRIx64, v->gpu, v->space, v->base,
+	     v->bytes);
+	status = uvmp_service_withdraw(c->engine, v->space, v->base, v->bytes, v->gpu, &ticket);
+	same(c, "withdraw", status, naive_service_withdraw(c->model, v->space, v->base, v->bytes, v->gpu));
+	if (status == UVMP_OK)
+		c->withdrawal[c->stats->withdrawn++ % VICTIMS] = ticket;
+}
+
+/* A part that need not be a victim, of any processor. */
+static void do_withdraw_part(struct service_case *c)
+{
+	const struct known_range *r = &c->range[draw(c, RANGES)];
+	uint64_t page = c->params.page_bytes, first, pages;
+	struct known_victim v = {.space = r->space, .gpu = draw(c, c->processors.count)};
+
+	if (!r->exists)
+		return;
+	first = draw(c, (uint32_t)(r->bytes / page));
+	pages = 1 + draw(c, draw(c, 2) == 0 ? 16 : 1 + (uint32_t)(r->bytes / page - first));
+	v.base = r->base + first * page;
+	v.bytes = pages * page;
+	withdraw(c, &v);
+}
+
+/* Some of the latest victims, whole or in part, perhaps one twice. */
+static void do_withdraw(struct service_case *c)
+{
+	uint32_t known = c->victims < VICTIMS ? c->victims : VICTIMS;
+
+	if (known == 0 || draw(c, 16) == 0) {
+		do_withdraw_part(c);
+		return;
+	}
+	for (uint32_t i = draw(c, 3) == 0 ? 3 : 1; i > 0; i--) {
+		struct known_victim v = c->victim[(c->victims - 1u - draw(c, known)) % VICTIMS];
+		uint64_t pages = v.bytes / c->params.page_bytes;
+
+		if (draw(c, 8) == 0)
+			v.bytes = (1 + draw(c, (uint32_t)pages)) * (uint64_t)c->params.page_bytes;
+		withdraw(c, &v);
+	}
+}
+
+/* An access or a copy lasts until some time, which may have passed. */
+static void do_hold(struct service_case *c)
+{
+	uint64_t space, until_ns = c->now + draw(c, draw(c, 3) == 0 ? 100 : 50000);
+	uvmp_addr address = draw_address(c, &space);
+	uint32_t gpu = 1 + draw(c, c->processors.count - 1);
+
+	if (draw(c, 10) == 0)
+		until_ns = draw(c, 2) == 0 ? UINT64_MAX : 0;
+	tell(c, SERVICE_CASE_HOLD, "gpu=%u space=%" PRIu64 " 0x%" PRIx64 " until=%" PRIu64, gpu, space, address, until_ns);
+	if (uvmp_service_hold(c->engine, gpu, space, address, until_ns) != UVMP_OK)
+		fail(c, "hold");
+	naive_service_hold(c->model, gpu, space, address, until_ns);
+}
+
 static void do_touch(struct service_case *c)
 {
 	uint64_t space;
@@ -586,7 +667,7 @@ static void do_note(struct service_case *c)
 static void do_bad(struct service_case *c)
 {
 	struct uvmp_fault fault;
-	uint32_t k = draw(c, 8), none = c->processors.count + draw(c, 100);
+	uint32_t k = draw(c, 11), none = c->processors.count + draw(c, 100);
 	const struct known_range *r = &c->range[draw(c, RANGES)];
 	enum uvmp_status status = UVMP_OK;
 
@@ -610,6 +691,12 @@ static void do_bad(struct service_case *c)
 		                                UVMP_PROC_NONE);
 	if (k == 7)
 		status = uvmp_service_unbind(c->engine, 1, 11, 0x777000, 0);
+	if (k == 8)
+		status = uvmp_service_withdraw(c->engine, r->space, r->base, r->bytes, none, NULL);
+	if (k == 9)
+		status = uvmp_service_withdraw(c->engine, r->space, r->base + 1, c->params.page_bytes, 1, NULL);
+	if (k == 10)
+		status = uvmp_service_hold(c->engine, draw(c, 2) == 0 ? UVMP_CPU : none, r->space, r->base, c->now);
 	if (status == UVMP_OK)
 		fail(c, "bad call %u was taken", k);
 }
@@ -670,7 +757,9 @@ static void do_event(struct service_case *c)
 {
 	uint32_t k = draw(c, 1000);
 
-	if (k < 620 && c->profile == COUNTERS && draw(c, 4) == 0)
+	if (c->profile == WITHDRAW && draw(c, 6) == 0)
+		(draw(c, 2) == 0 ? do_withdraw : do_hold)(c);
+	else if (k < 620 && c->profile == COUNTERS && draw(c, 4) == 0)
 		do_note(c);
 	else if (k < 620)
 		do_fault(c);
@@ -690,8 +779,12 @@ static void do_event(struct service_case *c)
 		do_unbind(c);
 	else if (k < 945)
 		do_advise(c);
-	else if (k < 965)
+	else if (k < 961)
 		do_migrate(c);
+	else if (k < 963)
+		do_withdraw(c);
+	else if (k < 965)
+		do_hold(c);
 	else if (k < 980)
 		do_touch(c);
 	else if (k < 990)
@@ -784,6 +877,28 @@ static void clear_root(struct service_case *c, const struct uvmp_action *evict)
 		fail(c, "action %" PRIu64 ": the block had another part of the root", evict->id);
 }
 
+/* The runs of a copy of an eviction are victims that a host can withdraw. */
+static void remember_victim(struct service_case *c, const struct uvmp_action *copy)
+{
+	for (struct uvmp_region t = uvmp_action_next_transfer(copy, 0); t.end != 0;
+	     t = uvmp_action_next_transfer(copy, t.end))
+		c->victim[c->victims++ % VICTIMS] =
+		        (struct known_victim){.space = copy->space,
+		                              .gpu = copy->from,
+		                              .base = copy->address + (uint64_t)t.first * copy->page_bytes,
+		                              .bytes = (uint64_t)(t.end - t.first) * copy->page_bytes};
+}
+
+/* Has a withdrawal ended? */
+static void count_withdrawal(struct service_case *c, const struct uvmp_action *done)
+{
+	for (uint32_t i = 0; i < VICTIMS; i++)
+		if (done->ticket != 0 && c->withdrawal[i] == done->ticket) {
+			c->stats->returned += done->status == UVMP_OK;
+			c->stats->refused += done->status == UVMP_ERR_NO_MEMORY;
+		}
+}
+
 /* A group has been completed. */
 static void account(struct service_case *c, const struct uvmp_action *action, uint32_t count,
                     const enum uvmp_status *status)
@@ -798,6 +913,10 @@ static void account(struct service_case *c, const struct uvmp_action *action, ui
 
 		if (a->kind == UVMP_ACTION_ALLOCATE && status[i] == UVMP_OK)
 			set_frames(c, a->to, a, true);
+		if (a->kind == UVMP_ACTION_COPY && a->cause == UVMP_CAUSE_EVICTION && status[i] == UVMP_OK)
+			remember_victim(c, a);
+		if (a->kind == UVMP_ACTION_DONE)
+			count_withdrawal(c, a);
 		if (a->kind == UVMP_ACTION_FREE)
 			set_frames(c, a->from, a, false);
 		if (a->kind == UVMP_ACTION_EVICT && !has_stayed && c->policy.evict == UVMP_EVICT_LRU)

@@ -21,6 +21,8 @@ enum service_case_event {
 	SERVICE_CASE_UNBIND,
 	SERVICE_CASE_ADVISE,
 	SERVICE_CASE_MIGRATE,
+	SERVICE_CASE_WITHDRAW,
+	SERVICE_CASE_HOLD,
 	SERVICE_CASE_TOUCH,
 	SERVICE_CASE_NOTE,
 	SERVICE_CASE_TIME,
@@ -38,6 +40,7 @@ enum service_case_level {
 
 struct service_case_stats {
 	uint64_t events, actions, failed;
+	uint64_t withdrawn, returned, refused; /* withdrawals that waited; ended with OK, with NO_MEMORY */
 	uint64_t event[SERVICE_CASE_EVENTS]; /* by enum service_case_event */
 	uint64_t action[UVMP_ACTION_COUNT][UVMP_CAUSE_COUNT];
 	uint64_t batches, batches_evicting, faults, groups_most;

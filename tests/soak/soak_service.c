@@ -58,6 +58,8 @@ static void report(const struct service_case_stats *stats, uint64_t cases, doubl
 	       " groups without a DONE\n",
 	       stats->batches, (double)stats->faults / (double)stats->batches,
 	       100.0 * (double)stats->batches_evicting / (double)stats->batches, stats->groups_most);
+	printf("withdrawn victims %" PRIu64 ": %" PRIu64 " stayed, %" PRIu64 " left as no other unit could\n", stats->withdrawn,
+	       stats->returned, stats->refused);
 	for (int i = 0; i < UVMP_ACTION_COMPLETE; i++)
 		report_action(stats, (enum uvmp_action_kind)i);
 }

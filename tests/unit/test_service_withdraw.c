@@ -151,6 +151,38 @@ static void the_tree_counts_again(void **state)
 	assert_true(is_there(0) && !is_there(1));
 }
 
+/* The original has no rule for pages that leave without an eviction: with quirks the tree counts them on. A CPU fault moves a page
+ * without the tree, too. */
+static void other_departures_leave_the_tree(void **state)
+{
+	static const char *const policy[] = {"prefetch=tbn evict=sl64k thrash=off counters=off",
+	                                     "prefetch=tbn evict=sl64k thrash=off counters=off quirks=0"};
+
+	(void)state;
+	for (uint32_t i = 0; i < 4; i++) {
+		bool has_quirks = i % 2u == 0;
+
+		begin(policy[i % 2u]);
+		touch(0, 1);
+		touch(16, 17);
+		if (i < 2)
+			assert_int_equal(uvmp_service_migrate(e.service, SPACE, BASE, 32u * PAGE, UVMP_CPU, NULL), UVMP_OK);
+		for (uint32_t page = 0; page < 32 && i >= 2; page++) {
+			assert_int_equal(uvmp_service_cpu_fault(e.service, SPACE, BASE + page * PAGE, UVMP_ACCESS_WRITE, 1, NULL),
+			                 UVMP_OK);
+			(void)engine_run(&e);
+		}
+		(void)engine_run(&e);
+		assert_false(is_there(0) || is_there(16));
+		assert_int_equal(uvmp_tree_leaf(tree_of(0), 0), 16);
+		touch(32, 33);
+		assert_int_equal(uvmp_tree_leaf(tree_of(0), 0), has_quirks ? 16 : 0);
+		assert_int_equal(is_there(48), has_quirks);
+		if (i < 3)
+			engine_stop(&e);
+	}
+}
+
 static void refused(void **state)
 {
 	static const char *const others[] = {"evict=lru", "evict=lfu2m"};
@@ -176,6 +208,35 @@ static void refused(void **state)
 	}
 }
 
+/* A GPU without memory has no victims. */
+static void without_memory(void **state)
+{
+	(void)state;
+	engine_init(&e, 2, 1);
+	e.processors.no_memory = 1u << 2;
+	e.gpu[1].memory_bytes = 0;
+	e.gpu[1].splits = 0;
+	assert_true(engine_policy(&e, "prefetch=none evict=lru4k thrash=off counters=off"));
+	assert_true(engine_start(&e, 16, 1u << 18));
+	engine_range(&e, SPACE, BASE, MIB2, UVMP_PROC_NONE);
+	assert_int_equal(uvmp_service_withdraw(e.service, SPACE, BASE, PAGE, 2, NULL), UVMP_ERR_RANGE);
+	assert_int_equal(withdraw(0, 1), UVMP_OK);
+}
+
+/* An access outlasts the departure of its pages: where the pages return before its end, they are held. */
+static void holds_outlast_departures(void **state)
+{
+	(void)state;
+	begin("prefetch=sl evict=sl64k thrash=off counters=off");
+	touch(0, 1);
+	assert_int_equal(uvmp_service_hold(e.service, 1, SPACE, BASE, UINT64_MAX), UVMP_OK);
+	assert_int_equal(uvmp_service_migrate(e.service, SPACE, BASE, 16 * PAGE, UVMP_CPU, NULL), UVMP_OK);
+	(void)engine_run(&e);
+	for (uint32_t page = 0; page <= 512; page += 16)
+		touch(page, page + 1u);
+	assert_true(is_there(0) && !is_there(16) && is_there(32));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -183,7 +244,10 @@ int main(void)
 		cmocka_unit_test_teardown(memory_is_free, stop),
 		cmocka_unit_test_teardown(no_other_can_leave, stop),
 		cmocka_unit_test_teardown(the_tree_counts_again, stop),
+		cmocka_unit_test_teardown(other_departures_leave_the_tree, stop),
 		cmocka_unit_test_teardown(refused, stop),
+		cmocka_unit_test_teardown(without_memory, stop),
+		cmocka_unit_test_teardown(holds_outlast_departures, stop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
