@@ -714,7 +714,7 @@ static void test_limit(void **unused)
 	assert_true(space_add_range(&space, &workload->range[0], error));
 	system.link.model = &model;
 	system.gpu = gpu_open(&model, &space, &system.link, (struct gpu_listener){0});
-	thread_perform(&thread, &action, NULL);
+	assert_true(thread_perform(&thread, &action, NULL));
 	assert_int_equal(thread.now_ns, 5); /* which costs the driver nothing */
 	gpu_advance(system.gpu, 5);
 	assert_true(workload_launch(workload));

@@ -36,44 +36,44 @@ static void wait_for(struct thread *t, const struct uvmp_action *a)
 	thread_wait(t, a->waits_for_copies ? t->copies_ns : t->replay_ns, &t->system->times->replay_ns);
 }
 
-void thread_perform(struct thread *t, const struct uvmp_action *a, const struct host_target *target)
+bool thread_perform(struct thread *t, const struct uvmp_action *a, const struct host_target *target)
 {
 	switch ((enum uvmp_action_kind)a->kind) {
 	case UVMP_ACTION_BATCH:
 		thread_fetch(t, a);
-		return;
+		break;
 	case UVMP_ACTION_ALLOCATE:
 		thread_allocate(t, a, target->block);
-		return;
+		break;
 	case UVMP_ACTION_EVICT:
 		thread_evict(t, a);
-		return;
+		break;
 	case UVMP_ACTION_MAP:
 	case UVMP_ACTION_UNMAP:
 	case UVMP_ACTION_REVOKE:
-		thread_map(t, a, target);
-		return;
+		return thread_map(t, a, target);
 	case UVMP_ACTION_FLUSH:
 		thread_flush(t, a);
-		return;
+		break;
 	case UVMP_ACTION_REPLAY:
 		thread_replay(t);
-		return;
+		break;
 	case UVMP_ACTION_WAIT:
 		wait_for(t, a);
-		return;
+		break;
 	case UVMP_ACTION_CLEAR:
 		counters_clear(&t->system->host, a);
-		return;
+		break;
 	case UVMP_ACTION_LIMIT:
 		gpu_limit(t->system->gpu, t->now_ns, a->stopped_sms, a->extra_blocks);
-		return;
+		break;
 	case UVMP_ACTION_THROTTLE:
 		t->until_ns = a->until_ns;
-		return;
+		break;
 	default:
-		return;
+		break;
 	}
+	return true;
 }
 
 /* -- the loop -- */
@@ -130,7 +130,8 @@ static bool perform_other(struct thread *t, const struct uvmp_action *a, const s
 	watch_before(t, a);
 	look_at(t, a, target->block);
 	t->end_ns = 0;
-	thread_perform(t, a, target);
+	if (!thread_perform(t, a, target))
+		return false;
 	watch_after(t, a, target);
 	return host_complete(&t->system->host, a, later(t->now_ns, t->end_ns));
 }

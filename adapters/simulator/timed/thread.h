@@ -62,8 +62,9 @@ static inline void thread_wait(struct thread *t, uint64_t until_ns, uint64_t *su
 		thread_work(t, until_ns - t->now_ns, sum);
 }
 
-/* An action, but no COPY or POPULATE, takes its time, and is seen by the GPU; `target`: what it is about. */
-void thread_perform(struct thread *t, const struct uvmp_action *action, const struct host_target *target);
+/* An action, but no COPY or POPULATE, takes its time, and is seen by the GPU; `target`: what it is about.
+ * False: out of memory; the host has the error. */
+bool thread_perform(struct thread *t, const struct uvmp_action *action, const struct host_target *target);
 /* Performs the engine's actions up to the DONE of `ticket` (0: of the bottom half), whose status is
  * *status; RETRY if the engine has nothing to do: notifications end so. False: an error of the run; the
  * host has it. */

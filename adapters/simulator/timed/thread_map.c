@@ -36,7 +36,7 @@ static void map_arrivals(struct thread *t, const struct uvmp_action *a, const st
 
 /* With maps_copies, the GPU uses the pages of a victim until its write-back begins: when the copies that are queued have ended. A
  * use withdraws the victim if it is complete: one run of pages. */
-static uint64_t stage(struct thread *t, const struct host_target *target)
+static bool stage(struct thread *t, const struct host_target *target, uint64_t *begin_ns)
 {
 	struct system *system = t->system;
 	struct staged *staged = &system->staged;
@@ -49,12 +49,13 @@ static uint64_t stage(struct thread *t, const struct host_target *target)
 	if (system_withdraws(system) &&
 	    uvmp_region_pages(uvmp_mask_next_run(target->pages, 0)) == uvmp_mask_weight(target->pages) &&
 	    !staged_add(staged, &victim, t->now_ns))
-		host_fail(&system->host, "out of memory");
-	return victim.begin_ns;
+		return host_fail(&system->host, "out of memory");
+	*begin_ns = victim.begin_ns;
+	return true;
 }
 
 /* The GPU sees the change of its page tables at t->end_ns. */
-static void give(struct thread *t, const struct uvmp_action *a, const struct host_target *target)
+static bool give(struct thread *t, const struct uvmp_action *a, const struct host_target *target)
 {
 	bool is_map = a->kind == UVMP_ACTION_MAP;
 	uvmp_mask rest = *target->pages;
@@ -62,20 +63,21 @@ static void give(struct thread *t, const struct uvmp_action *a, const struct hos
 
 	if (is_map && a->from != UVMP_CPU)
 		map_arrivals(t, a, target, &rest);
-	if (!is_map && t->system->model->maps_copies != 0 && a->cause == UVMP_CAUSE_EVICTION)
-		at_ns = stage(t, target);
+	if (!is_map && t->system->model->maps_copies != 0 && a->cause == UVMP_CAUSE_EVICTION && !stage(t, target, &at_ns))
+		return false;
 	if (!uvmp_mask_is_empty(&rest))
 		gpu_map(t->system->gpu, at_ns, target->block, &rest, a->right, is_map && a->from == UVMP_CPU);
+	return true;
 }
 
-void thread_map(struct thread *t, const struct uvmp_action *a, const struct host_target *target)
+bool thread_map(struct thread *t, const struct uvmp_action *a, const struct host_target *target)
 {
 	const struct model *model = t->system->model;
 	struct sim_times *times = t->system->times;
 
 	if (a->to != HOST_GPU) {
 		map_cpu(t, a, target);
-		return;
+		return true;
 	}
 	host_set_planes(&target->block->given_low, &target->block->given_high, target->pages, a->right);
 	if (!t->is_fault_of_cpu)
@@ -83,8 +85,9 @@ void thread_map(struct thread *t, const struct uvmp_action *a, const struct host
 			    a->cause == UVMP_CAUSE_EVICTION ? &times->evict_ns : &times->map_ns);
 	/* the thread waits until rights are removed; rights are granted after the data */
 	t->end_ns = a->kind == UVMP_ACTION_MAP ? later(t->now_ns, t->copies_ns) : t->now_ns;
-	if (!staged_returns(&t->system->staged, a))
-		give(t, a, target);
+	if (!staged_returns(&t->system->staged, a) && !give(t, a, target))
+		return false;
 	if (t->batch_pages != 0)
 		t->last_ns = later(t->last_ns, t->now_ns);
+	return true;
 }

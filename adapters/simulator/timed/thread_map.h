@@ -4,7 +4,7 @@
 
 #include "thread.h"
 
-/* The actions MAP, UNMAP and REVOKE, on the CPU or on the GPU. */
-void thread_map(struct thread *t, const struct uvmp_action *action, const struct host_target *target);
+/* The actions MAP, UNMAP and REVOKE, on the CPU or on the GPU. False: out of memory; the host has the error. */
+bool thread_map(struct thread *t, const struct uvmp_action *action, const struct host_target *target);
 
 #endif
