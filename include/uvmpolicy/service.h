@@ -313,8 +313,9 @@ UVMP_API enum uvmp_status uvmp_service_migrate(struct uvmp_service *service, uin
  * of that COPY. The request is a migration of these pages back to the GPU, with cause migrate; but its COPY
  * to the GPU moves no data, because the host keeps the pages in the GPU's memory and drops the copy to the
  * CPU. Another unit leaves for them if memory is full: one that is not held (uvmp_service_hold), not passed
- * over because a page is missing, and not protected by `reserve`. The pages are the newest of the eviction
- * order, and the tree of prefetch=tbn or sl counts them again. Access counts and round trips stay as they
+ * over because a page is missing, and not protected by `reserve`. The pages return to the eviction order as
+ * migrated ones do: a host that reports arrivals (UVMP_ACCESS_NONE) reports them for these pages, too. The
+ * tree of prefetch=tbn or sl counts them again. Access counts and round trips stay as they
  * are. Not for evict=lru, whose victims are roots, and evict=lfu2m, which would choose the same unit again.
  *
  * UVMP_ERR_ARGUMENT: service. UVMP_ERR_RANGE: part, processor (the CPU, too, one without memory, and every
@@ -369,9 +370,9 @@ UVMP_API enum uvmp_status uvmp_service_note(struct uvmp_service *service, uint32
  *
  * UVMP_ACCESS_NONE is no access: a host that knows when copies end reports that the page has arrived
  * [uvmsmart: eviction-list]. Orders by recency then take it for the newest. Nothing counts the call, and
- * evict=lfu2m and the driver's order ignore it. From the first such call on, a decision to migrate makes
- * no unit newer, nor its tree with evict=sl64k and tbne. Without such calls, a page is the newest when the
- * engine decides that it migrates.
+ * evict=lfu2m and the driver's order ignore it. From the first such call for a processor on, a decision to
+ * migrate leaves listed units, and with evict=sl64k and tbne trees with listed units, at their place. Without
+ * such calls, a page is the newest when the engine decides that it migrates.
  *
  * The call has no effect for the CPU, or on a page that the processor neither holds nor maps. UVMP_ERR_RANGE:
  * processor, access. O(1); evict=lfu2m: O(log blocks); at most every 2^26th access O(blocks). */
@@ -394,8 +395,8 @@ UVMP_API enum uvmp_status uvmp_service_miss(const struct uvmp_service *service, 
  * was ever held is also held while a page of it is missing [uvmsmart: incomplete-tree-stays]. Orders with
  * smaller units ignore the call: a unit that was just used is their last choice anyway. So does evict=auto,
  * which knows no accesses. The call has no effect on a block that has no memory of the GPU so far. An access
- * does not end when its pages leave: the hold stays until its time, or until the block is freed or cut. An
- * earlier time has no effect, nor has 0.
+ * does not end when its pages leave: the hold stays until its time, or until the block is freed or split. A
+ * time that is not later than that of the present hold has no effect.
  *
  * UVMP_ERR_ARGUMENT: service. UVMP_ERR_RANGE: processor (the CPU, too). O(1). */
 UVMP_API enum uvmp_status uvmp_service_hold(struct uvmp_service *service, uint32_t processor, uint64_t space,

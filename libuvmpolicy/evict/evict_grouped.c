@@ -148,7 +148,8 @@ static UVMPI_NOINLINE enum uvmp_status renew(struct grouped *list, uint32_t unit
 	return UVMP_OK;
 }
 
-/* Both the unit and its group become the newest. The last touch again changes nothing. */
+/* Both the unit and its group become the newest. The last touch again changes nothing; units that have entered since have its
+ * stamp, too. */
 enum uvmp_status uvmpi_by_group_touch(struct uvmp_evict *evict, uint32_t unit)
 {
 	struct grouped *list = list_of(evict);
@@ -156,7 +157,7 @@ enum uvmp_status uvmpi_by_group_touch(struct uvmp_evict *evict, uint32_t unit)
 
 	if (number >= list->begun || (list->group[number].listed & bit_of(unit)) == 0)
 		return arrive(evict, unit);
-	if (list->stamp[unit] == list->clock)
+	if (list->stamp[unit] == list->clock && list->link[number].prev == list->order.elements + unit)
 		return UVMP_OK;
 	if (!sequence_is_plain(&list->order, number))
 		return renew(list, unit);

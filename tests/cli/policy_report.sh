@@ -106,15 +106,19 @@ echo 'auto-local|prefetch=auto|both' >>"$work/eligible"
 wrong 'best of keys: 500000 ns, and auto-local 499999 ns' 250000 9000 499999
 
 # -- a run takes at least the time that the link needs for its bytes: 10 and 20 bytes a us --
-printf '%s\n' time_ns,h2d_bytes,remote_h2d_bytes,d2h_bytes,remote_d2h_bytes,complete,error \
-	40000,200,100,0,0,true, 5000,300,0,0,0,true, 9000,60,40,0,0,true, 9000,0,0,300,60,true, >"$work/comparison"
-awk -v what=case -v rate_in=10 -v rate_out=20 -f tests/policies/ablation_times.awk "$work/comparison" >"$work/out"
-has 'the link' 'case|1|1.333333|1.000000' 'case|2|4.000000|0.333333' 'case|3|2.222222|1.200000'
+for numbers in 40000,200,100,0,0 5000,300,0,0,0 9000,60,40,0,0 9000,0,0,300,60; do
+	echo "\"prefetch=none link_ratio=100\",$numbers,true,"
+done >"$work/rows"
+echo '"link_ratio=200",5000,300,0,0,0,true,' >>"$work/rows"
+{ echo policy,time_ns,h2d_bytes,remote_h2d_bytes,d2h_bytes,remote_d2h_bytes,complete,error && cat "$work/rows"; } >"$work/comparison"
+awk -v what=case -v rate_in=10 -v rate_out=20 -f tests/policies/read.awk -f tests/policies/ablation_times.awk \
+	"$work/comparison" >"$work/out"
+has 'the link' 'case|1|1.333333|1.000000' 'case|2|4.000000|0.333333' 'case|3|2.222222|1.200000' 'case|4|8.000000|1.000000'
 for times in 5000,300,0 9000000000,300,0; do
-	printf '%s\n' policy,complete,seed,time_ns,h2d_bytes,remote_h2d_bytes,d2h_bytes,remote_d2h_bytes "auto,1,1,$times,0,0"
+	printf '%s\n' policy,complete,seed,time_ns,h2d_bytes,remote_h2d_bytes,d2h_bytes,remote_d2h_bytes "auto link_ratio=100,1,1,$times,0,0"
 done >"$work/comparison"
 awk -v csv="$work/comparison" -v rate_in=10 -v rate_out=20 -f tests/policies/read.awk -f tests/policies/known.awk </dev/null >"$work/out"
-has 'starts of a search' 'auto|30000' 'auto|9000000000'
+has 'starts of a search' 'auto link_ratio=100|30000' 'auto link_ratio=100|9000000000'
 
 # -- results of another program --
 make_page() { # [VARIABLE=VALUE]

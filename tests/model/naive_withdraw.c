@@ -17,7 +17,7 @@ void naive_hold(struct naive_holds *holds, uint32_t gpu, uint32_t block, uint32_
 				holds->hold[i].until_ns = until_ns;
 			return;
 		}
-	if (until_ns == 0) /* until then every unit is held */
+	if (until_ns == 0) /* a hold that has ended */
 		return;
 	assert(holds->count < NAIVE_HOLDS);
 	holds->hold[holds->count++] = (struct naive_hold){gpu, block, unit, until_ns};

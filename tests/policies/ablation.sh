@@ -53,7 +53,7 @@ while read -r workload; do
 	for over in ${ABLATION_OVER:-110 150 200}; do
 		[ ! -t 2 ] || printf '\r%-78.78s' "$workload at $over %" >&2
 		run "$workload" "$over" | awk -v what="$workload at $over %" -v rate_in="${rates% *}" -v rate_out="${rates#* }" \
-			-f "$here/ablation_times.awk"
+			-f "$here/read.awk" -f "$here/ablation_times.awk"
 	done
 done <"${ABLATION_WORKLOADS:-$here/ablation.txt}" >"$results"
 [ ! -t 2 ] || printf '\r%-78s\r' '' >&2

@@ -6,7 +6,7 @@ BEGIN {
 	while ((getline line <csv) > 0) {
 		split_csv(line, f)
 		if (f[column["complete"]] != 1 || f[column["seed"]] != 1) continue
-		printf "%s|%.0f\n", f[column["policy"]], with_link(f[column["time_ns"]], f[column["h2d_bytes"]] + f[column["remote_h2d_bytes"]],
+		printf "%s|%.0f\n", f[column["policy"]], with_link(f[column["policy"]], f[column["time_ns"]], f[column["h2d_bytes"]] + f[column["remote_h2d_bytes"]],
 			f[column["d2h_bytes"]] + f[column["remote_d2h_bytes"]])
 	}
 }

@@ -50,7 +50,8 @@ function repeat(w, s,    p, k, i) {
 function larger(a, b) { return a + 0 < b + 0 ? b + 0 : a + 0 }
 
 # The time of a run: that of the program, but at least the time that the link needs for its bytes. rate_in, rate_out: MB/s.
-function with_link(time_ns, in_bytes, out_bytes,    ns) {
+function with_link(policy_text, time_ns, in_bytes, out_bytes,    ns) {
+	if (policy_text !~ /link_ratio=100/) return time_ns + 0
 	ns = larger(in_bytes * 1000 / rate_in, out_bytes * 1000 / rate_out)
 	return larger(time_ns, int(ns) + (ns > int(ns)))
 }
@@ -78,9 +79,8 @@ function read_results(file, w, s, label,    line, n, i, f, column, p, k, key, se
 		value[w, s, p, k, "in_bytes"] = value[w, s, p, k, "h2d_bytes"] + value[w, s, p, k, "remote_h2d_bytes"]
 		value[w, s, p, k, "out_bytes"] = value[w, s, p, k, "d2h_bytes"] + value[w, s, p, k, "remote_d2h_bytes"]
 		value[w, s, p, k, "program_ns"] = value[w, s, p, k, "time_ns"]
-		value[w, s, p, k, "end_ns"] = larger(value[w, s, p, k, "time_ns"], value[w, s, p, k, "link_end_ns"] + 0)
-		if (f[column["policy"]] ~ /link_ratio=100/)
-			value[w, s, p, k, "time_ns"] = with_link(value[w, s, p, k, "time_ns"], value[w, s, p, k, "in_bytes"], value[w, s, p, k, "out_bytes"])
+		value[w, s, p, k, "end_ns"] = "link_end_ns" in column ? larger(value[w, s, p, k, "time_ns"], value[w, s, p, k, "link_end_ns"]) : 0
+		value[w, s, p, k, "time_ns"] = with_link(f[column["policy"]], value[w, s, p, k, "time_ns"], value[w, s, p, k, "in_bytes"], value[w, s, p, k, "out_bytes"])
 		policy[w, s, p] = f[column["policy"]]
 	}
 	close(file)

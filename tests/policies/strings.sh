@@ -38,7 +38,7 @@ while read -r workload; do
 	for over in ${STRINGS_OVER:-150}; do
 		[ ! -t 2 ] || printf '\r%-78.78s' "$workload at $over %" >&2
 		compare "$workload" "$over" </dev/null | awk -v what="$workload at $over %" \
-			-v rate_in="${rates% *}" -v rate_out="${rates#* }" -f "$here/ablation_times.awk"
+			-v rate_in="${rates% *}" -v rate_out="${rates#* }" -f "$here/read.awk" -f "$here/ablation_times.awk"
 	done
 done <"${STRINGS_WORKLOADS:-$here/ablation.txt}" >"$results"
 [ ! -t 2 ] || printf '\r%-78s\r' '' >&2

@@ -567,6 +567,19 @@ static void coming(void **state)
 		assert_int_equal(uvmpi_evict_enter(&evict, 94), UVMP_OK);
 		ASSERT_VICTIMS(&evict, 0, 2, 4, 1, 3, 94, 33, 95);
 	}
+	/* uses and arrivals in the newest tree itself */
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(uvmp_evict_init(&evict, evictor[i], 96, memory, sizeof(memory)), UVMP_OK);
+		uvmp_evict_touch(&evict, 0);
+		assert_int_equal(uvmpi_evict_enter(&evict, 1), UVMP_OK);
+		assert_int_equal(uvmpi_evict_enter(&evict, 2), UVMP_OK);
+		ASSERT_VICTIMS(&evict, 0, 1, 2);
+		uvmp_evict_touch(&evict, 0);
+		ASSERT_VICTIMS(&evict, 1, 2, 0);
+		uvmp_evict_touch(&evict, 0); /* again: no effect */
+		uvmp_evict_touch(&evict, 1);
+		ASSERT_VICTIMS(&evict, 2, 0, 1);
+	}
 	/* without trees it is the newest once */
 	assert_int_equal(uvmp_evict_init(&evict, UVMP_EVICT_LRU_4K, 96, memory, sizeof(memory)), UVMP_OK);
 	for (uint32_t unit = 0; unit < 3; unit++)

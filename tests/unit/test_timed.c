@@ -615,13 +615,33 @@ static void test_link_knows_all_copies(void **unused)
 	/* over the end of a pause: 8 KiB of 16 are alone on the link */
 	assert_in_range(link_remote(&link, MODEL_TO_GPU, 200000 - remote_ns, 200000 - remote_ns, (struct link_load){16u << 10, 128}),
 			200000 + 2u * remote_ns, 200000 + 2u * remote_ns + 2u);
-	/* the second copy is late, and the third is not: the pause is long enough */
+	/* the second copy is late, and the third is not: the pause is long enough. While the third is told to end later, the direction counts as settled */
 	assert_int_equal(link_settled_ns(&link, 200000 + mib_ns), 200000 + mib_ns);
 	assert_int_equal(link_copies_end_ns(&link), 400000 + mib_ns);
 	/* the last copy has been told to end 8 KiB too early, and the next one knows */
 	link_remote(&link, MODEL_TO_GPU, 410000, 410000, (struct link_load){8u << 10, 64});
 	assert_int_equal(link_settled_ns(&link, 400000 + mib_ns), 400000 + mib_ns + remote_ns);
 	assert_int_equal(link_copy(&link, MODEL_TO_GPU, 0, 1u << 20), 400000 + 2u * mib_ns + remote_ns);
+}
+
+/* The GPU's clock is ahead: a copy that was over before its remote accesses. Its last page waits for memory all the same. */
+static void test_link_delays_old_copies(void **unused)
+{
+	struct model model;
+	struct link link = {.model = &model, .ratio_percent = 100};
+	uint64_t page_ns;
+
+	(void)unused;
+	assert_true(model_open("titan-v", NULL, &model, error));
+	page_ns = model_link_ns(&model, MODEL_TO_GPU, 4096);
+	link_remote(&link, MODEL_TO_GPU, 800000, 800000, (struct link_load){64u << 10, 512});
+	assert_int_equal(link_copy_pages(&link, MODEL_TO_GPU, 1000, 8192), 1000 + model_link_ns(&model, MODEL_TO_GPU, 8192));
+	assert_int_equal(link_delay_pages(&link, MODEL_TO_GPU, 900000, 4096), 900000 + page_ns);
+	assert_int_equal(link_copies_end_ns(&link), 900000 + page_ns);
+	/* the part of a copy that is still on the link moves behind the rest */
+	assert_int_equal(link_start_ns(&link, MODEL_TO_GPU, 0), 900000 + page_ns);
+	link_copy_pages(&link, MODEL_TO_GPU, 1000000, 8192);
+	assert_int_equal(link_delay_pages(&link, MODEL_TO_GPU, 2000000, 4096), 2000000 + page_ns);
 }
 
 /* More pauses than the link remembers: copies of long ago count as begun, and nothing is lost. */
@@ -781,6 +801,7 @@ int main(void)
 		cmocka_unit_test(test_shared_link),
 		cmocka_unit_test(test_link_loses_nothing),
 		cmocka_unit_test(test_link_knows_all_copies),
+		cmocka_unit_test(test_link_delays_old_copies),
 		cmocka_unit_test(test_link_forgets_old_pauses),
 		cmocka_unit_test(test_remote_beside_copies),
 		cmocka_unit_test(test_compressed_link),

@@ -13,7 +13,7 @@ static uint64_t least(uint64_t a, uint64_t b)
 
 /* -- the work in hand -- */
 
-/* Both uses get half of the rate, for span_ns. */
+/* Both uses get half of the rate, for span_ns; remote accesses get an odd ns. */
 static void share(struct link_work *work, uint64_t span_ns)
 {
 	work->copies_ns -= span_ns / 2u;
@@ -46,16 +46,24 @@ static const struct link_part *part_of(const struct link_engine *engine, uint32_
 	return &engine->part[(engine->first + i) % LINK_PARTS];
 }
 
-/* When the copies that have not ended will have, if no remote access follows; 0: all have ended. */
-static uint64_t copies_end_ns(const struct link_engine *engine)
+/* What the link has to do when the last part may begin. */
+static struct link_work tail_of(const struct link_engine *engine)
 {
 	struct link_work work = engine->work;
 
-	if (engine->parts == 0 && work.copies_ns == 0)
-		return 0;
+	if (!engine->is_tail_old)
+		return engine->tail;
 	for (uint32_t i = 0; i < engine->parts; i++)
 		start_copies(&work, part_of(engine, i));
-	return work.now_ns + work.copies_ns + least(work.copies_ns, work.remote_ns);
+	return work;
+}
+
+/* When the copies have ended, if no remote access follows; 0: all had ended when the last remote access was issued. */
+static uint64_t copies_end_ns(const struct link_engine *engine)
+{
+	struct link_work tail = tail_of(engine);
+
+	return tail.copies_ns == 0 ? 0 : tail.now_ns + tail.copies_ns + least(tail.copies_ns, tail.remote_ns);
 }
 
 /* When the remote accesses have ended. */
@@ -73,32 +81,43 @@ static uint64_t remote_end_ns(const struct link_engine *engine)
 
 /* -- copies -- */
 
-/* If all places are taken, the oldest copies count as begun: the GPU has not asked for remote accesses since. */
+static void renew_tail(struct link_engine *engine)
+{
+	engine->tail = tail_of(engine);
+	engine->is_tail_old = false;
+}
+
+/* If all places are taken, the oldest copies count as begun: the GPU has issued no remote access for long. */
 static void append(struct link_engine *engine, uint64_t from_ns, uint64_t work_ns)
 {
+	struct link_part part = {from_ns, work_ns};
+
 	if (engine->parts == LINK_PARTS) {
 		engine->work.copies_ns += part_of(engine, 0)->work_ns;
 		engine->first = (engine->first + 1u) % LINK_PARTS;
 		engine->parts--;
 	}
-	engine->part[(engine->first + engine->parts++) % LINK_PARTS] = (struct link_part){from_ns, work_ns};
+	engine->part[(engine->first + engine->parts++) % LINK_PARTS] = part;
+	start_copies(&engine->tail, &part);
 }
 
-/* Where the work of the copy that was submitted last is; NULL: it has ended. */
-static uint64_t *last_copy(struct link_engine *engine)
+/* The work behind which a copy without a pause follows; NULL: all copies have ended. */
+static uint64_t *last_work(struct link_engine *engine)
 {
 	if (engine->parts != 0)
 		return &engine->part[(engine->first + engine->parts - 1u) % LINK_PARTS].work_ns;
 	return engine->work.copies_ns != 0 ? &engine->work.copies_ns : NULL;
 }
 
-/* The GPU's clock may be ahead. What the copy has done before the first of the remote accesses that run is over. */
-static void append_rest(struct link_engine *engine, uint64_t from_ns, uint64_t work_ns)
+/* The GPU's clock may be ahead. What the copy has done before the first of the remote accesses that run is over; copies that were
+ * late then are not taken into account. */
+static uint64_t append_rest(struct link_engine *engine, uint64_t from_ns, uint64_t work_ns)
 {
 	if (engine->work.remote_ns != 0 && from_ns < engine->remote_since_ns)
 		work_ns -= least(work_ns, engine->remote_since_ns - from_ns);
 	if (work_ns != 0)
 		append(engine, from_ns, work_ns);
+	return work_ns;
 }
 
 static uint64_t tell(struct link_engine *engine, uint64_t end_ns)
@@ -109,14 +128,23 @@ static uint64_t tell(struct link_engine *engine, uint64_t end_ns)
 
 static uint64_t submit(struct link_engine *engine, uint64_t from_ns, uint64_t work_ns)
 {
-	uint64_t *last = last_copy(engine);
+	uint64_t *last = last_work(engine);
 	uint64_t start_ns = later(from_ns, engine->copies_until_ns);
 
-	if (last != NULL && start_ns == engine->copies_until_ns)
+	renew_tail(engine);
+	if (last != NULL && start_ns == engine->copies_until_ns) {
 		*last += work_ns;
-	else
-		append_rest(engine, start_ns, work_ns);
+		engine->tail.copies_ns += work_ns;
+		engine->last_ns = work_ns;
+	} else {
+		engine->last_ns = append_rest(engine, start_ns, work_ns);
+	}
 	return tell(engine, start_ns + work_ns);
+}
+
+uint64_t link_start_ns(const struct link *link, enum model_direction direction, uint64_t from_ns)
+{
+	return later(from_ns, link->engine[direction].copies_until_ns);
 }
 
 uint64_t link_copy(struct link *link, enum model_direction direction, uint64_t from_ns, uint64_t bytes)
@@ -139,14 +167,13 @@ uint64_t link_delay_pages(struct link *link, enum model_direction direction, uin
 {
 	struct link_engine *engine = &link->engine[direction];
 	uint64_t work_ns = model_link_ns(link->model, direction, compressed(link, bytes));
-	uint64_t *last = last_copy(engine);
+	uint64_t moved_ns = least(engine->last_ns, work_ns);
 
-	if (last != NULL) {
-		uint64_t moved_ns = least(*last, work_ns);
-
-		*last -= moved_ns;
-		append(engine, from_ns, moved_ns);
-	}
+	if (moved_ns != 0)
+		*last_work(engine) -= moved_ns;
+	engine->is_tail_old = true;
+	renew_tail(engine);
+	engine->last_ns = append_rest(engine, from_ns, work_ns);
 	return tell(engine, from_ns + work_ns);
 }
 
@@ -176,6 +203,7 @@ uint64_t link_remote(struct link *link, enum model_direction direction, uint64_t
 	if (engine->work.remote_ns == 0)
 		engine->remote_since_ns = engine->work.now_ns;
 	engine->work.remote_ns += work_ns;
+	engine->is_tail_old = true;
 	return later(remote_end_ns(engine), at_ns + work_ns);
 }
 

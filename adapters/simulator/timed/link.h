@@ -2,14 +2,15 @@
  *
  * While a copy and remote accesses use one direction, each gets half of its rate, and the link loses no time by that. Copies
  * are submitted ahead of the GPU's clock; the link knows them all, and when each may begin. A copy's end is told when it is
- * submitted, because events are queued for that time. Remote accesses that come later make the copy end later, and so all
- * that follow it: their ends are told in this knowledge. What is late when the GPU stops is link_settled_ns's. */
+ * submitted, because events are queued for that time. Remote accesses that come later make the copy end later than was told,
+ * and so the copies that follow without a sufficient pause; these are told so if they have not been submitted yet. At the end
+ * of a kernel, link_settled_ns gives the end of copies that are late. */
 #ifndef UVMSIM_LINK_H
 #define UVMSIM_LINK_H
 
 #include "../model.h"
 
-#define LINK_PARTS 1024u /* the pauses between copies that have not begun: as many as copies may wait */
+#define LINK_PARTS 2048u /* the pauses between copies that have not begun: two for each copy that may wait */
 
 /* Copies without a pause between them, in ns at the link's full rate. They begin at from_ns or later. */
 struct link_part {
@@ -23,7 +24,10 @@ struct link_work {
 
 struct link_engine {
 	uint64_t copies_until_ns;	     /* the end that was told of all copies */
+	uint64_t last_ns;		     /* of the copy that was submitted last: the work that is in a part or in `work` */
 	struct link_work work;		     /* when the last remote access was issued */
+	struct link_work tail;		     /* when the last part may begin, unless is_tail_old */
+	bool is_tail_old;		     /* a remote access has been issued since */
 	uint64_t remote_since_ns;	     /* the link has served remote accesses without a pause since then */
 	uint64_t remote_debt;		     /* the remainder of rounding to whole ns, in bytes / 1000 */
 	uint64_t fixed_until_ns;	     /* of accesses of a time of their own */
@@ -42,7 +46,9 @@ struct link_load {
 	uint64_t bytes, requests;
 };
 
-/* A copy that may begin at from_ns; when it ends. */
+/* When a copy that may begin at from_ns begins, if all copies before it end as was told. */
+uint64_t link_start_ns(const struct link *link, enum model_direction direction, uint64_t from_ns);
+/* A copy that may begin at from_ns; when it ends. O(1), and O(LINK_PARTS) once after remote accesses. */
 uint64_t link_copy(struct link *link, enum model_direction direction, uint64_t from_ns, uint64_t bytes);
 /* The same of managed pages, which the link compresses. */
 uint64_t link_copy_pages(struct link *link, enum model_direction direction, uint64_t from_ns, uint64_t bytes);
@@ -54,14 +60,16 @@ uint64_t link_delay_pages(struct link *link, enum model_direction direction, uin
  * are, but at least as the model's request_bytes. from_ns never goes back. */
 uint64_t link_remote(struct link *link, enum model_direction direction, uint64_t from_ns, uint64_t at_ns,
 		     struct link_load load);
-/* A remote access of a time of its own, independent of its size. The access waits for those before it, and goes before all copies that
- * have not begun, which it delays. When it has ended. The copy that is under way at at_ns delays it by nothing. */
+/* A remote access of a time of its own, independent of its size. The access waits for those before it, and goes before all
+ * copies that have not begun, which it delays. When it has ended. The copy that is under way at at_ns delays it by nothing. A
+ * system uses either this or link_remote. */
 uint64_t link_remote_fixed(struct link *link, enum model_direction direction, uint64_t at_ns, uint64_t work_ns);
 /* From when on both directions are idle, but no earlier than at_ns. */
 uint64_t link_idle_ns(const struct link *link, uint64_t at_ns);
 /* When the last copy has ended, if no remote access follows; 0: no copy was submitted. */
 uint64_t link_copies_end_ns(const struct link *link);
-/* The copies whose told end is at_ns or earlier: when they have ended, but no earlier than at_ns. */
+/* If every copy of a direction was told to end by at_ns: when the last of them has ended, but no earlier than at_ns. A direction
+ * with a copy that was told to end later counts as settled. */
 uint64_t link_settled_ns(const struct link *link, uint64_t at_ns);
 
 #endif

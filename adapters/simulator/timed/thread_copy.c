@@ -133,7 +133,7 @@ void thread_copy(struct thread *t, const struct uvmp_action *a, struct sim_block
 		bytes -= (uint64_t)system->staged.taken.pages * system->model->page_bytes;
 	start_ns = later(is_out && t->leave_ns != 0 ? t->leave_ns : t->now_ns, copied_ns(system, block));
 	start_ns = later(start_ns, memory.first_ns);
-	start_ns = later(start_ns, system->link.engine[direction].copies_until_ns);
+	start_ns = link_start_ns(&system->link, direction, start_ns);
 	t->start_ns = start_ns;
 	end_ns = link_copy_pages(&system->link, direction, start_ns, bytes);
 	if (memory.last_ns > start_ns)

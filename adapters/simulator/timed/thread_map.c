@@ -42,7 +42,7 @@ static bool stage(struct thread *t, const struct host_target *target, uint64_t *
 	struct staged *staged = &system->staged;
 	struct staged_victim victim = {.block = target->block, .pages = *target->pages, .is_first = t->is_first_part};
 
-	victim.begin_ns = later(t->end_ns, system->link.engine[MODEL_TO_CPU].copies_until_ns);
+	victim.begin_ns = link_start_ns(&system->link, MODEL_TO_CPU, t->end_ns);
 	if (staged->taken.pages != 0 && staged->taken.pages >= uvmp_mask_weight(target->pages))
 		victim.begin_ns = later(t->end_ns, staged->taken.begin_ns);
 	victim.end_ns = victim.begin_ns;

@@ -8,8 +8,8 @@
 
 /* Has a bottom half served faults, or none at all, and no warp has continued? Working off stale faults is
  * neither: many may come in a row. Nor is it while throttled pages wait for their time, or no kernel runs,
- * or if it was time for a look at a GPU that works. */
-static bool goes_nowhere(struct timed *m)
+ * or if a timer woke the bottom half while the GPU works. */
+static bool is_stuck_step(struct timed *m)
 {
 	struct thread *t = &m->bottom_half;
 	const struct sim_result *result = m->system.host.result;
@@ -41,7 +41,7 @@ static void wake_up(struct timed *m, uint64_t at_ns)
 	thread_work(t, m->system.model->wakeup_ns, &m->system.times->fetch_ns);
 }
 
-static bool fail_nobody_goes_on(struct timed *m, bool has_fetched)
+static bool fail_no_warp_continues(struct timed *m, bool has_fetched)
 {
 	if (has_fetched)
 		return timed_fail(m, HOST_NEVER_RESUMED);
@@ -99,11 +99,11 @@ bool timed_step_bottom_half(struct timed *m, uint64_t at_ns)
 		forget_buffers(&m->system);
 	else if (status != UVMP_OK)
 		return timed_fail(m, uvmp_status_text(status));
-	if (goes_nowhere(m))
+	if (is_stuck_step(m))
 		m->idle++;
 	if (m->idle == IDLE_MOST && t->until_ns > t->now_ns) { /* a driver that takes no time waits, too */
 		t->now_ns = t->until_ns;
 		m->idle = 0;
 	}
-	return m->idle < IDLE_MOST || fail_nobody_goes_on(m, m->fetched != fetched);
+	return m->idle < IDLE_MOST || fail_no_warp_continues(m, m->fetched != fetched);
 }

@@ -41,7 +41,7 @@ static uint64_t copy_of_program(struct timed *m, const struct workload_op *op, u
 	enum model_direction direction = op->to_gpu ? MODEL_TO_GPU : MODEL_TO_CPU;
 	struct observe_event event = {.kind = OBSERVE_PROGRAM_COPY, .to_gpu = op->to_gpu, .bytes = op->bytes};
 
-	event.start = later(at_ns, m->system.link.engine[direction].copies_until_ns);
+	event.start = link_start_ns(&m->system.link, direction, at_ns);
 	event.end = link_copy(&m->system.link, direction, at_ns, op->bytes);
 	if (m->watch.observers)
 		observe_tell(m->watch.observers, &event);
