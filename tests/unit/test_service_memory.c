@@ -687,6 +687,15 @@ static void no_split_records(void **state)
 	assert_int_equal(bring(at(TINY), 1, pages(0, 1)), UVMP_ERR_NO_MEMORY);
 	assert_false(uvmpi_memory_is_full(s, 1));
 	assert_true(uvmp_pmm_check(s->gpu[1].pmm));
+	/* the one record is in use, and a root is free, which must not be split */
+	open("preset=nvidia-595", 4096, 3, 1);
+	have(at(SMALL), 1, 0, 507);
+	have(at(SMALL), 1, 0, 507);
+	assert_int_equal(bring(at(TINY), 1, pages(0, 1)), UVMP_ERR_NO_MEMORY);
+	assert_false(place(at(TINY), 1)->has_memory);
+	assert_false(uvmpi_memory_is_full(s, 1));
+	have(block(0), 1, 0, 1); /* a whole root */
+	assert_true(uvmp_pmm_check(s->gpu[1].pmm));
 }
 
 static void everything_pinned(void **state)
