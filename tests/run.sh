@@ -81,8 +81,8 @@ awk -F, '
 			print line
 		}
 		more = most[1] < 1.05 ? "no more data" : sprintf("up to %.1f x the data", most[1])
-		printf "   With room it saves at least %d %% of the faults and moves %s.\n", least[1], more
-		printf "   Without, %s moves %.1f x as much: no policy is best for every program.\n", worst[2], most[2]
+		printf "   If all data fit, it saves at least %d %% of the faults and moves %s.\n", least[1], more
+		printf "   If they do not, %s moves %.1f x as much: one policy does not suit all.\n", worst[2], most[2]
 	}' "$work/programs"
 
 set -- --workload stencil:n=1408,tile=32,iterations=4 --memory 12M

@@ -46,7 +46,7 @@ row=$(awk -v z="$(figure prefetch=none 'far faults')" -v d="$(figure prefetch=de
 [ "$(awk '$1 == "regular" {print $6, $7, $8, $9}' "$work/screen")" = "$row" ]
 verdict "row regular, a fifth does not fit: $row" $?
 random=$(awk '$1 == "random" {print $8}' "$work/screen")
-grep -q "Without, random moves $random x as much: no policy is best" "$work/screen"
+grep -q "If they do not, random moves $random x as much: one policy does not suit all" "$work/screen"
 verdict "conclusion of the table: $random x" $?
 
 # The picture over time.

@@ -595,7 +595,7 @@ static void test_link_loses_nothing(void **unused)
 	}
 }
 
-/* The copies of a batch are submitted at once, with pauses: an access shares the link with the one that runs. */
+/* The driver submits three copies with pauses between them. A remote access shares the link with the copy that runs at its time. */
 static void test_link_knows_all_copies(void **unused)
 {
 	struct model model;
@@ -612,13 +612,14 @@ static void test_link_knows_all_copies(void **unused)
 			 1000 + 2u * remote_ns);
 	assert_int_equal(link_remote(&link, MODEL_TO_GPU, 150000, 150000, (struct link_load){8u << 10, 64}),
 			 150000 + remote_ns);
-	/* over the end of a pause: 8 KiB of 16 are alone on the link */
+	/* an access of 16 KiB begins in a pause: its first 8 KiB have the link alone, the rest shares it with the second copy */
 	assert_in_range(link_remote(&link, MODEL_TO_GPU, 200000 - remote_ns, 200000 - remote_ns, (struct link_load){16u << 10, 128}),
 			200000 + 2u * remote_ns, 200000 + 2u * remote_ns + 2u);
-	/* the second copy is late, and the third is not: the pause is long enough. While the third is told to end later, the direction counts as settled */
+	/* The second copy ends late. The pause behind it is long enough, so the third copy is in time. The third copy ends
+	 * after 200000 + mib_ns, so link_settled_ns does not wait for the second one. */
 	assert_int_equal(link_settled_ns(&link, 200000 + mib_ns), 200000 + mib_ns);
 	assert_int_equal(link_copies_end_ns(&link), 400000 + mib_ns);
-	/* the last copy has been told to end 8 KiB too early, and the next one knows */
+	/* an access during the third copy makes it end later than link_copy said; the next copy begins after that end */
 	link_remote(&link, MODEL_TO_GPU, 410000, 410000, (struct link_load){8u << 10, 64});
 	assert_int_equal(link_settled_ns(&link, 400000 + mib_ns), 400000 + mib_ns + remote_ns);
 	assert_int_equal(link_copy(&link, MODEL_TO_GPU, 0, 1u << 20), 400000 + 2u * mib_ns + remote_ns);
