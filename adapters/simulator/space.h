@@ -51,8 +51,9 @@ struct sim_block {
 	/* as `version`, of these pages, and of what is in them */
 	uint16_t big_version[ROOT_BYTES / BIG_PAGE_BYTES];
 	struct sim_counter counter;
-	/* the right on each page that the driver has given the GPU, as low and high; the GPU sees it later */
-	uvmp_mask given_low, given_high;
+	/* the right on each page that the driver has given the GPU, as low and high, and the pages that it has so mapped on the
+	 * CPU; the GPU sees them later */
+	uvmp_mask given_low, given_high, given_remote;
 	/* the right that the batch of this number wants (fault_buffer.h) */
 	uvmp_mask wanted_low, wanted_high;
 	uint64_t batch;

@@ -15,11 +15,14 @@ static inline bool gpu_mshr_holds(const struct gpu *gpu, uint64_t page)
 	return mshr_find(&gpu->mshr, page) != MSHR_NONE;
 }
 
-/* Has the driver given the GPU the page, which it lacks? Then the copy is under way. Pages on the CPU have the right to read at
- * most. */
+/* Has the driver given the GPU the right to write the page, or to use it elsewhere, which the GPU does not see yet? Then the copy
+ * is under way. */
 static inline bool gpu_mshr_is_coming(const struct sim_block *block, uint32_t page)
 {
-	return uvmp_mask_test(&block->given_high, page);
+	return uvmp_mask_test(&block->given_high, page) &&
+	       (!uvmp_mask_test(&block->high[1], page) ||
+		uvmp_mask_test(&block->given_low, page) != uvmp_mask_test(&block->low[1], page) ||
+		uvmp_mask_test(&block->given_remote, page) != uvmp_mask_test(&block->remote, page));
 }
 
 /* The warp lacks the page, and waits with its entry. *is_new: the entry is new, and the caller raises the

@@ -200,34 +200,41 @@ static void queue(struct gpu *gpu, struct event *event)
 	gpu->event[at] = *event;
 }
 
-/* Changes of a block come in the order of the calls. With maps_copies only those of the same page do: a page that goes the other
- * way than it is now is not among the queued ones. */
-static bool is_free(const struct gpu *gpu, const struct sim_block *block, const uvmp_mask *pages, uint32_t right)
+/* The last queued change of one of the pages; 0: no change of them is queued. */
+static uint64_t last_change_ns(const struct gpu *gpu, const struct sim_block *block, const uvmp_mask *pages)
 {
-	uvmp_mask mapped, same;
+	uint64_t last_ns = 0;
+	uvmp_mask same;
 
-	if (gpu->model->maps_copies == 0)
-		return false;
-	uvmp_mask_or(&mapped, &block->low[1], &block->high[1]);
-	uvmp_mask_andnot(&mapped, &mapped, &block->remote);
-	if (right == 0)
-		uvmp_mask_andnot(&same, pages, &mapped);
-	else
-		uvmp_mask_and(&same, pages, &mapped);
-	return uvmp_mask_is_empty(&same);
+	for (size_t i = 0; i < gpu->event_count; i++) {
+		const struct event *event = &gpu->event[i];
+
+		if (event->kind != EVENT_MAP || event->block != block || event->time_ns <= last_ns)
+			continue;
+		uvmp_mask_and(&same, &event->pages, pages);
+		if (!uvmp_mask_is_empty(&same))
+			last_ns = event->time_ns;
+	}
+	return last_ns;
 }
 
+/* Changes of a block come in the order of the calls. With maps_copies only those of the same page do. */
 void gpu_map(struct gpu *gpu, uint64_t at_ns, struct sim_block *block, const uvmp_mask *pages, uint32_t right,
 	     bool is_remote)
 {
-	bool waits = at_ns < block->event_ns && !is_free(gpu, block, pages, right);
-	struct event event = {.time_ns = waits ? block->event_ns : at_ns,
+	struct event event = {.time_ns = at_ns,
 			      .block = block,
 			      .pages = *pages,
 			      .kind = EVENT_MAP,
 			      .right = (uint8_t)right,
 			      .is_remote = is_remote};
 
+	if (at_ns < block->event_ns) { /* else no queued change comes later */
+		uint64_t last_ns = gpu->model->maps_copies != 0 ? last_change_ns(gpu, block, pages) : block->event_ns;
+
+		if (at_ns < last_ns)
+			event.time_ns = last_ns;
+	}
 	if (block->event_ns < event.time_ns)
 		block->event_ns = event.time_ns;
 	queue(gpu, &event);

@@ -54,6 +54,31 @@ static bool stage(struct thread *t, const struct host_target *target, uint64_t *
 	return true;
 }
 
+/* The driver has decided about the rights; the GPU sees them later. A right that is only lowered is one on the same memory. */
+static void note_given(const struct uvmp_action *a, const struct host_target *target)
+{
+	struct sim_block *block = target->block;
+
+	host_set_planes(&block->given_low, &block->given_high, target->pages, a->right);
+	if (a->kind == UVMP_ACTION_MAP && a->from == UVMP_CPU)
+		uvmp_mask_or(&block->given_remote, &block->given_remote, target->pages);
+	else if (a->kind != UVMP_ACTION_REVOKE)
+		uvmp_mask_andnot(&block->given_remote, &block->given_remote, target->pages);
+}
+
+/* Queues the new rights on pages of the GPU's own memory and on pages on the CPU. */
+static void give_pages(struct thread *t, uint64_t at_ns, const struct host_target *target, const uvmp_mask *pages, uint32_t right)
+{
+	uvmp_mask local, remote;
+
+	uvmp_mask_andnot(&local, pages, &target->block->given_remote);
+	uvmp_mask_and(&remote, pages, &target->block->given_remote);
+	if (!uvmp_mask_is_empty(&local))
+		gpu_map(t->system->gpu, at_ns, target->block, &local, right, false);
+	if (!uvmp_mask_is_empty(&remote))
+		gpu_map(t->system->gpu, at_ns, target->block, &remote, right, true);
+}
+
 /* The GPU sees the change of its page tables at t->end_ns. */
 static bool give(struct thread *t, const struct uvmp_action *a, const struct host_target *target)
 {
@@ -65,8 +90,7 @@ static bool give(struct thread *t, const struct uvmp_action *a, const struct hos
 		map_arrivals(t, a, target, &rest);
 	if (!is_map && t->system->model->maps_copies != 0 && a->cause == UVMP_CAUSE_EVICTION && !stage(t, target, &at_ns))
 		return false;
-	if (!uvmp_mask_is_empty(&rest))
-		gpu_map(t->system->gpu, at_ns, target->block, &rest, a->right, is_map && a->from == UVMP_CPU);
+	give_pages(t, at_ns, target, &rest, a->right);
 	return true;
 }
 
@@ -79,7 +103,7 @@ bool thread_map(struct thread *t, const struct uvmp_action *a, const struct host
 		map_cpu(t, a, target);
 		return true;
 	}
-	host_set_planes(&target->block->given_low, &target->block->given_high, target->pages, a->right);
+	note_given(a, target);
 	if (!t->is_fault_of_cpu)
 		thread_work(t, model->map_ns + (uint64_t)uvmp_mask_weight(&a->pages) * model->map_page_ns,
 			    a->cause == UVMP_CAUSE_EVICTION ? &times->evict_ns : &times->map_ns);
