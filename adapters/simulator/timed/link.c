@@ -120,9 +120,13 @@ static uint64_t append_rest(struct link_engine *engine, uint64_t from_ns, uint64
 	return work_ns;
 }
 
+/* The end of the copy that was submitted last, which would end at end_ns if the link had no other work. */
 static uint64_t tell(struct link_engine *engine, uint64_t end_ns)
 {
+	struct link_told *told = &engine->told[engine->copies % LINK_PARTS];
+
 	engine->copies_until_ns = later(engine->copies_until_ns, later(end_ns, copies_end_ns(engine)));
+	*told = (struct link_told){engine->copies_until_ns, engine->submitted_ns};
 	return engine->copies_until_ns;
 }
 
@@ -132,6 +136,7 @@ static uint64_t submit(struct link_engine *engine, uint64_t from_ns, uint64_t wo
 	uint64_t start_ns = later(from_ns, engine->copies_until_ns);
 
 	renew_tail(engine);
+	engine->copies++;
 	if (last != NULL && start_ns == engine->copies_until_ns) {
 		*last += work_ns;
 		engine->tail.copies_ns += work_ns;
@@ -139,6 +144,7 @@ static uint64_t submit(struct link_engine *engine, uint64_t from_ns, uint64_t wo
 	} else {
 		engine->last_ns = append_rest(engine, start_ns, work_ns);
 	}
+	engine->submitted_ns += engine->last_ns;
 	return tell(engine, start_ns + work_ns);
 }
 
@@ -174,6 +180,7 @@ uint64_t link_delay_pages(struct link *link, enum model_direction direction, uin
 	engine->is_tail_old = true;
 	renew_tail(engine);
 	engine->last_ns = append_rest(engine, from_ns, work_ns);
+	engine->submitted_ns = engine->submitted_ns - moved_ns + engine->last_ns;
 	return tell(engine, from_ns + work_ns);
 }
 
@@ -244,12 +251,53 @@ uint64_t link_copies_end_ns(const struct link *link)
 	return end_ns;
 }
 
+/* The work of the copies that were told to end by at_ns and of all before them; 0: no copy was, or only copies that the link no
+ * longer knows. */
+static uint64_t work_told_by(const struct link_engine *engine, uint64_t at_ns)
+{
+	for (uint64_t i = 0; i < LINK_PARTS && i < engine->copies; i++) {
+		const struct link_told *told = &engine->told[(engine->copies - i) % LINK_PARTS];
+
+		if (told->end_ns <= at_ns)
+			return told->submitted_ns;
+	}
+	return 0;
+}
+
+/* The work of copies that has not been done at work.now_ns. */
+static uint64_t work_left(const struct link_engine *engine)
+{
+	uint64_t left_ns = engine->work.copies_ns;
+
+	for (uint32_t i = 0; i < engine->parts; i++)
+		left_ns += part_of(engine, i)->work_ns;
+	return left_ns;
+}
+
+/* When the copies with the first work_ns of all work have ended, if no remote access follows; 0: they had ended when the last remote
+ * access was issued. */
+static uint64_t work_end_ns(const struct link_engine *engine, uint64_t work_ns)
+{
+	uint64_t done_ns = engine->submitted_ns - work_left(engine), left_ns = work_ns - least(work_ns, done_ns);
+	struct link_work work = engine->work;
+
+	if (left_ns == 0)
+		return 0;
+	for (uint32_t i = 0; i < engine->parts && left_ns > work.copies_ns; i++) {
+		uint64_t before_ns = work.copies_ns;
+
+		run(&work, part_of(engine, i)->from_ns);
+		left_ns -= before_ns - work.copies_ns;
+		work.copies_ns += part_of(engine, i)->work_ns;
+	}
+	return work.now_ns + left_ns + least(left_ns, work.remote_ns);
+}
+
 uint64_t link_settled_ns(const struct link *link, uint64_t at_ns)
 {
 	uint64_t end_ns = at_ns;
 
 	for (uint32_t i = 0; i < MODEL_DIRECTIONS; i++)
-		if (link->engine[i].copies_until_ns <= at_ns)
-			end_ns = later(end_ns, copies_end_ns(&link->engine[i]));
+		end_ns = later(end_ns, work_end_ns(&link->engine[i], work_told_by(&link->engine[i], at_ns)));
 	return end_ns;
 }

@@ -4,7 +4,7 @@
  * are submitted ahead of the GPU's clock; the link knows them all, and when each may begin. A copy's end is told when it is
  * submitted, because events are queued for that time. Remote accesses that come later make the copy end later than was told,
  * and so the copies that follow without a sufficient pause; these are told so if they have not been submitted yet. At the end
- * of a kernel, link_settled_ns gives the end of copies that are late. */
+ * of a kernel, link_settled_ns gives the end of copies that are late, whatever copies are still to come. */
 #ifndef UVMSIM_LINK_H
 #define UVMSIM_LINK_H
 
@@ -22,6 +22,11 @@ struct link_work {
 	uint64_t now_ns, copies_ns, remote_ns;
 };
 
+/* A copy: the end that was told of it, and its work and that of all copies before it. */
+struct link_told {
+	uint64_t end_ns, submitted_ns;
+};
+
 struct link_engine {
 	uint64_t copies_until_ns;	     /* the end that was told of all copies */
 	uint64_t last_ns;		     /* of the copy that was submitted last: the work that is in a part or in `work` */
@@ -33,6 +38,8 @@ struct link_engine {
 	uint64_t fixed_until_ns;	     /* of accesses of a time of their own */
 	struct link_part part[LINK_PARTS]; /* copies after work.now_ns: a ring */
 	uint32_t first, parts;
+	uint64_t copies, submitted_ns;	   /* all, and their work */
+	struct link_told told[LINK_PARTS]; /* the last copies: a ring, the last one at `copies` */
 };
 
 struct link {
@@ -68,8 +75,8 @@ uint64_t link_remote_fixed(struct link *link, enum model_direction direction, ui
 uint64_t link_idle_ns(const struct link *link, uint64_t at_ns);
 /* When the last copy has ended, if no remote access follows; 0: no copy was submitted. */
 uint64_t link_copies_end_ns(const struct link *link);
-/* If every copy of a direction was told to end by at_ns: when the last of them has ended, but no earlier than at_ns. A direction
- * with a copy that was told to end later counts as settled. */
+/* When all copies that were told to end by at_ns have ended, if no remote access follows, but no earlier than at_ns. Copies of which
+ * the link was told LINK_PARTS copies ago, or earlier, count as ended. O(LINK_PARTS). */
 uint64_t link_settled_ns(const struct link *link, uint64_t at_ns);
 
 #endif

@@ -33,7 +33,7 @@ struct system {
 	struct staged staged;			 /* with maps_copies: victims that the GPU still uses */
 };
 
-static inline uint64_t later(uint64_t a, uint64_t b)
+static inline uint64_t system_later(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
 }

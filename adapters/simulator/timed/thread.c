@@ -90,7 +90,7 @@ static void perform_transfer(struct thread *t, struct group_copy *c, struct uvmp
 
 	c->transfers--;
 	if (staged_returns(&t->system->staged, a)) {
-		c->end_ns = later(c->end_ns, t->now_ns);
+		c->end_ns = system_later(c->end_ns, t->now_ns);
 		return;
 	}
 	host_transfer(&t->system->host, a, &c->target, transfer);
@@ -101,7 +101,7 @@ static void perform_transfer(struct thread *t, struct group_copy *c, struct uvmp
 	else
 		thread_populate(t, a, c->target.block, pages);
 	watch_transfer(t, a);
-	c->end_ns = later(c->end_ns, later(t->now_ns, t->end_ns));
+	c->end_ns = system_later(c->end_ns, system_later(t->now_ns, t->end_ns));
 }
 
 /* Performs the transfers of the group, which is empty then. An action ends with its last transfer. The bottom half looks
@@ -133,7 +133,7 @@ static bool perform_other(struct thread *t, const struct uvmp_action *a, const s
 	if (!thread_perform(t, a, target))
 		return false;
 	watch_after(t, a, target);
-	return host_complete(&t->system->host, a, later(t->now_ns, t->end_ns));
+	return host_complete(&t->system->host, a, system_later(t->now_ns, t->end_ns));
 }
 
 /* Copies are kept until the engine has handed out all of their group. */

@@ -58,14 +58,14 @@ static void note_copy(struct thread *t, uint64_t start_ns, uint64_t end_ns, uint
 {
 	if (t->batch_pages == 0)
 		t->first_copy_ns = start_ns;
-	t->last_ns = t->batch_pages == 0 ? end_ns : later(t->last_ns, end_ns);
+	t->last_ns = t->batch_pages == 0 ? end_ns : system_later(t->last_ns, end_ns);
 	t->batch_pages += pages;
 }
 
 /* Mappings, replays and threads that wait for copies wait for this one. */
 static void note_end(struct thread *t, uint64_t end_ns)
 {
-	t->copies_ns = later(t->copies_ns, end_ns);
+	t->copies_ns = system_later(t->copies_ns, end_ns);
 }
 
 /* With holds_memory, memory is evicted last until its pages have arrived. */
@@ -100,8 +100,8 @@ static void copy_in_place(struct thread *t)
 {
 	const struct staged_place *taken = &t->system->staged.taken;
 
-	t->start_ns = later(t->now_ns, taken->begin_ns);
-	note_push(t, later(t->start_ns, taken->end_ns));
+	t->start_ns = system_later(t->now_ns, taken->begin_ns);
+	note_push(t, system_later(t->start_ns, taken->end_ns));
 }
 
 /* In UVM Smart (queues_copies) copies of a block do not wait for each other. */
@@ -131,8 +131,8 @@ void thread_copy(struct thread *t, const struct uvmp_action *a, struct sim_block
 	}
 	if (is_out)
 		bytes -= (uint64_t)system->staged.taken.pages * system->model->page_bytes;
-	start_ns = later(is_out && t->leave_ns != 0 ? t->leave_ns : t->now_ns, copied_ns(system, block));
-	start_ns = later(start_ns, memory.first_ns);
+	start_ns = system_later(is_out && t->leave_ns != 0 ? t->leave_ns : t->now_ns, copied_ns(system, block));
+	start_ns = system_later(start_ns, memory.first_ns);
 	start_ns = link_start_ns(&system->link, direction, start_ns);
 	t->start_ns = start_ns;
 	end_ns = link_copy_pages(&system->link, direction, start_ns, bytes);
@@ -155,11 +155,11 @@ void thread_copy(struct thread *t, const struct uvmp_action *a, struct sim_block
 		return;
 	staged_note_end(&system->staged, block, transfer.first, end_ns);
 	reclaim_delay(&system->reclaim, free_ns);
-	t->evicted_ns = later(t->evicted_ns, free_ns);
+	t->evicted_ns = system_later(t->evicted_ns, free_ns);
 	if (host_has_roots(&system->host))
-		system->root_ns[t->evict_root] = later(system->root_ns[t->evict_root], free_ns);
+		system->root_ns[t->evict_root] = system_later(system->root_ns[t->evict_root], free_ns);
 	else
-		t->memory_ns = later(t->memory_ns, free_ns);
+		t->memory_ns = system_later(t->memory_ns, free_ns);
 }
 
 void thread_populate(struct thread *t, const struct uvmp_action *a, struct sim_block *block, uint32_t pages)
@@ -173,7 +173,7 @@ void thread_populate(struct thread *t, const struct uvmp_action *a, struct sim_b
 	memory = take_memory(t, pages);
 	thread_work(t, system->model->copy_ns, &system->times->migrate_ns);
 	push(t, &system->times->migrate_ns);
-	t->start_ns = later(later(system->zeroed_ns, t->now_ns), later(block->copied_ns, memory.last_ns));
+	t->start_ns = system_later(system_later(system->zeroed_ns, t->now_ns), system_later(block->copied_ns, memory.last_ns));
 	system->zeroed_ns = t->start_ns + bytes * 1000u / system->model->zero_mb_s;
 	block->copied_ns = system->zeroed_ns;
 	note_push(t, system->zeroed_ns);

@@ -120,6 +120,6 @@ void thread_replay(struct thread *t)
 	struct system *system = t->system;
 
 	thread_work(t, system->model->replay_push_ns, &system->times->replay_ns);
-	t->replay_ns = t->end_ns = later(t->now_ns, t->copies_ns) + system->model->replay_ns;
-	gpu_replay(system->gpu, later(t->now_ns, t->copies_ns));
+	t->replay_ns = t->end_ns = system_later(t->now_ns, t->copies_ns) + system->model->replay_ns;
+	gpu_replay(system->gpu, system_later(t->now_ns, t->copies_ns));
 }

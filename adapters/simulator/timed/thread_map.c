@@ -44,7 +44,7 @@ static bool stage(struct thread *t, const struct host_target *target, uint64_t *
 
 	victim.begin_ns = link_start_ns(&system->link, MODEL_TO_CPU, t->end_ns);
 	if (staged->taken.pages != 0 && staged->taken.pages >= uvmp_mask_weight(target->pages))
-		victim.begin_ns = later(t->end_ns, staged->taken.begin_ns);
+		victim.begin_ns = system_later(t->end_ns, staged->taken.begin_ns);
 	victim.end_ns = victim.begin_ns;
 	if (system_withdraws(system) &&
 	    uvmp_region_pages(uvmp_mask_next_run(target->pages, 0)) == uvmp_mask_weight(target->pages) &&
@@ -108,10 +108,10 @@ bool thread_map(struct thread *t, const struct uvmp_action *a, const struct host
 		thread_work(t, model->map_ns + (uint64_t)uvmp_mask_weight(&a->pages) * model->map_page_ns,
 			    a->cause == UVMP_CAUSE_EVICTION ? &times->evict_ns : &times->map_ns);
 	/* the thread waits until rights are removed; rights are granted after the data */
-	t->end_ns = a->kind == UVMP_ACTION_MAP ? later(t->now_ns, t->copies_ns) : t->now_ns;
+	t->end_ns = a->kind == UVMP_ACTION_MAP ? system_later(t->now_ns, t->copies_ns) : t->now_ns;
 	if (!staged_returns(&t->system->staged, a) && !give(t, a, target))
 		return false;
 	if (t->batch_pages != 0)
-		t->last_ns = later(t->last_ns, t->now_ns);
+		t->last_ns = system_later(t->last_ns, t->now_ns);
 	return true;
 }

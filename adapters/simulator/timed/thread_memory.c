@@ -55,7 +55,7 @@ void thread_allocate(struct thread *t, const struct uvmp_action *a, struct sim_b
 			place(block, a);
 		return;
 	}
-	t->memory_ns = later(t->memory_ns, system->root_ns[root]);
+	t->memory_ns = system_later(t->memory_ns, system->root_ns[root]);
 	if (system->root_ns[root] != 0) /* won by an eviction, or split before */
 		return;
 	system->root_ns[root] = 1;

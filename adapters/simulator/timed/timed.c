@@ -137,7 +137,7 @@ static uint64_t end_ns(const struct timed *m)
 	uint64_t ns = m->program.now_ns;
 
 	for (unsigned i = 0; i < WORKLOAD_STREAMS; i++)
-		ns = later(ns, m->streams.stream[i].done_ns);
+		ns = system_later(ns, m->streams.stream[i].done_ns);
 	return ns;
 }
 
@@ -147,10 +147,10 @@ static void count_cut_kernel(struct timed *m)
 	uint64_t now_ns = gpu_now_ns(m->system.gpu);
 	struct sim_times *times = m->system.times;
 
-	times->time_ns = later(times->time_ns, now_ns);
-	times->kernel_ns += later(now_ns, m->launch_ns) - m->launch_ns;
+	times->time_ns = system_later(times->time_ns, now_ns);
+	times->kernel_ns += system_later(now_ns, m->launch_ns) - m->launch_ns;
 	timed_count_sleep(m, now_ns);
-	watch_kernels_end(&m->watch, later(now_ns, m->launch_ns));
+	watch_kernels_end(&m->watch, system_later(now_ns, m->launch_ns));
 }
 
 static void count(struct timed *m)

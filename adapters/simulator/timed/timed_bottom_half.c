@@ -37,7 +37,7 @@ static void wake_up(struct timed *m, uint64_t at_ns)
 	if (gpu_is_done(m->system.gpu) && gpu_end_ns(m->system.gpu) < at_ns)
 		slept_ns = gpu_end_ns(m->system.gpu);
 	timed_count_sleep(m, slept_ns);
-	t->now_ns = later(t->now_ns, at_ns);
+	t->now_ns = system_later(t->now_ns, at_ns);
 	thread_work(t, m->system.model->wakeup_ns, &m->system.times->fetch_ns);
 }
 
@@ -62,7 +62,7 @@ static bool withdraw(struct timed *m, struct thread *t)
 	enum uvmp_status status;
 
 	/* the GPU may be ahead, and have lost the pages by then */
-	while (staged_take(staged, later(t->now_ns, gpu_now_ns(m->system.gpu)))) {
+	while (staged_take(staged, system_later(t->now_ns, gpu_now_ns(m->system.gpu)))) {
 		const struct staged_victim *back = &staged->back;
 		struct uvmp_region run = uvmp_mask_next_run(&back->pages, 0);
 		uint64_t page_bytes = m->system.model->page_bytes, ticket;

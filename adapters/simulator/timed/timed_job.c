@@ -40,8 +40,8 @@ bool timed_step_job(struct timed *m, struct thread *t, struct timed_job *job)
 	if (!job->op.to_gpu && t->copies_ns > t->now_ns)
 		t->now_ns = t->copies_ns;
 	if (job->is_deferred)
-		streams_end(&m->streams, job->op.stream, later(t->now_ns, t->copies_ns));
+		streams_end(&m->streams, job->op.stream, system_later(t->now_ns, t->copies_ns));
 	else
-		streams_extend(&m->streams, job->op.stream, later(t->now_ns, t->copies_ns));
+		streams_extend(&m->streams, job->op.stream, system_later(t->now_ns, t->copies_ns));
 	return true;
 }

@@ -23,7 +23,7 @@ static bool fault_on_cpu(struct timed *m, uint64_t address)
 			return timed_fail(m, "the CPU's access cannot be served");
 		if (!thread_pump(t, ticket, &status))
 			return false;
-		t->now_ns = later(t->now_ns, later(t->copies_ns, t->until_ns));
+		t->now_ns = system_later(t->now_ns, system_later(t->copies_ns, t->until_ns));
 	}
 	t->is_fault_of_cpu = false;
 	m->system.host.result->cpu_faults++;
@@ -60,7 +60,7 @@ static bool advise(struct timed *m, const struct workload_op *op)
 	if (!host_advise(&m->system.host, op->at, op->bytes, op->advice, processor, &ticket) ||
 	    !timed_call(m, &m->program, ticket, op->at, op->bytes))
 		return false;
-	m->program.now_ns = later(m->program.now_ns, m->program.copies_ns);
+	m->program.now_ns = system_later(m->program.now_ns, m->program.copies_ns);
 	return true;
 }
 
@@ -121,7 +121,7 @@ static bool step_sync(struct timed *m)
 
 	if (sync_next(&m->system.host.space, &m->sync, &at, &bytes))
 		return timed_migrate(m, &m->program, at, bytes, false);
-	m->program.now_ns = later(m->program.now_ns, m->program.copies_ns);
+	m->program.now_ns = system_later(m->program.now_ns, m->program.copies_ns);
 	(void)uvmp_service_synchronise(m->system.host.service, HOST_GPU);
 	m->is_syncing = false;
 	return true;
@@ -164,7 +164,7 @@ uint64_t timed_program_ns(const struct timed *m)
 		return m->program.now_ns;
 	until_ns = m->is_held ? streams_room_ns(&m->streams, m->held.stream)
 			      : streams_wait_ns(&m->streams, &m->op);
-	return until_ns == TIMED_NEVER ? TIMED_NEVER : later(until_ns, m->program.now_ns);
+	return until_ns == TIMED_NEVER ? TIMED_NEVER : system_later(until_ns, m->program.now_ns);
 }
 
 static bool go_on(struct timed *m)

@@ -83,7 +83,7 @@ bool timed_wake_ns(struct timed *m, uint64_t limit_ns, uint64_t *wake_ns)
 		if (!run_slice(m, limit_ns))
 			return false;
 	}
-	*wake_ns = later(*wake_ns, interrupted_ns(m));
+	*wake_ns = system_later(*wake_ns, interrupted_ns(m));
 	m->is_timed = due_ns < *wake_ns;
 	if (m->is_timed)
 		*wake_ns = due_ns;
@@ -92,7 +92,7 @@ bool timed_wake_ns(struct timed *m, uint64_t limit_ns, uint64_t *wake_ns)
 
 void timed_count_sleep(struct timed *m, uint64_t until_ns)
 {
-	uint64_t from_ns = later(m->bottom_half.now_ns, m->launch_ns);
+	uint64_t from_ns = system_later(m->bottom_half.now_ns, m->launch_ns);
 
 	if (m->running != TIMED_NO_STREAM && until_ns > from_ns)
 		m->system.times->idle_ns += until_ns - from_ns;

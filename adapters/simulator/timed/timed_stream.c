@@ -14,7 +14,7 @@ uint64_t timed_item_ns(const struct timed *m, unsigned stream)
 	if (item->op.kind == WORKLOAD_KERNEL && m->running != TIMED_NO_STREAM)
 		return TIMED_NEVER;
 	if (item->op.kind == WORKLOAD_PREFETCH)
-		return m->background.is_active ? TIMED_NEVER : later(from_ns, m->deferred.now_ns);
+		return m->background.is_active ? TIMED_NEVER : system_later(from_ns, m->deferred.now_ns);
 	return from_ns;
 }
 
@@ -22,7 +22,7 @@ static bool launch(struct timed *m, unsigned stream, const struct stream_item *i
 {
 	workload_restore_kernel(m->workload, &item->kernel);
 	m->running = stream;
-	m->launch_ns = later(at_ns, gpu_now_ns(m->system.gpu));
+	m->launch_ns = system_later(at_ns, gpu_now_ns(m->system.gpu));
 	watch_kernels_launch(&m->watch, m->launch_ns);
 	(void)uvmp_service_begin_kernel(m->system.host.service, HOST_GPU, m->launch_ns, &m->kernel);
 	if (!gpu_launch(m->system.gpu, m->workload, m->launch_ns + m->system.model->launch_ns)) {
