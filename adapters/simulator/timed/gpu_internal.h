@@ -13,14 +13,16 @@
 #include "mshr.h"
 #include "tlb.h"
 
-#define GPU_NEVER	UINT64_MAX
-#define GPU_BLOCK_SHIFT 21u
-#define GPU_BIG_SHIFT	16u /* a big page */
-#define GPU_SECTOR	WORKLOAD_SECTOR
-#define GPU_FOUND	256u
+#define GPU_NEVER	UINT64_MAX	/* a time that does not come, in ns */
+#define GPU_BLOCK_SHIFT 21u		/* of a VABlock, in address bits */
+#define GPU_BIG_SHIFT	16u		/* of a big page, in address bits */
+#define GPU_SECTOR	WORKLOAD_SECTOR /* the least bytes that cross a link */
+#define GPU_FOUND	256u		/* blocks that gpu->found remembers */
 
+/* What becomes of a step's request for a page: the page is used, the warp waits for it, or the request is repeated later. */
 enum gpu_outcome { GPU_USED, GPU_FAULTED, GPU_STALLED };
 
+/* A warp of an SM, at its step. */
 struct warp {
 	uint64_t at;	   /* the next address of a span */
 	uint64_t want;	   /* pages of a step at once that are still missing, by number */
@@ -30,11 +32,12 @@ struct warp {
 	uint64_t ready_ns; /* continues no sooner: it has begun, or was woken */
 	uint32_t group;	   /* thread block on the SM */
 	uint8_t needs;	   /* enum uvmp_right that the step needs */
-	bool is_alive, is_waiting; /* waiting: for a page, or a replay */
+	bool is_alive;		   /* it has begun, and has not ended */
+	bool is_waiting;	   /* for a page, or a replay */
 	bool is_at_barrier;	   /* it waits for the other warps of its thread block */
 	bool wants_entry;	   /* in the MSHRs */
 	bool is_retried;	   /* its next step passes the lock of the uTLB (gpu_lock.h) */
-	bool has_step;
+	bool has_step;		   /* `slot` is the step; else the workload has the next one */
 	struct workload_slot slot; /* last: what is used most lies together */
 };
 
@@ -62,12 +65,13 @@ struct ready {
 	uint32_t warp;
 };
 
+/* A streaming multiprocessor, with its warps and thread blocks. */
 struct sm {
-	uint64_t now_ns;
+	uint64_t now_ns;		 /* its clock, which may be ahead of gpu->now_ns within a quantum */
 	uint64_t memory_ns, flop_ns;	 /* its share of the memory, and its arithmetic, have time again */
 	uint64_t memory_debt, flop_debt; /* what rounding has left undone */
-	struct utlb *utlb;
-	uint64_t random; /* of memory latencies */
+	struct utlb *utlb;			 /* that sms_per_utlb SMs share */
+	uint64_t random;			 /* state of the draws of memory latencies */
 	uint32_t raised;			 /* faults that were kept in this quantum */
 	struct warp *warp;			 /* [warps_room] */
 	struct group *group;			 /* [groups_room] */
@@ -76,14 +80,15 @@ struct sm {
 	uint32_t first, count;
 };
 
+/* A TLB with what belongs to it: of the SMs (a uTLB), or the second level. */
 struct utlb {
-	struct tlb tlb;
+	struct tlb tlb;	  /* the entries, by the keys of gpu_key.h */
 	uint64_t emptied; /* gpu->emptied, when this one was */
 	uint64_t lock_ns; /* from here on no new translation; GPU_NEVER: no fault is out */
 	uint32_t faults;  /* since the last replay */
-	bool is_held;	  /* it is locked since before the last replay; then: */
-	struct gpu_fault *out; /* the faults since the last replay */
-	size_t outs, out_room;
+	bool is_held;	  /* it is locked since before the last replay */
+	struct gpu_fault *out; /* with lock_holds: the faults since the last replay, in the order of their times */
+	size_t outs, out_room; /* their number, and the room for them */
 };
 
 /* An entry that a uTLB gets when a remote access has ended. */
@@ -109,40 +114,43 @@ struct retiring {
 	uint32_t sm, warp;
 };
 
+/* What an event changes: rights on pages, warps that wait, or the SMs and thread blocks that may run. */
 enum event_kind { EVENT_MAP, EVENT_REPLAY, EVENT_LIMIT };
 
+/* An event of the page tables' heap (gpu_table.h). */
 struct event {
-	uint64_t time_ns, number; /* in the order of queueing */
-	struct sim_block *block;
-	uvmp_mask pages;
+	uint64_t time_ns, number; /* number: in the order of queueing */
+	struct sim_block *block;  /* MAP */
+	uvmp_mask pages;	  /* MAP: of the block */
 	uint64_t fetched;      /* REPLAY: faults, by then */
-	uint32_t still, extra; /* LIMIT */
-	uint8_t kind, right;
-	bool is_remote;
+	uint32_t still, extra; /* LIMIT: SMs that stand still, and thread blocks that an SM may have besides */
+	uint8_t kind, right;   /* enum event_kind; MAP: enum uvmp_right, UVMP_RIGHT_NONE unmaps */
+	bool is_remote;	       /* MAP: the pages are on the CPU */
 };
 
+/* The GPU. Model, space and link belong to the caller, all else to the GPU. */
 struct gpu {
 	const struct model *model;
 	struct space *space;
 	struct link *link;
 	struct gpu_listener listener;
-	uint64_t now_ns;
+	uint64_t now_ns; /* its clock */
 	uint64_t end_ns; /* of the last warp that ended */
-	struct workload *workload;
+	struct workload *workload;     /* that steps come from; NULL: no kernel was launched */
 	struct workload_kernel kernel; /* that runs: a program that queues more of them sets up the next */
-	uint64_t next_block;
+	uint64_t next_block;		  /* the first thread block that has not begun */
 	uint32_t groups_per_sm;		  /* thread blocks of this kernel that an SM holds, */
 	uint32_t extra;			  /* and those that it may have besides */
 	uint32_t warps_room, groups_room; /* of an SM */
 	uint64_t out_number;		  /* thread blocks that were switched out */
 	uint32_t may_run, runs;		  /* SMs that do not stand still: as it was said, and now */
-	uint32_t utlbs, page_shift;
+	uint32_t utlbs, page_shift;	  /* number of uTLBs; pages are 1 << page_shift bytes */
 	bool ends_wait; /* gpu_wait returns at the end of the quantum */
-	uint64_t lost; /* address outside every range */
-	bool is_lost;
+	uint64_t lost;	/* is_lost: the address outside every range, or GPU_OUT_OF_MEMORY */
+	bool is_lost;	/* the run cannot continue */
 
-	struct sm *sm;
-	struct utlb *utlb;
+	struct sm *sm;	    /* [model->sms] */
+	struct utlb *utlb;  /* [utlbs] */
 	struct utlb l2;	  /* the second level; it has no lock */
 	uint64_t emptied; /* how often all TLBs were emptied; each is emptied when it is used next */
 	uint64_t alive;	  /* warps */
@@ -150,33 +158,33 @@ struct gpu {
 
 	struct gpu_fault *raised, *sorted; /* in this quantum */
 	size_t raised_count, raised_room;
-	struct gpu_fault *written; /* a ring */
+	struct gpu_fault *written; /* a ring: faults that the GMMU has written and the driver has not taken */
 	size_t written_first, written_count, written_room;
 	uint64_t written_number, taken,
 		fetched; /* faults so far: written; taken out of the ring; fetched by the driver */
-	struct mshr mshr;
+	struct mshr mshr;  /* with mshr_entries */
 	struct lanes lanes; /* without MSHRs: lanes whose page has got no right since it refused them */
 	uint64_t write_ns; /* the GMMU has time again */
 	bool is_blocked;   /* the buffer is full */
 
 	struct event *event; /* a heap, the next one at its top */
 	size_t event_count, event_room;
-	uint64_t event_number;
+	uint64_t event_number; /* of the next event */
 	bool owes_turn; /* no warp has run since the last replay */
 	uint64_t *gained; /* pages that have got rights since SMs ran last; `lanes` still has their lanes */
-	size_t gained_count, gained_room;
+	size_t gained_count, gained_room; /* number of such pages, and the room for them */
 	uint64_t soonest_ns; /* between quanta: a warp is ready on an SM that may run; GPU_NEVER: all wait */
 	bool asks_singly; /* the definition of a step that asks for many pages, for tests: page by page, and each page
 	                   * again after each replay */
 
-	struct asking *asking; /* in this quantum */
+	struct asking *asking; /* accesses whose walks have not ended */
 	size_t asking_count, asking_room;
 	struct fill *fill; /* [fill_first .. fill_count), in the order of their times */
 	size_t fill_first, fill_count, fill_room;
-	struct retiring *retiring; /* with retires_idle */
+	struct retiring *retiring; /* with retires_idle: warps that wait to end */
 	size_t retiring_count, retiring_room;
 	struct found found[GPU_FOUND]; /* by the last bits of the number */
-	struct gpu_counts counts;
+	struct gpu_counts counts;      /* since the GPU was opened */
 };
 
 /* The first address that the GPU cannot do, or GPU_OUT_OF_MEMORY, ends the run. */

@@ -13,42 +13,47 @@
 #include "thread.h"
 #include "watch_kernels.h"
 
-#define TIMED_NEVER	UINT64_MAX
-#define TIMED_NO_STREAM UINT32_MAX
+#define TIMED_NEVER	UINT64_MAX /* a time that does not come, in ns */
+#define TIMED_NO_STREAM UINT32_MAX /* the number of no stream */
 
-/* A prefetch that a thread has in hand. */
+/* A prefetch that a thread performs, a VABlock in each step. */
 struct timed_job {
-	bool is_active, is_deferred;
-	struct workload_op op;
-	uint64_t at; /* what is before has been moved */
+	bool is_active;	       /* it has not ended */
+	bool is_deferred;      /* the driver's thread for deferred prefetches performs it */
+	struct workload_op op; /* the pages, the direction and the stream */
+	uint64_t at;	       /* the first address that has not been moved */
 };
 
+/* A run: the system, its actors, and the state of each. */
 struct timed {
-	struct system system;
+	struct system system; /* that all actors share */
 	struct model model; /* of this run */
 	struct uvmp_policy policy; /* the same, with cycle_batches */
-	struct workload *workload;
-	struct workload *recorded; /* the same, if the source is a trace: ours */
-	struct streams streams;
+	struct workload *workload; /* the program that runs */
+	struct workload *recorded; /* the same if the source is a trace: this run closes it */
+	struct streams streams;	   /* what the program has queued */
 
-	struct thread program, bottom_half, deferred;
-	struct timed_job call, background; /* of the program's thread; of the thread for deferred ones */
+	struct thread program, bottom_half, deferred; /* the program's; the driver's two: for faults, and for deferred prefetches */
+	struct timed_job call, background;	      /* of `program`; of `deferred` */
 
 	/* the program's thread */
 	struct workload_op op; /* CPU, or what the thread waits for */
-	uint64_t cpu_at, cpu_accesses;
-	bool is_walking, is_waiting, has_ended;
+	uint64_t cpu_at;	/* CPU: the next address of `op` */
+	uint64_t cpu_accesses;	/* of the CPU, so far */
+	bool is_walking;	/* `op` is an access of the CPU that has not ended */
+	bool is_waiting;	/* for the streams, before `op` */
+	bool has_ended;		/* the program has no operation left */
 	struct sync sync; /* of the device, while is_syncing */
 	uint64_t synced;  /* kernels that had ended when it was done last */
 	bool is_syncing;
-	struct workload_op held; /* its stream is full, if is_held */
-	struct workload_kernel held_kernel;
-	bool is_held;
+	struct workload_op held;	    /* if is_held: an item whose stream is full */
+	struct workload_kernel held_kernel; /* of `held`, if that launches one */
+	bool is_held;			    /* the program's thread waits until the stream has room */
 
 	/* the kernel on the GPU */
 	uint32_t running;	    /* its stream, or TIMED_NO_STREAM */
 	uint64_t launch_ns, kernel; /* when it was launched, and its number in the engine */
-	struct watch_kernels watch;
+	struct watch_kernels watch; /* reports kernels to the observers */
 
 	/* what the GPU reports */
 	bool withdraws;			    /* system_withdraws */
