@@ -4,7 +4,7 @@
  * are submitted ahead of the GPU's clock; the link knows them all, and when each may begin. A copy's end is told when it is
  * submitted, because events are queued for that time. Remote accesses that come later make the copy end later than was told,
  * and so the copies that follow without a sufficient pause; these are told so if they have not been submitted yet. At the end
- * of a kernel, link_settled_ns gives the end of copies that are late, whatever copies are still to come. */
+ * of a kernel, link_settled_ns gives the end of copies that are late. */
 #ifndef UVMSIM_LINK_H
 #define UVMSIM_LINK_H
 
