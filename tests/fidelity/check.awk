@@ -190,8 +190,8 @@ END {
 				finding(id, "no run of it draws, so it counts")
 			else if (word[1] == "contradicts" && !is_contradicted())
 				finding(id, "its published figures fit the memory, so it counts")
-			else if (word[1] !~ /^(repeats|input|decision|certain|source|random|contradicts)$/)
-				finding(id, "`uncounted` is followed by repeats, input, decision, certain, source, random or contradicts")
+			else if (word[1] !~ /^(repeats|input|decision|certain|source|random|contradicts|undisclosed)$/)
+				finding(id, "`uncounted` is followed by repeats, input, decision, certain, source, random, contradicts or undisclosed")
 			continue
 		}
 		if (of != "")

@@ -1,4 +1,4 @@
-# NVIDIA's blog of 2017, and SAND2022-1528. Sourced by ../experiments.sh.
+# NVIDIA's blog of 2017. Sourced by ../experiments.sh.
 # shellcheck shell=sh
 minsky() { # CHANGE GPU WORKLOAD
 	run --gpu $2 --workload $3
@@ -10,35 +10,46 @@ blog_utlb() {
 		minsky utlb_faults=$each ./nvlink.gpu stream_thread:bytes=64m
 	done
 }
+# Launches and types of the two kernels that fit what the blog tells of them; the first one is that of the rows.
+launches='grid=112 grid=28 grid=168 grid=1024 grid=1024,type_bytes=8 grid=2048,block=512,type_bytes=8 grid=448,block=256
+	grid=256,block=256 grid=512,block=256,type_bytes=8 grid=64,block=256 grid=896,block=128'
 blog_grid() {
-	for each in 28 56 84 112 168 448; do minsky grid=$each p100-nvlink stream_thread:bytes=64m,grid=$each; done
-}
-blog_tiles() {
-	for weight in 5000 10000 12000 16000 20000; do
-		for order in naive optimized; do
-			run --gpu p100-pcie --workload tiles:order=$order,weight=$weight
-			value time_ns
-		done | awk -v row="| blog_tiles | weight $weight |" '{t[NR] = $1} END {printf "%s %.2f |\n", row, t[1] / t[2]}'
+	for launch in $launches; do
+		run --gpu p100-nvlink --workload stream_thread:bytes=64m,$launch
+		thread=$(counted 'printf "%.0f | %.0f | %.0f | %.0f | %.0f | %.0f | %.2f", v["h2d_copies"], v["h2d_bytes"] / v["h2d_copies"] / 1024, v["h2d_least_bytes"] / 1024, v["h2d_most_bytes"] / 1024, v["batches"], v["batch_faults_most"], v["batches"] * v["batch_ns_mean"] / 1e6')
+		run --gpu p100-nvlink --workload stream_warp:bytes=64m,$launch
+		counted "printf \"| blog_grid | $launch | $thread | %.2f | %.0f |\\n\", v[\"faults_raw\"] / v[\"far_faults\"], v[\"batches\"]"
 	done
 }
-sand() { # CHANGE BATCH KEY=VALUE...
-	change=$1 batch=$2
-	shift 2
-	model sand.gpu v100-sand "$@"
-	for program in rodinia_bfs:nodes=4096 hotspot:n=30,pyramid_height=6,sim_time=40 pathfinder:cols=1000,rows=20,pyramid_height=5 backprop:n=65536 srad:rows=1024,cols=1024,iterations=4; do
-		run --gpu v100-pcie --workload $program
-		machine=$(value kernel_ns)
-		run --gpu ./sand.gpu --workload $program --policy preset=uvmsmart,prefetch=tbn,batch=$batch
-		counted "print v[\"kernel_ns\"] / $machine"
-	done | awk -v row="| sand_fault | $change |" '
-		{e = $1 - 1; sum += e < 0 ? -e : e; all = all sprintf(" %.2f |", $1)} END {printf "%s %.1f %% |%s\n", row, 100 * sum / NR, all}'
+# One line: the times of 128 MB on demand, by warps, prefetched and copied on each of the three machines.
+streams() { # LAUNCH
+	for gpu in p100-pcie p100-nvlink v100-pcie; do
+		for kernel in stream_thread stream_warp stream_thread,move=prefetch stream_thread,move=copy; do
+			case $kernel in *,*) move=,${kernel#*,} ;; *) move= ;; esac
+			run --gpu $gpu --workload ${kernel%,*}:bytes=128m,$1$move
+			value time_ns
+		done
+	done | paste -sd ' ' -
 }
-sand_fault() {
-	sand 'block_ns=45000, batch=1' 1 block_ns=45000
-	sand 'block_ns=20000, batch=1' 1 block_ns=20000
-	sand 'block_ns=45000, batch=256' 256 block_ns=45000
-	sand 'a lock for the MSHRs' 1 mshr_entries=0 retires_idle=0
-	sand 'no key of UVM Smart' 1 mshr_entries=0 frees_at_start=0 keeps_faults=0 queues_copies=0 holds_memory=0 lists_arrivals=0 retires_idle=0 coalesces=0 data_on_cpu=0 rounds_ranges=0
+blog_launch() {
+	for launch in $launches; do
+		streams $launch | awk -v launch="$launch" '{
+			best = $1 / $2 > $5 / $6 ? $1 / $2 : $5 / $6
+			if ($9 / $10 > best) best = $9 / $10
+			printf "| blog_launch | %s | %.2f | %.2f | %.2f | %.2f | %.2f | %.2f | %.1f | %.1f |\n", launch,
+				134217728 / $1, 134217728 / $3, 134217728 / $4, $1 / $4, $5 / $8, best, 100 - 100 * $4 / $2, 100 - 100 * $8 / $6
+		}'
+	done
+}
+blog_tiles() {
+	for weight in 1 5000 10000 12000 16000 20000 40000 80000; do
+		for order in single naive optimized compute move; do
+			run --gpu p100-pcie --workload tiles:order=$order,weight=$weight
+			value time_ns
+		done | awk -v row="| blog_tiles | weight $weight |" '
+			{t[NR] = $1}
+			END {printf "%s %.2f | %.2f | %.2f | %.2f | %.2f |\n", row, t[2] / t[3], t[2] / t[1], t[3] / t[1], t[4] / t[5], t[3] / (t[4] > t[5] ? t[4] : t[5])}'
+	done
 }
 blog_short() {
 	while read -r keys; do
