@@ -94,6 +94,22 @@ experiments $f/rows.txt >"$work/out"
 if [ -s "$work/out" ]; then bad 'an experiment is missing'; else ok 'reasons name experiments that exist'; fi
 sed 's/kim_graph/kim_none/' $f/rows.txt >"$work/rows.txt"
 if [ "$(experiments "$work/rows.txt")" = "no kim_none in $f/experiments" ]; then ok 'an unknown experiment is found'; else bad 'an unknown experiment is not found'; fi
+# A row that an undisclosed input decides names an experiment with at least three inputs that move its figure far enough.
+undisclosed() { # ROWS
+	awk -f $f/undisclosed.awk docs/fidelity-experiments.md "$1" >"$work/out" 2>&1
+}
+if undisclosed $f/rows.txt; then ok 'inputs that are not disclosed decide the rows left out for them'; else bad 'undisclosed inputs do not decide a row'; fi
+unfounded() { # TEXT SED WHAT
+	sed "$2" $f/rows.txt >"$work/rows.txt"
+	if ! undisclosed "$work/rows.txt" && grep -qF "$1" "$work/out"; then ok "$3 is found"; else bad "$3 is not found"; fi
+}
+# shellcheck disable=SC2016 # the finding's quotes
+unfounded 'experiment `blog_none` has 0 inputs' '/^uncounted undisclosed blog_grid/s/blog_grid/blog_none/' 'an experiment without inputs'
+unfounded 'no column of blog_grid goes from 100 to 769' 's/give 256 to 769 copies/give 100 to 769 copies/' 'a wrong span'
+unfounded 'is within the tolerance, so it counts' '/^row blog-copies /s/| 10 |/| 300 |/' 'a span within the tolerance'
+unfounded 'every input of blog_tiles gives the same verdict' 's/| 1\.3\.\.1\.5 |/| 0.1..9 |/' 'a range that every input meets'
+unfounded 'the reason does not say what the inputs' 's/give 256 to 769 copies/move the copies/' 'a reason without a span'
+unfounded 'the reason does not say with which input' 's/30 to 50 us it does;/30 to 50 us too;/' 'an ordering without two verdicts'
 # Every source is in the table by source, and its counts add up to the rows that count.
 awk -F ' [|] ' '/^## / { name = substr($0, 4) } /^row / { rows[name]++ } END { for (name in rows) print name }' $f/rows.txt |
 	while IFS= read -r name; do
