@@ -99,6 +99,7 @@ struct model {
 	uint32_t remote_miss_ns;   /* of a remote access that misses the TLB, hits are free; 0: the link's time, each time */
 	uint32_t coalesces;	   /* 1: a warp's load or store is an access for each segment of it (workloads/coalesce.h) */
 	uint32_t maps_copies;	   /* 1: the GPU can reach pages from the end of their own copy, and until they leave */
+	uint32_t pipelines_copies; /* 1: transfers of a block in one direction are one push, and begin once (thread_copy.c) */
 	uint32_t cycle_batches;	   /* 1: a batch has the faults of one ns; the policy's `batch` has no effect */
 	uint32_t frees_at_start;   /* 1: evicted memory is free when its copy begins, not when it ends */
 	uint32_t retires_idle;	   /* 1: warps end only while no transfer is under way */

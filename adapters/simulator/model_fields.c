@@ -72,6 +72,7 @@ const struct model_field model_field[] = {
 	ANY_FIELD(remote_miss_ns, 0, 1000000, true),
 	ANY_FIELD(coalesces, 0, 1, true),
 	ANY_FIELD(maps_copies, 0, 1, true),
+	ANY_FIELD(pipelines_copies, 0, 1, true),
 	ANY_FIELD(cycle_batches, 0, 1, true),
 	ANY_FIELD(frees_at_start, 0, 1, true),
 	ANY_FIELD(queues_copies, 0, 1, true),

@@ -22,12 +22,12 @@ code() {
 }
 faults() {
 	for each in 16 8 4; do
-		model ./nvlink.gpu p100-nvlink utlb_faults=$each
+		model ./nvlink.gpu p100-nvlink pipelines_copies=0 utlb_faults=$each # as nvprof
 		model ./pcie.gpu p100-pcie utlb_faults=$each
-		run --gpu ./nvlink.gpu --workload stream_thread:bytes=64m
+		run --gpu ./nvlink.gpu --workload stream_thread:bytes=64m,grid=1024,type_bytes=8
 		printf '| %s | %s | %s |' $each "$(value batches)" "$(value batch_faults_most)"
 		awk '{v[$1] = $2} END {printf " %.2f ms | %d |", v["batches"] * v["batch_ns_mean"] / 1e6, v["h2d_copies"]}' counts
-		run --gpu ./pcie.gpu --workload stream_thread:bytes=1g
+		run --gpu ./pcie.gpu --workload stream_thread:bytes=1g,grid=1024,type_bytes=8
 		awk '{v[$1] = $2} END {printf " %.2f GB/s |\n", v["h2d_bytes"] / v["time_ns"]}' counts
 	done
 }

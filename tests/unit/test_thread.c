@@ -370,6 +370,34 @@ static void test_zeros(void **unused)
 	assert_int_equal(times.migrate_ns, 0);
 }
 
+/* The transfers of a block in one direction are one push; another block, another direction or a mapping begins another. */
+static void test_pushes(void **unused)
+{
+	static const char *const policy = "prefetch=density replay=block";
+	uint64_t page_ns, rest_ns, all_ns, apart_ns;
+
+	(void)unused;
+	open_quiet("titan-v");
+	model.copy_ns = 100;
+	page_ns = model_link_ns(&model, MODEL_TO_GPU, 4096);
+	rest_ns = model_link_ns(&model, MODEL_TO_GPU, 61440);
+	all_ns = model_link_ns(&model, MODEL_TO_GPU, 65536);
+	assert_true(all_ns < page_ns + rest_ns);
+	run(RANGES ",0,r,200000000\n", policy);
+	assert_int_equal(result.h2d_copies, 2);
+	assert_int_equal(times.migrate_ns, 200);
+	apart_ns = times.time_ns;
+	model.pipelines_copies = 1;
+	run(RANGES ",0,r,200000000\n", policy);
+	assert_int_equal(result.h2d_copies, 2);
+	assert_int_equal(times.migrate_ns, 100);
+	assert_in_range(apart_ns - times.time_ns, page_ns + rest_ns - all_ns, page_ns + rest_ns - all_ns + 200);
+	/* two blocks, then the pages come back */
+	run(RANGES ",0,r,200000000\n,0,r,200200000\nsync\n,cpu,w,200000000\n", policy);
+	assert_int_equal(result.h2d_copies, 4);
+	assert_int_equal(times.migrate_ns, 200 + 100 * result.d2h_copies);
+}
+
 /* With every eviction unit, memory comes from the same allocator, and evicting 2 MiB costs the same. */
 static void test_orders(void **unused)
 {
@@ -501,6 +529,7 @@ int main(void)
 		cmocka_unit_test(test_bounce),	    cmocka_unit_test(test_calls),
 		cmocka_unit_test(test_completions), cmocka_unit_test(test_whole_calls),
 		cmocka_unit_test(test_looks),	    cmocka_unit_test(test_zeros),
+		cmocka_unit_test(test_pushes),
 		cmocka_unit_test(test_orders),	    cmocka_unit_test(test_large_pages),
 		cmocka_unit_test(test_errors),	    cmocka_unit_test(test_nothing_takes_time),
 	};

@@ -648,13 +648,30 @@ static void test_link_delays_old_copies(void **unused)
 	open_link(&link, &model);
 	page_ns = model_link_ns(&model, MODEL_TO_GPU, 4096);
 	link_remote(&link, MODEL_TO_GPU, 800000, 800000, (struct link_load){64u << 10, 512});
-	assert_int_equal(link_copy_pages(&link, MODEL_TO_GPU, 1000, 8192), 1000 + model_link_ns(&model, MODEL_TO_GPU, 8192));
+	assert_int_equal(link_copy_pages(&link, MODEL_TO_GPU, 1000, 0, 8192), 1000 + model_link_ns(&model, MODEL_TO_GPU, 8192));
 	assert_int_equal(link_delay_pages(&link, MODEL_TO_GPU, 900000, 4096), 900000 + page_ns);
 	assert_int_equal(link_copies_end_ns(&link), 900000 + page_ns);
 	/* the part of a copy that is still on the link moves behind the rest */
 	assert_int_equal(link_start_ns(&link, MODEL_TO_GPU, 0), 900000 + page_ns);
-	link_copy_pages(&link, MODEL_TO_GPU, 1000000, 8192);
+	link_copy_pages(&link, MODEL_TO_GPU, 1000000, 0, 8192);
 	assert_int_equal(link_delay_pages(&link, MODEL_TO_GPU, 2000000, 4096), 2000000 + page_ns);
+}
+
+/* Copies of a push take as long as one copy of all of its bytes, compressed or not. */
+static void test_link_pushes(void **unused)
+{
+	struct model model;
+	struct link link = {.model = &model, .ratio_percent = 200};
+	uint64_t first_ns, all_ns;
+
+	(void)unused;
+	assert_true(model_open("titan-v", NULL, &model, error));
+	first_ns = model_link_ns(&model, MODEL_TO_GPU, 2048);
+	all_ns = model_link_ns(&model, MODEL_TO_GPU, 32768);
+	assert_int_equal(link_copy_pages(&link, MODEL_TO_GPU, 1000, 0, 4096), 1000 + first_ns);
+	assert_int_equal(link_copy_pages(&link, MODEL_TO_GPU, 1000, 4096, 61440), 1000 + all_ns);
+	/* the next push, after a pause */
+	assert_int_equal(link_copy_pages(&link, MODEL_TO_GPU, 900000, 0, 4096), 900000 + first_ns);
 }
 
 /* More pauses than the link remembers: copies of long ago count as begun, and nothing is lost. */
@@ -815,7 +832,7 @@ int main(void)
 		cmocka_unit_test(test_shared_link),
 		cmocka_unit_test(test_link_loses_nothing),
 		cmocka_unit_test(test_link_knows_all_copies),
-		cmocka_unit_test(test_link_delays_old_copies),
+		cmocka_unit_test(test_link_delays_old_copies), cmocka_unit_test(test_link_pushes),
 		cmocka_unit_test(test_link_forgets_old_pauses),
 		cmocka_unit_test(test_remote_beside_copies),
 		cmocka_unit_test(test_compressed_link),

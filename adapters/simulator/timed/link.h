@@ -57,8 +57,9 @@ struct link_load {
 uint64_t link_start_ns(const struct link *link, enum model_direction direction, uint64_t from_ns);
 /* A copy that may begin at from_ns; when it ends. O(1), and O(LINK_PARTS) once after remote accesses. */
 uint64_t link_copy(struct link *link, enum model_direction direction, uint64_t from_ns, uint64_t bytes);
-/* The same of managed pages, which the link compresses. */
-uint64_t link_copy_pages(struct link *link, enum model_direction direction, uint64_t from_ns, uint64_t bytes);
+/* The same of managed pages, which the link compresses, in a push that has copied `pushed` bytes before: its copies take as long
+ * as one copy of all of its bytes. 0: the copy is alone, or the first one. */
+uint64_t link_copy_pages(struct link *link, enum model_direction direction, uint64_t from_ns, uint64_t pushed, uint64_t bytes);
 /* The last `bytes` of the copy that was submitted last cannot begin before from_ns; when it ends then. */
 uint64_t link_delay_pages(struct link *link, enum model_direction direction, uint64_t from_ns,
 			  uint64_t bytes);

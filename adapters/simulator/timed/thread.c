@@ -130,6 +130,7 @@ static bool perform_other(struct thread *t, const struct uvmp_action *a, const s
 	watch_before(t, a);
 	look_at(t, a, target->block);
 	t->end_ns = 0;
+	t->push_block = NULL;
 	if (!thread_perform(t, a, target))
 		return false;
 	watch_after(t, a, target);

@@ -110,11 +110,25 @@ static uint64_t copied_ns(const struct system *system, const struct sim_block *b
 	return system->model->queues_copies != 0 ? 0 : block->copied_ns;
 }
 
+/* The bytes that the push in hand has copied before; 0: the copy begins a push. The driver pushes all pages of a block that go
+ * one way together, and the copy engine pipelines them, whatever their cause and however far apart they are. */
+static uint64_t pushed_bytes(struct thread *t, const struct sim_block *block, enum model_direction direction, uint64_t bytes)
+{
+	uint64_t pushed = t->push_block == block && t->push_direction == direction ? t->push_bytes : 0;
+
+	if (t->system->model->pipelines_copies == 0)
+		return 0;
+	t->push_block = block;
+	t->push_direction = direction;
+	t->push_bytes = pushed + bytes;
+	return pushed;
+}
+
 void thread_copy(struct thread *t, const struct uvmp_action *a, struct sim_block *block, struct uvmp_region transfer)
 {
 	uint32_t pages = uvmp_region_pages(transfer);
 	struct system *system = t->system;
-	uint64_t bytes = (uint64_t)pages * system->model->page_bytes, start_ns, end_ns, free_ns;
+	uint64_t bytes = (uint64_t)pages * system->model->page_bytes, start_ns, end_ns, free_ns, pushed;
 	bool is_out = a->cause == UVMP_CAUSE_EVICTION;
 	enum model_direction direction = a->to == HOST_GPU ? MODEL_TO_GPU : MODEL_TO_CPU;
 	uint64_t *sum = is_out ? &system->times->evict_ns : &system->times->migrate_ns;
@@ -122,7 +136,8 @@ void thread_copy(struct thread *t, const struct uvmp_action *a, struct sim_block
 
 	if (direction == MODEL_TO_GPU)
 		memory = take_memory(t, pages);
-	thread_work(t, system->model->copy_ns + (uint64_t)pages * system->model->page_ns, sum);
+	pushed = pushed_bytes(t, block, direction, bytes);
+	thread_work(t, (pushed == 0 ? system->model->copy_ns : 0) + (uint64_t)pages * system->model->page_ns, sum);
 	push(t, sum);
 	if (is_out && system->staged.taken.pages >= pages) {
 		copy_in_place(t);
@@ -135,7 +150,7 @@ void thread_copy(struct thread *t, const struct uvmp_action *a, struct sim_block
 	start_ns = system_later(start_ns, memory.first_ns);
 	start_ns = link_start_ns(&system->link, direction, start_ns);
 	t->start_ns = start_ns;
-	end_ns = link_copy_pages(&system->link, direction, start_ns, bytes);
+	end_ns = link_copy_pages(&system->link, direction, start_ns, pushed, bytes);
 	if (memory.last_ns > start_ns)
 		end_ns = link_delay_pages(&system->link, direction, memory.last_ns,
 					  bytes < BASIC_BLOCK_BYTES ? bytes : BASIC_BLOCK_BYTES);

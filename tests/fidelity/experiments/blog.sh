@@ -6,24 +6,26 @@ minsky() { # CHANGE GPU WORKLOAD
 }
 blog_utlb() {
 	for each in 2 4 8 16; do
-		model nvlink.gpu p100-nvlink utlb_faults=$each
-		minsky utlb_faults=$each ./nvlink.gpu stream_thread:bytes=64m
+		model nvlink.gpu p100-nvlink pipelines_copies=0 utlb_faults=$each
+		minsky utlb_faults=$each ./nvlink.gpu stream_thread:bytes=64m,grid=1024,type_bytes=8
 	done
 }
 # Launches and types of the two kernels that fit what the blog tells of them; the first one is that of the rows.
-launches='grid=112 grid=28 grid=168 grid=1024 grid=1024,type_bytes=8 grid=2048,block=512,type_bytes=8 grid=448,block=256
+launches='grid=1024,type_bytes=8 grid=112 grid=28 grid=168 grid=1024 grid=2048,block=512,type_bytes=8 grid=448,block=256
 	grid=256,block=256 grid=512,block=256,type_bytes=8 grid=64,block=256 grid=896,block=128'
-blog_grid() {
+blog_grid() { # nvprof records each run of pages
+	model profiled.gpu p100-nvlink pipelines_copies=0
 	for launch in $launches; do
-		run --gpu p100-nvlink --workload stream_thread:bytes=64m,$launch
+		run --gpu ./profiled.gpu --workload stream_thread:bytes=64m,$launch
 		thread=$(counted 'printf "%.0f | %.0f | %.0f | %.0f | %.0f | %.0f | %.2f", v["h2d_copies"], v["h2d_bytes"] / v["h2d_copies"] / 1024, v["h2d_least_bytes"] / 1024, v["h2d_most_bytes"] / 1024, v["batches"], v["batch_faults_most"], v["batches"] * v["batch_ns_mean"] / 1e6')
-		run --gpu p100-nvlink --workload stream_warp:bytes=64m,$launch
+		run --gpu ./profiled.gpu --workload stream_warp:bytes=64m,$launch
 		counted "printf \"| blog_grid | $launch | $thread | %.2f | %.0f |\\n\", v[\"faults_raw\"] / v[\"far_faults\"], v[\"batches\"]"
 	done
 }
 # One line: the times of 128 MB on demand, by warps, prefetched and copied on each of the three machines.
 streams() { # LAUNCH
-	for gpu in p100-pcie p100-nvlink v100-pcie; do
+	model v100.gpu v100-pcie pipelines_copies=1
+	for gpu in p100-pcie p100-nvlink ./v100.gpu; do
 		for kernel in stream_thread stream_warp stream_thread,move=prefetch stream_thread,move=copy; do
 			case $kernel in *,*) move=,${kernel#*,} ;; *) move= ;; esac
 			run --gpu $gpu --workload ${kernel%,*}:bytes=128m,$1$move
@@ -51,22 +53,30 @@ blog_tiles() {
 			END {printf "%s %.2f | %.2f | %.2f | %.2f | %.2f |\n", row, t[2] / t[3], t[2] / t[1], t[3] / t[1], t[4] / t[5], t[3] / (t[4] > t[5] ? t[4] : t[5])}'
 	done
 }
+# Hosts: how far a warp per page is short of a copy, and what else they change.
 blog_short() {
-	while read -r keys; do
+	while IFS='|' read -r change keys; do
 		for gpu in p100-pcie p100-nvlink; do
 			# shellcheck disable=SC2086 # several keys
 			model short.gpu $gpu $keys
-			for move in stream_warp:bytes=128m stream_thread:bytes=128m,move=copy; do
-				run --gpu ./short.gpu --workload $move
+			for kernel in stream_warp:bytes=128m stream_thread:bytes=128m stream_thread:bytes=128m,move=copy; do
+				run --gpu ./short.gpu --workload $kernel,grid=1024,type_bytes=8
 				value time_ns
 			done
-		done | awk -v row="| blog_short | $keys |" '{t[NR] = $1} END {printf "%s %.1f | %.1f |\n", row, 100 - 100 * t[2] / t[1], 100 - 100 * t[4] / t[3]}'
+		done | awk -v row="| blog_short | $change |" '
+			{t[NR] = $1}
+			END {printf "%s %.1f | %.1f | %.2f | %.2f | %.2f |\n", row, 100 - 100 * t[3] / t[1], 100 - 100 * t[6] / t[4], 134217728 / t[2], t[2] / t[1], t[5] / t[4]}'
 	done <<-'END'
-		utlb_faults=4
-		utlb_faults=16
-		batch_ns=42500
-		block_ns=6000
-		unmap_page_ns=340
-		fault_ns=1000
+		as the model|utlb_faults=4
+		pipelines_copies=0|pipelines_copies=0
+		utlb_faults=1|utlb_faults=1
+		utlb_faults=16|utlb_faults=16
+		fetch_ns=100|fetch_ns=100
+		block_ns=6000|block_ns=6000
+		block_ns=12000|block_ns=12000
+		unmap_ns=10000|unmap_ns=10000
+		unmap_page_ns=340|unmap_page_ns=340
+		20 us for each new root|alloc_roots=1 alloc_ns=20000
+		50 us for each new root|alloc_roots=1 alloc_ns=50000
 	END
 }
