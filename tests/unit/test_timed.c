@@ -712,11 +712,16 @@ static void test_compressed_link(void **unused)
 	struct link link;
 
 	(void)unused;
+<<<<<<< HEAD
 	open_link(&link, &model);
 	link.ratio_percent = 200;
 	assert_int_equal(link_copy_pages(&link, MODEL_TO_GPU, 1000, 131073),
+=======
+	assert_true(model_open("titan-v", NULL, &model, error));
+	assert_int_equal(link_copy_pages(&link, MODEL_TO_GPU, 1000, 0, 131073),
+>>>>>>> 7ea2aae (Regenerate the rows of the blog and of SAND2022-1528)
 			 1000 + model_link_ns(&model, MODEL_TO_GPU, 65537));
-	assert_int_equal(link_copy_pages(&link, MODEL_TO_CPU, 1000, 4096),
+	assert_int_equal(link_copy_pages(&link, MODEL_TO_CPU, 1000, 0, 4096),
 			 1000 + model_link_ns(&model, MODEL_TO_CPU, 2048));
 	assert_int_equal(link_copy(&link, MODEL_TO_CPU, 500000, 4096), /* not of pages */
 			 500000 + model_link_ns(&model, MODEL_TO_CPU, 4096));
