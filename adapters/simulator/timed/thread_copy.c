@@ -111,7 +111,7 @@ static uint64_t copied_ns(const struct system *system, const struct sim_block *b
 }
 
 /* The bytes that the push in hand has copied before; 0: the copy begins a push. The driver pushes all pages of a block that go
- * one way together, and the copy engine pipelines them, whatever their cause and however far apart they are. */
+ * one way together, and the copy engine pipelines them. Their causes and the gaps between them make no difference. */
 static uint64_t pushed_bytes(struct thread *t, const struct sim_block *block, enum model_direction direction, uint64_t bytes)
 {
 	uint64_t pushed = t->push_block == block && t->push_direction == direction ? t->push_bytes : 0;

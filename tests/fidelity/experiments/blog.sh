@@ -10,7 +10,7 @@ blog_utlb() {
 		minsky utlb_faults=$each ./nvlink.gpu stream_thread:bytes=64m,grid=1024,type_bytes=8
 	done
 }
-# Launches and types of the two kernels that fit what the blog tells of them; the first one is that of the rows.
+# Launches and types of the two kernels that fit the blog; the first one is that of the rows.
 launches='grid=1024,type_bytes=8 grid=112 grid=28 grid=168 grid=1024 grid=2048,block=512,type_bytes=8 grid=448,block=256
 	grid=256,block=256 grid=512,block=256,type_bytes=8 grid=64,block=256 grid=896,block=128'
 blog_grid() { # nvprof records each run of pages
