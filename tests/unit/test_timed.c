@@ -661,11 +661,12 @@ static void test_link_delays_old_copies(void **unused)
 static void test_link_pushes(void **unused)
 {
 	struct model model;
-	struct link link = {.model = &model, .ratio_percent = 200};
+	struct link link;
 	uint64_t first_ns, all_ns;
 
 	(void)unused;
-	assert_true(model_open("titan-v", NULL, &model, error));
+	open_link(&link, &model);
+	link.ratio_percent = 200;
 	first_ns = model_link_ns(&model, MODEL_TO_GPU, 2048);
 	all_ns = model_link_ns(&model, MODEL_TO_GPU, 32768);
 	assert_int_equal(link_copy_pages(&link, MODEL_TO_GPU, 1000, 0, 4096), 1000 + first_ns);
@@ -712,14 +713,9 @@ static void test_compressed_link(void **unused)
 	struct link link;
 
 	(void)unused;
-<<<<<<< HEAD
 	open_link(&link, &model);
 	link.ratio_percent = 200;
-	assert_int_equal(link_copy_pages(&link, MODEL_TO_GPU, 1000, 131073),
-=======
-	assert_true(model_open("titan-v", NULL, &model, error));
 	assert_int_equal(link_copy_pages(&link, MODEL_TO_GPU, 1000, 0, 131073),
->>>>>>> 7ea2aae (Regenerate the rows of the blog and of SAND2022-1528)
 			 1000 + model_link_ns(&model, MODEL_TO_GPU, 65537));
 	assert_int_equal(link_copy_pages(&link, MODEL_TO_CPU, 1000, 0, 4096),
 			 1000 + model_link_ns(&model, MODEL_TO_CPU, 2048));
