@@ -74,6 +74,7 @@ const struct model_field model_field[] = {
 	ANY_FIELD(maps_copies, 0, 1, true),
 	ANY_FIELD(pipelines_copies, 0, 1, true),
 	ANY_FIELD(cycle_batches, 0, 1, true),
+	ANY_FIELD(waits_to_evict, 0, 1, true),
 	ANY_FIELD(frees_at_start, 0, 1, true),
 	ANY_FIELD(queues_copies, 0, 1, true),
 	ANY_FIELD(holds_memory, 0, 1, true),

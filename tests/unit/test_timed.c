@@ -230,6 +230,37 @@ static void test_overlap(void **unused)
 	assert_true(times.time_ns <= serial + serial / 1000);
 }
 
+/* Time of two passes over 24 MiB in 16 MiB. */
+static uint64_t taking_turns(uint32_t waits_to_evict, const char *policy_text)
+{
+	struct source *source = workload_open("regular:bytes=24m,passes=2", 1, error);
+	struct uvmp_policy policy;
+	struct model model;
+
+	assert_true(model_open("asplos20", NULL, &model, error));
+	model.waits_to_evict = waits_to_evict;
+	assert_int_equal(uvmp_policy_parse(policy_text, strlen(policy_text), &policy, NULL), UVMP_OK);
+	assert_true(timed_run(source, &model,
+			      &(struct sim_run){&policy, {.bytes = 16u << 20}, 1, {NULL, false}, 0, NULL}, &result,
+			      &times, error));
+	source->close(source);
+	return times.time_ns;
+}
+
+/* waits_to_evict: serial evictions do not share the link with the copies to the GPU before them, so that each evicted
+ * page of 64 KiB costs its 4.16 us. Evictions of other plans do not wait. */
+static void test_taking_turns(void **unused)
+{
+	uint64_t alone;
+
+	(void)unused;
+	alone = taking_turns(1, "preset=batch-aware-base");
+	assert_true(result.d2h_bytes > 8u << 20);
+	assert_true(times.time_ns > (result.h2d_bytes + result.d2h_bytes) / 15750u * 1000u);
+	assert_true(taking_turns(0, "preset=batch-aware-base") < alone - alone / 20u);
+	assert_int_equal(taking_turns(0, "preset=batch-aware-ue"), taking_turns(1, "preset=batch-aware-ue"));
+}
+
 /* A host with 64 KiB pages moves whole ones. */
 static void test_large_pages(void **unused)
 {
@@ -821,6 +852,7 @@ int main(void)
 		cmocka_unit_test(test_few_roots),
 		cmocka_unit_test(test_batch_policy),
 		cmocka_unit_test(test_overlap),
+		cmocka_unit_test(test_taking_turns),
 		cmocka_unit_test(test_large_pages),
 		cmocka_unit_test(test_program),
 		cmocka_unit_test(test_kernels_add_up),

@@ -124,6 +124,14 @@ static uint64_t pushed_bytes(struct thread *t, const struct sim_block *block, en
 	return pushed;
 }
 
+/* When may the eviction's copy begin? */
+static uint64_t leaves_ns(const struct thread *t)
+{
+	if (t->leave_ns != 0)
+		return t->leave_ns;
+	return t->system->model->waits_to_evict != 0 && waits_for_evictions(t) ? system_later(t->now_ns, t->copies_ns) : t->now_ns;
+}
+
 void thread_copy(struct thread *t, const struct uvmp_action *a, struct sim_block *block, struct uvmp_region transfer)
 {
 	uint32_t pages = uvmp_region_pages(transfer);
@@ -146,7 +154,7 @@ void thread_copy(struct thread *t, const struct uvmp_action *a, struct sim_block
 	}
 	if (is_out)
 		bytes -= (uint64_t)system->staged.taken.pages * system->model->page_bytes;
-	start_ns = system_later(is_out && t->leave_ns != 0 ? t->leave_ns : t->now_ns, copied_ns(system, block));
+	start_ns = system_later(is_out ? leaves_ns(t) : t->now_ns, copied_ns(system, block));
 	start_ns = system_later(start_ns, memory.first_ns);
 	start_ns = link_start_ns(&system->link, direction, start_ns);
 	t->start_ns = start_ns;

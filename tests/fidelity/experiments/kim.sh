@@ -102,3 +102,48 @@ kim_sizes() {
 		done | awk -v row="| kim_sizes | data of $oversub % |" '{b[NR] = $1} END {for (i = 1; i < NR; i += 2) row = row sprintf(" %.2f |", b[i + 1] / b[i]); print row}'
 	done
 }
+# Graphs of 26 MB and more: the source tells footprints, and neither vertices nor edges.
+kim_graphs='scale=17,degree=23,skew=41 scale=18,degree=11,skew=41 scale=19,degree=5,skew=41'
+kim_input() { # PROGRAM GRAPH: the runs of figures 8 to 17 on a graph, and what rows compute from them
+	for each in 'all base 100 asplos20' 'base base 200 asplos20' 'ideal base 200 ./ideal.gpu' 'link link 200 asplos20' \
+		'etc etc 200 asplos20' 'to to 200 asplos20' 'ue ue 200 asplos20' 'both both 200 asplos20' \
+		'tenth base 1000 asplos20' 'tenth-ue ue 1000 asplos20'; do
+		# shellcheck disable=SC2086 # name, policy, memory and GPU
+		set -- "$1" "$2" $each
+		case $4 in
+		link) policy=compressed-link ;;
+		etc) policy=etc ;;
+		both) policy=batch-aware ;;
+		*) policy=batch-aware-$4 ;;
+		esac
+		timed $policy "$6" "$5" "$1:$2"
+		counted "print \"$1 $3\", v[\"time_ns\"], v[\"batches\"], v[\"batch_ns_mean\"], v[\"batch_pages_mean\"], v[\"refaults\"]"
+	done
+}
+kim_inputs() {
+	printf 'title = the link\nsource = an experiment\nlatency_ns = 0\nh2d = 65536 15750\nd2h = 65536 65536000\n' >ideal.link
+	model ideal.gpu asplos20 link=./ideal.link
+	for graph in $kim_graphs; do
+		for program in bfs_dwc bfs_tf bfs_twc kcore; do kim_input $program $graph; done |
+			awk -v row="| kim_inputs | $graph |" -f "$here/inputs.awk"
+	done
+}
+kim_measured() {
+	for program in bfs_twc:scale=18,degree=34 bfs_ttc:scale=18,degree=34 bfs_ta:scale=18,degree=34 bfs_tf:scale=18,degree=34 \
+		bfs_dwc:scale=18,degree=34 bfs_twc:scale=18,degree=34,skew=41 bfs_twc:scale=20,degree=6 bfs_ttc:scale=20,degree=6; do
+		run --gpu titan-xp --workload $program
+		counted 'printf "%.0f | %.0f | %.0f | %.0f | %.0f | %.0f | %.0f |\n", v["batch_ns_least"] / 1e3, v["batch_ns_median"] / 1e3, v["batch_ns_most"] / 1e3, v["handling_ns_least"] / 1e3, v["handling_ns_median"] / 1e3, v["handling_ns_most"] / 1e3, 100 * v["handling_ns_mean"] / v["batch_ns_mean"]' |
+			sed "s/^/| kim_measured | $program | /"
+	done
+}
+kim_turns() {
+	for turns in 0 1; do
+		model turns.gpu asplos20 waits_to_evict=$turns
+		for program in bfs_dwc bfs_twc kcore; do
+			for policy in batch-aware-base batch-aware-to batch-aware-ue batch-aware; do
+				timed $policy ./turns.gpu 200 $program$kim
+				echo "$(value time_ns) $(value batch_ns_mean)"
+			done | awk '{t[NR] = $1; b[NR] = $2} END {print t[1] / t[2], t[2] / t[4], t[1] / t[3], t[1] / t[4], b[4] / b[1], b[4] / b[2]}'
+		done | means "| kim_turns | waits_to_evict=$turns |" %.2f
+	done
+}
