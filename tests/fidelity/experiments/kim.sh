@@ -137,13 +137,15 @@ kim_measured() {
 	done
 }
 kim_turns() {
-	for turns in 0 1; do
-		model turns.gpu asplos20 waits_to_evict=$turns
+	for keys in 'waits_to_evict=0 maps_copies=0' 'waits_to_evict=1 maps_copies=0' 'waits_to_evict=1 maps_copies=1'; do
+		# shellcheck disable=SC2086 # two keys
+		model turns.gpu asplos20 $keys
 		for program in bfs_dwc bfs_twc kcore; do
 			for policy in batch-aware-base batch-aware-to batch-aware-ue batch-aware; do
 				timed $policy ./turns.gpu 200 $program$kim
-				echo "$(value time_ns) $(value batch_ns_mean)"
-			done | awk '{t[NR] = $1; b[NR] = $2} END {print t[1] / t[2], t[2] / t[4], t[1] / t[3], t[1] / t[4], b[4] / b[1], b[4] / b[2]}'
-		done | means "| kim_turns | waits_to_evict=$turns |" %.2f
+				echo "$(value time_ns) $(value batch_ns_mean) $(value refaults)"
+			done | awk '{t[NR] = $1; b[NR] = $2; back[NR] = $3}
+				END {print t[1] / t[2], t[2] / t[4], t[1] / t[3], t[1] / t[4], b[4] / b[1], b[4] / b[2], back[3] / back[1]}'
+		done | means "| kim_turns | $keys |" %.2f
 	done
 }
