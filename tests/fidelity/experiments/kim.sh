@@ -25,7 +25,7 @@ kim_link() {
 		printf 'title = the link\nsource = an experiment\nlatency_ns = 0\nh2d = 65536 %s\nd2h = 65536 65536000\n' ${speeds% *} >ideal.link
 		model kim.gpu asplos20 link=./kim.link
 		model ideal.gpu asplos20 link=./ideal.link
-		for program in bc bfs_dwc bfs_ta bfs_twc kcore sssp_twc; do
+		for program in bfs_dwc bfs_twc kcore; do
 			for each in 'batch-aware-base kim' 'batch-aware-base ideal' 'batch-aware-to kim' 'batch-aware kim'; do
 				timed ${each% *} ./${each#* }.gpu 200 $program$kim
 				echo "$(value time_ns) $(value batch_ns_mean)"
@@ -104,7 +104,7 @@ kim_sizes() {
 }
 # Graphs of 26 MB and more: the source tells footprints, and neither vertices nor edges.
 kim_graphs='scale=17,degree=23,skew=41 scale=18,degree=11,skew=41 scale=19,degree=5,skew=41'
-kim_input() { # PROGRAM GRAPH: the runs of figures 8 to 17 on a graph, and what rows compute from them
+graphed() { # PROGRAM GRAPH: the runs of figures 8 to 17 on a graph, and what rows compute from them
 	for each in 'all base 100 asplos20' 'base base 200 asplos20' 'ideal base 200 ./ideal.gpu' 'link link 200 asplos20' \
 		'etc etc 200 asplos20' 'to to 200 asplos20' 'ue ue 200 asplos20' 'both both 200 asplos20' \
 		'tenth base 1000 asplos20' 'tenth-ue ue 1000 asplos20'; do
@@ -124,7 +124,7 @@ kim_inputs() {
 	printf 'title = the link\nsource = an experiment\nlatency_ns = 0\nh2d = 65536 15750\nd2h = 65536 65536000\n' >ideal.link
 	model ideal.gpu asplos20 link=./ideal.link
 	for graph in $kim_graphs; do
-		for program in bfs_dwc bfs_tf bfs_twc kcore; do kim_input $program $graph; done |
+		for program in bfs_dwc bfs_tf bfs_twc kcore; do graphed $program $graph; done |
 			awk -v row="| kim_inputs | $graph |" -f "$here/inputs.awk"
 	done
 }
