@@ -70,6 +70,7 @@ struct model {
 	uint32_t fault_entries, fault_write_ns;
 	uint32_t mshr_entries;	 /* far faults that the GMMU keeps, each once; 0: none, uTLBs are locked */
 	uint32_t lock_holds;	 /* 1: a uTLB stays locked until its last fault is resolved, and stalls hits, too (gpu_lock.h) */
+	uint32_t utlb_merges;	 /* 1: a uTLB has one fault outstanding for a page, whichever of its warps need it */
 	uint32_t fault_burst_ns; /* faults of a uTLB within such a time are written together */
 	uint32_t replay_ns;	 /* from the end of the copies to the access that is tried again */
 	uint32_t launch_ns;	 /* from the launch of a kernel to its first access */

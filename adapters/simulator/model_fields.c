@@ -39,6 +39,7 @@ const struct model_field model_field[] = {
 	FIELD(fault_burst_ns, 1, 1000),
 	FIELD(mshr_entries, 0, 1048576),
 	ANY_FIELD(lock_holds, 0, 1, true),
+	ANY_FIELD(utlb_merges, 0, 1, true),
 	COST(replay_ns),
 	COST(launch_ns),
 	COST(interrupt_ns),

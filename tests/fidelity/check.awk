@@ -116,6 +116,13 @@ function is_contradicted(    used, count, i) {
 			return 1
 	return 0
 }
+# The row's published figure is that of one row over that of another, within its rounding.
+function is_quotient(id, over, under,    ratio) {
+	if (published[under] + 0 == 0)
+		return 0
+	ratio = published[over] / published[under] * (unit[id] ~ /^%/ ? 100 : 1) / published[id]
+	return ratio > 0.99 && ratio < 1.01
+}
 BEGIN { FS = " [|] " }
 FILENAME ~ /results/ {
 	split($0, field, "\t")
@@ -190,8 +197,10 @@ END {
 				finding(id, "no run of it draws, so it counts")
 			else if (word[1] == "contradicts" && !is_contradicted())
 				finding(id, "its published figures fit the memory, so it counts")
-			else if (word[1] !~ /^(repeats|input|decision|certain|source|random|contradicts|undisclosed)$/)
-				finding(id, "`uncounted` is followed by repeats, input, decision, certain, source, random, contradicts or undisclosed")
+			else if (word[1] == "quotient" && !is_quotient(id, word[2], word[3]))
+				finding(id, "is not " word[2] " over " word[3] ", so it counts")
+			else if (word[1] !~ /^(repeats|input|decision|certain|source|random|contradicts|undisclosed|quotient)$/)
+				finding(id, "`uncounted` is followed by repeats, input, decision, certain, source, random, contradicts, undisclosed or quotient")
 			continue
 		}
 		if (of != "")

@@ -51,6 +51,7 @@ static void choose(uint32_t sms)
 	model.utlb_entries = 16;
 	model.utlb_faults = 32;
 	model.lock_holds = 0;
+	model.utlb_merges = 0;
 	model.walk_ns = 300;
 	model.l2_tlb_ns = 100;
 	model.fault_write_ns = 50;
@@ -424,6 +425,42 @@ static void test_a_shared_lock_holds(void **unused)
 	assert_int_equal(faults_after(0), 2 * 32);
 	assert_int_equal(faults_after(32), 32);
 	assert_true(faults_after(64) > 0);
+	close_run();
+}
+
+/* One thread block of STREAM loads two pages of b and two of c, each with 16 warps. A uTLB that merges has one fault outstanding
+ * for each page, before and after a replay that brings no page. */
+static void test_a_utlb_merges(void **unused)
+{
+	(void)unused;
+	for (uint32_t merges = 0; merges <= 1; merges++) {
+		uint64_t first, again;
+
+		choose(1);
+		model.utlb_faults = 1000;
+		model.utlb_merges = merges;
+		open_run("stream:bytes=8k,passes=1");
+		launch();
+		first = faults_after(0);
+		again = faults_after(0);
+		assert_true(merges ? first == 4 : first > 4);
+		assert_int_equal(again, first);
+		close_run();
+	}
+}
+
+/* Where the list of a uTLB is full, further pages raise no faults: they exceed utlb_faults as well. */
+static void test_a_utlb_merges_up_to_its_limit(void **unused)
+{
+	(void)unused;
+	choose(2);
+	model.sms_per_utlb = 2;
+	model.utlb_faults = 3;
+	model.utlb_merges = 1;
+	open_run("stream:bytes=16k,passes=1");
+	launch();
+	assert_int_equal(faults_after(0), 3);
+	assert_int_equal(faults_after(0), 3);
 	close_run();
 }
 
@@ -932,6 +969,8 @@ int main(void)
 		cmocka_unit_test(test_hits_pass_the_lock),
 		cmocka_unit_test(test_a_lock_holds),
 		cmocka_unit_test(test_a_shared_lock_holds),
+		cmocka_unit_test(test_a_utlb_merges),
+		cmocka_unit_test(test_a_utlb_merges_up_to_its_limit),
 		cmocka_unit_test(test_a_lock_stalls_hits),
 		cmocka_unit_test(test_full_buffer),
 		cmocka_unit_test(test_types),

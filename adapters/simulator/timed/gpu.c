@@ -40,11 +40,19 @@ void gpu_seed(struct gpu *gpu, uint64_t seed)
 		gpu->sm[i].random = seed + ((uint64_t)i << 32u);
 }
 
+static bool open_asked(const struct gpu *gpu, struct utlb *utlb)
+{
+	if (gpu->model->utlb_merges == 0)
+		return true;
+	utlb->asked = calloc(gpu->model->utlb_faults, sizeof(*utlb->asked));
+	return utlb->asked != NULL;
+}
+
 static bool open_tlbs(struct gpu *gpu)
 {
 	for (uint32_t i = 0; i < gpu->utlbs; i++) {
 		gpu->utlb[i].lock_ns = GPU_NEVER;
-		if (!tlb_open(&gpu->utlb[i].tlb, gpu->model->utlb_entries))
+		if (!tlb_open(&gpu->utlb[i].tlb, gpu->model->utlb_entries) || !open_asked(gpu, &gpu->utlb[i]))
 			return false;
 	}
 	return tlb_open(&gpu->l2.tlb, gpu->model->l2_tlb_entries);
@@ -94,6 +102,7 @@ void gpu_close(struct gpu *gpu)
 	for (uint32_t i = 0; gpu->utlb && i < gpu->utlbs; i++) {
 		tlb_close(&gpu->utlb[i].tlb);
 		free(gpu->utlb[i].out);
+		free(gpu->utlb[i].asked);
 	}
 	tlb_close(&gpu->l2.tlb);
 	mshr_close(&gpu->mshr);

@@ -12,7 +12,9 @@
 #include "gpu_lock.h"
 #include "gpu_mshr.h"
 
-#define SORT_KEYS 4096u /* times in a quantum, and uTLBs, that are told apart */
+#define RIGHT_BITS 2u /* of enum uvmp_right */
+#define RIGHT_MASK 3u
+#define SORT_KEYS  4096u /* times in a quantum, and uTLBs, that are told apart */
 
 /* The sort keys of faults. Times of a quantum differ by little more than it lasts; what is later counts as
  * last. */
@@ -37,10 +39,24 @@ static bool grow_raised(struct gpu *gpu)
 	return gpu->raised_room != 0;
 }
 
+/* utlb_merges: has the uTLB a fault outstanding for the page, of an access that needs as much? If not, it has one now. Such lists
+ * have at most utlb_faults pages. */
+static bool is_merged(const struct gpu *gpu, struct utlb *utlb, uint64_t page, uint32_t needs)
+{
+	for (uint32_t i = 0; i < utlb->asked_count; i++)
+		if (utlb->asked[i] >> RIGHT_BITS == page && (utlb->asked[i] & RIGHT_MASK) >= needs)
+			return true;
+	if (utlb->asked_count < gpu->model->utlb_faults)
+		utlb->asked[utlb->asked_count++] = page << RIGHT_BITS | needs;
+	return false;
+}
+
 void gpu_fault_raise(struct gpu *gpu, uint64_t now_ns, const struct asker *who, uint64_t page, uint32_t right)
 {
 	struct sm *sm = &gpu->sm[who->sm];
 
+	if (gpu->model->utlb_merges != 0 && is_merged(gpu, sm->utlb, page, sm->warp[who->warp].needs))
+		return;
 	sm->raised++;
 	if (!grow_raised(gpu)) {
 		gpu_lose(gpu, GPU_OUT_OF_MEMORY);
@@ -184,6 +200,7 @@ void gpu_fault_forget(struct gpu *gpu)
 		if (gpu->model->lock_holds == 0)
 			gpu->utlb[i].lock_ns = GPU_NEVER;
 		gpu->utlb[i].faults = 0;
+		gpu->utlb[i].asked_count = 0;
 	}
 }
 

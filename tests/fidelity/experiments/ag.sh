@@ -77,24 +77,50 @@ ag_sizes() {
 		done | awk -v row="| ag_sizes | $program |" '{f[NR] = $1} END {printf "%s %d | %d | %.2f |\n", row, f[1], f[2], 100 * f[2] / f[1]}'
 	done
 }
+# Kernels that cuBLAS may use for a product without transposition, as the authors call it, after that of the rows.
+sgemm_kernels='tile=512,panel=1024 tile=128,transb=0 tile=128,transb=0,raster=1 tile=64,transb=0 tile=256,transb=0'
 # Entries a page of the data without and with prefetching, and serviced ones.
 ag_sgemm() {
-	for kernel in tile=512,panel=1024 tile=512,panel=1024,transb=0 tile=128,panel=64 tile=128,panel=64,transb=0 \
-		tile=128,panel=64,depth=32 tile=128,panel=64,transb=0,raster=1; do
+	for kernel in $sgemm_kernels; do
 		for policy in prefetch=none prefetch=density; do
-			run --gpu titan-v --workload sgemm:n=4096,$kernel --policy $policy
+			run --gpu titan-v-logged --workload sgemm:n=4096,$kernel --policy $policy
 			counted 'printf "%.3f\n%.3f\n", v["faults_raw"] / 49152, v["faults_serviced"] / 49152'
 		done | awk -v row="| ag_sgemm | $kernel |" '{f[NR] = $1} END {print row, f[1], "|", f[3], "|", f[4], "|"}'
 	done
 }
 ag_panels() {
-	for kernel in tile=512,panel=1024 tile=128,panel=64 tile=128,panel=64,transb=0 tile=128,panel=1024,raster=1; do
-		for memory in 174M 160M 146M 136M; do
+	for kernel in $sgemm_kernels; do
+		for memory in 190M 174M 160M 146M 135M 88M; do
 			run --gpu titan-v --memory $memory --workload sgemm:n=4096,$kernel
 			counted 'printf "%.2f %.3f %d\n", v["pages_evicted"] / 49152, v["faults_raw"] / 49152, v["time_ns"]'
 		done | awk -v row="| ag_panels | $kernel |" '
-			{row = row " " $1 "; " $2 " |"; t[NR] = $3} END {printf "%s %.2f |\n", row, t[3] / t[2]}'
+			{row = row " " $1 "; " $2 " |"; t[NR] = $3} END {printf "%s %.2f |\n", row, t[4] / t[3]}'
 	done
+}
+# Entries without and with prefetching, and the share that is left.
+ag_cufft() {
+	for program in scale=22 scale=22,radix=6 scale=22,radix=12 scale=21,out=1 scale=21,work=1; do
+		for policy in prefetch=none prefetch=density; do
+			run --gpu titan-v-logged --workload cufft:$program --policy $policy
+			value faults_raw
+		done | awk -v row="| ag_cufft | $program |" '{f[NR] = $1} END {printf "%s %d | %d | %.2f |\n", row, f[1], f[2], 100 * f[2] / f[1]}'
+	done
+}
+# Programs at small sizes: entries a page without prefetching.
+ag_merges() {
+	while read -r name keys; do
+		# shellcheck disable=SC2086 # several keys
+		model merges.gpu $name $keys
+		for program in regular:bytes=64m,passes=1,threads=64 random:bytes=64m,passes=1,threads=64 stream:bytes=24m,passes=1 tealeaf:n=512 hpgmg:box=5,boxes=1; do
+			run --gpu ./merges.gpu --workload $program --policy prefetch=none
+			counted 'printf "%.2f\n", v["faults_raw"] / v["faults_serviced"]'
+		done | awk -v row="| ag_merges | $name${keys:+, $keys} |" '{row = row " " $1 " |"} END {print row}'
+	done <<-'END'
+		titan-v
+		titan-v-logged utlb_merges=0
+		titan-v-logged sms_per_utlb=1
+		titan-v-logged
+	END
 }
 ag_random() {
 	while read -r name base keys; do
