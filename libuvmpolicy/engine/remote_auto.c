@@ -7,16 +7,18 @@
  *
  * Where the ranges together are larger than the memory of all GPUs, memory will be full, and a block may begin on the CPU before
  * it is: a block that is used little then never moves. But a block that is used much pays up to half a move in addition, and
- * threads wait longer for the CPU's memory than for their GPU's. So two conditions hold until memory is full:
+ * threads wait longer for the CPU's memory than for their GPU's. So few blocks begin there until the use of some is known.
  *
- *   The batch is full: more threads wait than the batch has faults, so that waiting threads do not leave the link idle.
+ * A block is open while its use is not known: from its begin until some batches later. If the batch is full, that is after
+ * EARLY_BATCHES: its threads continue at the end of its batch, and have used it during the next one. If the batch has room for
+ * more faults, fewer threads wait, and they need EARLY_PATIENCE batches to use their blocks. As long as notifications wait to be
+ * read, blocks stay open. At most EARLY_OPEN blocks of the range may be open, and `more`. Each block that was open and has not
+ * returned by then allows one block more; a return halves `more`. Thus a range of densely used blocks pays for EARLY_OPEN blocks,
+ * and the limit of a sparsely used range doubles.
  *
- *   The faults are scattered: fewer than EARLY_GROUP pages fault together in an unused block of the range, in the mean. Threads
- *   that go through whole blocks fault in groups. If faults come in groups, at most EARLY_OPEN blocks of the range may be open,
- *   and `more`. A block is open from its begin until EARLY_BATCHES batches later: its threads continue at the end of its batch,
- *   and have used it during the next one. As long as notifications wait to be read, blocks stay open. Each block that was open
- *   and has not returned by then allows one block more; a return halves `more`. Thus a range of densely used blocks pays for
- *   EARLY_OPEN blocks, and the limit of a sparsely used range doubles. */
+ * There is no limit if the batch is full, so that waiting threads do not leave the link idle, and the faults are scattered: fewer
+ * than EARLY_GROUP pages fault together in an unused block of the range, in the mean. Threads that go through whole blocks fault
+ * in groups. */
 #include "../base/bits_internal.h"
 #include "mapping_internal.h"
 #include "operations_internal.h"
@@ -69,11 +71,12 @@ bool uvmpi_remote_auto_migrates(const struct uvmp_service *s, const struct block
 
 /* -- first faults -- */
 
-#define EARLY_GROUP   2u
-#define EARLY_OPEN    2u
-#define EARLY_BATCHES 2u
-#define EARLY_MOST    0x4000u
-#define EARLY_SAMPLES 64u /* unused blocks before they count half */
+#define EARLY_GROUP    2u
+#define EARLY_OPEN     2u
+#define EARLY_BATCHES  2u
+#define EARLY_PATIENCE 8u
+#define EARLY_MOST     0x4000u
+#define EARLY_SAMPLES  64u /* unused blocks before they count half */
 
 /* Are the ranges together larger than the memory of all GPUs? */
 static bool is_short(const struct uvmp_service *s)
@@ -85,12 +88,12 @@ static bool is_short(const struct uvmp_service *s)
 	return s->adapt.managed_bytes / s->page_bytes > capacity;
 }
 
-/* Is memory full, or will it be, while a full batch waits? */
-static bool is_in_time(const struct uvmp_service *s, uint32_t gpu)
+/* Do more threads wait than the batch has faults? */
+static bool is_busy(const struct uvmp_service *s, uint32_t gpu)
 {
 	const struct gpu *g = &s->gpu[gpu];
 
-	return s->is_full || (g->batch.cached >= g->params.max_batch && is_short(s));
+	return g->batch.cached >= g->params.max_batch;
 }
 
 static void count_group(struct early_starts *early, uint32_t faults)
@@ -106,8 +109,9 @@ static void count_group(struct early_starts *early, uint32_t faults)
 static void close_open(const struct uvmp_service *s, struct early_starts *early, uint32_t gpu)
 {
 	uint32_t batches = (uint32_t)s->gpu[gpu].counts.batches - early->batch;
+	uint32_t least = is_busy(s, gpu) ? EARLY_BATCHES : EARLY_PATIENCE;
 
-	if (early->open == 0 || batches < EARLY_BATCHES || uvmpi_counter_is_due(s, gpu))
+	if (early->open == 0 || batches < least || uvmpi_counter_is_due(s, gpu))
 		return;
 	early->more = (uint16_t)minimum((uint32_t)early->more + early->open, EARLY_MOST);
 	early->open = 0;
@@ -120,7 +124,8 @@ static bool may_begin_early(const struct uvmp_service *s, struct range *range, u
 
 	count_group(early, uvmpi_mask_weight(&s->fault.bin.pages));
 	close_open(s, early, gpu);
-	return early->faults < EARLY_GROUP * early->blocks || early->open < EARLY_OPEN + early->more;
+	return (is_busy(s, gpu) && early->faults < EARLY_GROUP * early->blocks) ||
+	       early->open < EARLY_OPEN + early->more;
 }
 
 static void begun_early(struct early_starts *early, uint32_t batch)
@@ -172,7 +177,7 @@ void uvmpi_remote_auto_begin(struct uvmp_service *s, handle h, uint32_t gpu)
 	struct residency *residency;
 	uvmp_mask pages;
 
-	if (!is_free(s, range, gpu) || !is_in_time(s, gpu) || !is_unused(uvmpi_residency_find(s, b, gpu)))
+	if (!is_free(s, range, gpu) || (!s->is_full && !is_short(s)) || !is_unused(uvmpi_residency_find(s, b, gpu)))
 		return;
 	find_on_cpu(s, b, &pages);
 	if (uvmpi_mask_is_empty(&pages) || (!s->is_full && !may_begin_early(s, range, gpu)) ||

@@ -462,19 +462,45 @@ static void test_old_groups_count_half(void **state)
 	assert_int_equal(early()->faults, 63);
 }
 
-/* Memory for everything, or a batch that has room for more faults: blocks move. */
+/* Memory for everything: blocks move. */
 static void test_blocks_move_while_memory_is_enough(void **state)
 {
 	(void)state;
 	begin_early(BLOCKS, EARLY);
 	two_faults(BASE, BASE + MIB2);
 	assert_int_equal(count_remote(0, 2), 0);
-	engine_stop(&host);
+	assert_int_equal(early()->blocks, 0);
+}
+
+/* Scattered faults in batches that have room for more: two blocks may begin there, and once these have stayed there for eight
+ * batches, four. */
+static void test_small_batches_try_few_blocks(void **state)
+{
+	(void)state;
+	begin_early(32, EARLY);
+	for (uint32_t i = 0; i < 13; i++) {
+		engine_fault(&host, 1, SPACE, BASE + i * MIB2, UVMP_ACCESS_READ);
+		assert_int_equal(engine_run(&host), UVMP_OK);
+		assert_int_equal(is_remote(BASE + i * MIB2), i < 2 || (i >= 8 && i < 12));
+	}
+	assert_int_equal(early()->open, 4);
+	assert_int_equal(early()->more, 2);
+	assert_int_equal(early()->faults, early()->blocks);
+	assert_false(host.service->is_full);
+}
+
+/* Full batches know after two batches that blocks have stayed, also those that began in smaller batches. */
+static void test_full_batches_wait_less(void **state)
+{
+	(void)state;
 	begin_early(32, EARLY);
 	engine_fault(&host, 1, SPACE, BASE, UVMP_ACCESS_READ);
 	assert_int_equal(engine_run(&host), UVMP_OK);
-	assert_true(is_here(BASE));
-	assert_int_equal(early()->blocks, 0);
+	group(1);
+	assert_int_equal(early()->more, 0);
+	group(2);
+	assert_int_equal(early()->more, 2);
+	assert_int_equal(count_remote(0, 3), 3);
 }
 
 /* As long as a notification waits to be read, blocks stay open: the fault is serviced first. */
@@ -560,6 +586,8 @@ int main(void)
 	        cmocka_unit_test_teardown(test_scattered_faults_begin_on_the_cpu, stop),
 	        cmocka_unit_test_teardown(test_old_groups_count_half, stop),
 	        cmocka_unit_test_teardown(test_blocks_move_while_memory_is_enough, stop),
+	        cmocka_unit_test_teardown(test_small_batches_try_few_blocks, stop),
+	        cmocka_unit_test_teardown(test_full_batches_wait_less, stop),
 	        cmocka_unit_test_teardown(test_blocks_stay_open_while_notifications_wait, stop),
 	        cmocka_unit_test_teardown(test_a_return_lowers_the_limit, stop),
 	        cmocka_unit_test_teardown(test_a_late_return, stop),
