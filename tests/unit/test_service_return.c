@@ -16,6 +16,17 @@
 
 static struct engine host;
 
+static struct range *range_at(uvmp_addr address)
+{
+	return &host.service->range[uvmpi_range_find(host.service, uvmpi_space_find(host.service, SPACE), address)];
+}
+
+/* The range's next blocks that could begin on the CPU move at their first faults. */
+static void let_move(uvmp_addr address, uint16_t blocks)
+{
+	range_at(address)->first_faults.left = blocks;
+}
+
 /* GPU memory of 2 MiB, which the second of two blocks has just taken from the first. */
 static void fill_twice(const char *policy, uint32_t notes)
 {
@@ -27,6 +38,7 @@ static void fill_twice(const char *policy, uint32_t notes)
 	assert_true(engine_start(&host, 16, 1 << 20));
 	engine_bind(&host, 1, SPACE);
 	engine_range(&host, SPACE, BASE, 2 * MIB2, UVMP_CPU);
+	let_move(BASE, 2);
 	for (uint32_t i = 0; i < 2; i++) {
 		engine_fault(&host, 1, SPACE, BASE + i * MIB2, UVMP_ACCESS_READ);
 		assert_int_equal(engine_run(&host), UVMP_OK);
@@ -154,6 +166,7 @@ static void test_two_gpus(void **state)
 	assert_true(engine_policy(&host, "evict=lru2m " AUTO));
 	assert_true(engine_start(&host, 16, 1 << 20));
 	engine_range(&host, SPACE, BASE, 4 * MIB2, UVMP_CPU);
+	let_move(BASE, 2);
 	for (uint32_t gpu = 1; gpu <= 2; gpu++) {
 		engine_bind(&host, gpu, SPACE);
 		for (uint32_t i = 0; i < 2; i++) {
@@ -211,11 +224,6 @@ static void fill_and_fault(const char *policy, uint32_t notes)
 	engine_fault(&host, 1, SPACE, BASE + 2 * MIB2 + PAGE, UVMP_ACCESS_READ);
 	engine_fault(&host, 1, SPACE, BASE + 2 * MIB2 + 9 * PAGE, UVMP_ACCESS_WRITE);
 	assert_int_equal(engine_run(&host), UVMP_OK);
-}
-
-static struct range *range_at(uvmp_addr address)
-{
-	return &host.service->range[uvmpi_range_find(host.service, uvmpi_space_find(host.service, SPACE), address)];
 }
 
 static void test_pages_begin_on_the_cpu(void **state)
@@ -361,7 +369,7 @@ static void test_first_faults_without_room(void **state)
 			engine_fault(&host, 1, SPACE, BASE + i * MIB2, UVMP_ACCESS_READ);
 			(void)engine_run(&host);
 		}
-		*(is_remote(BASE + 2 * MIB2) ? &was_remote : &was_not) = true;
+		*(is_remote(BASE) ? &was_remote : &was_not) = true;
 		assert_true(uvmp_service_check(host.service));
 		assert_true(engine_agrees(&host));
 		if (extra + 32 < 4096)
