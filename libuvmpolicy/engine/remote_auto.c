@@ -7,18 +7,19 @@
  *
  * Where the ranges together are larger than the memory of all GPUs, memory will be full, and a block may begin on the CPU before
  * it is: a block that is used little then never moves. But a block that is used much pays up to half a move in addition, and
- * threads wait longer for the CPU's memory than for their GPU's. So few blocks begin there until the use of some is known.
+ * threads wait longer for the CPU's memory than for their GPU's. So it matters whether two conditions hold:
  *
- * A block is open while its use is not known: from its begin until some batches later. If the batch is full, that is after
- * EARLY_BATCHES: its threads continue at the end of its batch, and have used it during the next one. If the batch has room for
- * more faults, fewer threads wait, and they need EARLY_PATIENCE batches to use their blocks. As long as notifications wait to be
- * read, blocks stay open. At most EARLY_OPEN blocks of the range may be open, and `more`. Each block that was open and has not
- * returned by then allows one block more; a return halves `more`. Thus a range of densely used blocks pays for EARLY_OPEN blocks,
- * and the limit of a sparsely used range doubles.
+ *   The batch is full: more threads wait than the batch has faults, so that waiting threads do not leave the link idle.
  *
- * There is no limit if the batch is full, so that waiting threads do not leave the link idle, and the faults are scattered: fewer
- * than EARLY_GROUP pages fault together in an unused block of the range, in the mean. Threads that go through whole blocks fault
- * in groups. */
+ *   The faults are scattered: fewer than EARLY_GROUP pages fault together in an unused block of the range, in the mean. Threads
+ *   that go through whole blocks fault in groups.
+ *
+ * If both hold, each block may begin on the CPU; if neither holds, blocks move. If one of them holds, at most EARLY_OPEN blocks of
+ * the range may be open, and `more`. A block is open while its use is not known: from its begin until some batches later. In full
+ * batches that is EARLY_BATCHES: its threads continue at the end of its batch, and have used it during the next one. In smaller
+ * batches fewer threads wait, and they need EARLY_PATIENCE batches to use their blocks. As long as notifications wait to be read,
+ * blocks stay open. Each block that was open and has not returned by then allows one block more; a return halves `more`. Thus a
+ * range of densely used blocks pays for EARLY_OPEN blocks, and the limit of a sparsely used range doubles. */
 #include "../base/bits_internal.h"
 #include "mapping_internal.h"
 #include "operations_internal.h"
@@ -122,10 +123,14 @@ static bool may_begin_early(const struct uvmp_service *s, struct range *range, u
 {
 	struct early_starts *early = &range->early_starts;
 
+	bool is_scattered;
+
 	count_group(early, uvmpi_mask_weight(&s->fault.bin.pages));
 	close_open(s, early, gpu);
-	return (is_busy(s, gpu) && early->faults < EARLY_GROUP * early->blocks) ||
-	       early->open < EARLY_OPEN + early->more;
+	is_scattered = early->faults < EARLY_GROUP * early->blocks;
+	if (is_scattered && is_busy(s, gpu))
+		return true;
+	return (is_scattered || is_busy(s, gpu)) && early->open < EARLY_OPEN + early->more;
 }
 
 static void begun_early(struct early_starts *early, uint32_t batch)

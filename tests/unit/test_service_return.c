@@ -497,6 +497,18 @@ static void test_small_batches_try_few_blocks(void **state)
 	assert_false(host.service->is_full);
 }
 
+/* Groups of faults in batches that have room for more: blocks move. */
+static void test_groups_in_small_batches_move(void **state)
+{
+	(void)state;
+	begin_early(32, "evict=lru2m batch=6 " AUTO);
+	group(0);
+	group(1);
+	assert_int_equal(count_remote(0, 2), 0);
+	assert_int_equal(early()->faults, 4);
+	assert_int_equal(early()->open, 0);
+}
+
 /* Full batches know after two batches that blocks have stayed, also those that began in smaller batches. */
 static void test_full_batches_wait_less(void **state)
 {
@@ -595,6 +607,7 @@ int main(void)
 	        cmocka_unit_test_teardown(test_old_groups_count_half, stop),
 	        cmocka_unit_test_teardown(test_blocks_move_while_memory_is_enough, stop),
 	        cmocka_unit_test_teardown(test_small_batches_try_few_blocks, stop),
+	        cmocka_unit_test_teardown(test_groups_in_small_batches_move, stop),
 	        cmocka_unit_test_teardown(test_full_batches_wait_less, stop),
 	        cmocka_unit_test_teardown(test_blocks_stay_open_while_notifications_wait, stop),
 	        cmocka_unit_test_teardown(test_a_return_lowers_the_limit, stop),
