@@ -102,7 +102,7 @@ struct model {
 	uint32_t maps_copies;	   /* 1: the GPU can reach pages from the end of their own copy, and until they leave */
 	uint32_t pipelines_copies; /* 1: transfers of a block in one direction are one push, and begin once (thread_copy.c) */
 	uint32_t cycle_batches;	   /* 1: a batch has the faults of one ns; the policy's `batch` has no effect */
-	uint32_t waits_to_evict;   /* 1: an eviction with plan=serial waits for the copies to the GPU before it */
+	uint32_t waits_to_evict;   /* 1: an eviction with plan=serial waits for the copies of its thread before it */
 	uint32_t frees_at_start;   /* 1: evicted memory is free when its copy begins, not when it ends */
 	uint32_t retires_idle;	   /* 1: warps end only while no transfer is under way */
 	uint32_t keeps_faults;	   /* 1: the driver reads no more faults than its next batch takes; flushes drop none */

@@ -15,7 +15,7 @@
  *   that go through whole blocks fault in groups.
  *
  * If both hold, each block may begin on the CPU; if neither holds, blocks move. If one of them holds, at most EARLY_OPEN blocks of
- * the range may be open, and `more`. A block is open while its use is not known: from its begin until some batches later. In full
+ * the range may be open, and `more`. Blocks are open while their use is not known: until some batches after the oldest began. In full
  * batches that is EARLY_BATCHES: its threads continue at the end of its batch, and have used it during the next one. In smaller
  * batches fewer threads wait, and they need EARLY_PATIENCE batches to use their blocks. As long as notifications wait to be read,
  * blocks stay open. Each block that was open and has not returned by then allows one block more; a return halves `more`. Thus a
@@ -89,7 +89,7 @@ static bool is_short(const struct uvmp_service *s)
 	return s->adapt.managed_bytes / s->page_bytes > capacity;
 }
 
-/* Do more threads wait than the batch has faults? */
+/* Is the batch full? */
 static bool is_busy(const struct uvmp_service *s, uint32_t gpu)
 {
 	const struct gpu *g = &s->gpu[gpu];
@@ -122,7 +122,6 @@ static void close_open(const struct uvmp_service *s, struct early_starts *early,
 static bool may_begin_early(const struct uvmp_service *s, struct range *range, uint32_t gpu)
 {
 	struct early_starts *early = &range->early_starts;
-
 	bool is_scattered;
 
 	count_group(early, uvmpi_mask_weight(&s->fault.bin.pages));

@@ -55,7 +55,7 @@ void gpu_fault_raise(struct gpu *gpu, uint64_t now_ns, const struct asker *who, 
 {
 	struct sm *sm = &gpu->sm[who->sm];
 
-	if (gpu->model->utlb_merges != 0 && is_merged(gpu, sm->utlb, page, sm->warp[who->warp].needs))
+	if (gpu->model->utlb_merges != 0 && !gpu_mshr_is_there(gpu) && is_merged(gpu, sm->utlb, page, sm->warp[who->warp].needs))
 		return;
 	sm->raised++;
 	if (!grow_raised(gpu)) {
