@@ -36,7 +36,7 @@ struct thread {
 		end_ns; /* the action in hand ends then, or when the thread is ready with it, whichever is later */
 	bool is_fault_of_cpu; /* looking at the block and mapping are part of cpu_fault_ns */
 	uint64_t until_ns;    /* of the last THROTTLE; 0: none since */
-	/* With pipelines_copies: the push in hand, until an action that neither copies nor populates; its block is NULL if there is none. */
+	/* With pipelines_copies: the push in hand, until an action that neither copies nor populates; its block is NULL else. */
 	const struct sim_block *push_block;
 	enum model_direction push_direction;
 	uint64_t push_bytes;
