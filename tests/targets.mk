@@ -16,10 +16,10 @@ vecs  := $(sort $(wildcard tests/vectors/*/*.vec))
 ##                 TEST='prefetch pager': only the tests with one of these words in their names; TEST=test_pager: exactly that one
 test:
 	@sh tests/deps.sh test
-	@UVMP_TEST_SHARE=$${UVMP_TEST_SHARE:-10} $(MAKE) --no-print-directory $(JOBS) test-run
+	@UVMP_TEST_SHARE=$${UVMP_TEST_SHARE:-20} $(MAKE) --no-print-directory $(JOBS) test-run
 
 ## make test-quick the quick unit tests, all vectors and a 50th of the property tests: in about a minute after a build
-## make test-long  what `make test` leaves out: all cases of the property tests, not a 10th of them, and the scripts that take minutes.
+## make test-long  what `make test` leaves out: all cases of the property tests, not a 20th of them, and the scripts that take minutes.
 ##                 LONG_SHORT=1: only the latter; `make coverage` has all cases, too, without the sanitizers
 test-quick test-long:
 	@sh tests/deps.sh test
