@@ -19,7 +19,17 @@
  * batches that is EARLY_BATCHES: its threads continue at the end of its batch, and have used it during the next one. In smaller
  * batches fewer threads wait, and they need EARLY_PATIENCE batches to use their blocks. As long as notifications wait to be read,
  * blocks stay open. Each block that was open and has not returned by then allows one block more; a return halves `more`. Thus a
- * range of densely used blocks pays for EARLY_OPEN blocks, and the limit of a sparsely used range doubles. */
+ * range of densely used blocks pays for EARLY_OPEN blocks, and the limit of a sparsely used range doubles.
+ *
+ * Two simplifications bound the state of a range, and both are on purpose:
+ *
+ *   Open blocks close together, with the oldest one. So a younger block is open for fewer batches, one at least, and a return
+ *   after that counts as one of an open block if there are any. A count for each batch was tried: blocks that stay open
+ *   for longer let fewer blocks begin on the CPU, and sparse programs were slower.
+ *
+ *   Open blocks are of one GPU, whose batches are counted. Other GPUs open no block in the range meanwhile: their blocks move, or
+ *   begin on the CPU without being counted if both conditions hold. If the GPU services no more batches, this lasts until memory
+ *   is full. */
 #include "../base/bits_internal.h"
 #include "mapping_internal.h"
 #include "operations_internal.h"
@@ -106,16 +116,25 @@ static void count_group(struct early_starts *early, uint32_t faults)
 	}
 }
 
-/* Open blocks that have not returned in time allow more blocks. */
-static void close_open(const struct uvmp_service *s, struct early_starts *early, uint32_t gpu)
+/* Open blocks that have not returned in time, by the batches of their GPU, allow more blocks. */
+static void close_open(const struct uvmp_service *s, struct early_starts *early)
 {
-	uint32_t batches = (uint32_t)s->gpu[gpu].counts.batches - early->batch;
-	uint32_t least = is_busy(s, gpu) ? EARLY_BATCHES : EARLY_PATIENCE;
+	uint32_t batches, least;
 
-	if (early->open == 0 || batches < least || uvmpi_counter_is_due(s, gpu))
+	if (early->open == 0 || uvmpi_counter_is_due(s, early->gpu))
+		return;
+	batches = (uint32_t)s->gpu[early->gpu].counts.batches - early->batch;
+	least = is_busy(s, early->gpu) ? EARLY_BATCHES : EARLY_PATIENCE;
+	if (batches < least)
 		return;
 	early->more = (uint16_t)minimum((uint32_t)early->more + early->open, EARLY_MOST);
 	early->open = 0;
+}
+
+/* May the GPU open one more block? */
+static bool may_open(const struct early_starts *early, uint32_t gpu)
+{
+	return early->open == 0 || (early->gpu == gpu && early->open < EARLY_OPEN + early->more);
 }
 
 /* May the block that is serviced begin on the CPU, although memory is not full yet? */
@@ -125,24 +144,27 @@ static bool may_begin_early(const struct uvmp_service *s, struct range *range, u
 	bool is_scattered;
 
 	count_group(early, uvmpi_mask_weight(&s->fault.bin.pages));
-	close_open(s, early, gpu);
+	close_open(s, early);
 	is_scattered = early->faults < EARLY_GROUP * early->blocks;
 	if (is_scattered && is_busy(s, gpu))
 		return true;
-	return (is_scattered || is_busy(s, gpu)) && early->open < EARLY_OPEN + early->more;
+	return (is_scattered || is_busy(s, gpu)) && may_open(early, gpu);
 }
 
-static void begun_early(struct early_starts *early, uint32_t batch)
+static void begun_early(const struct uvmp_service *s, struct early_starts *early, uint32_t gpu)
 {
-	if (early->open == 0)
-		early->batch = batch;
-	early->open = (uint16_t)minimum(early->open + 1u, EARLY_MOST);
+	if (early->open == 0) {
+		early->gpu = (uint8_t)gpu;
+		early->batch = (uint32_t)s->gpu[gpu].counts.batches;
+	}
+	if (early->gpu == gpu)
+		early->open = (uint16_t)minimum(early->open + 1u, EARLY_MOST);
 }
 
-static void returned_early(struct early_starts *early)
+static void returned_early(struct early_starts *early, uint32_t gpu)
 {
 	early->more /= 2u;
-	early->open = (uint16_t)(early->open - (early->open != 0));
+	early->open = (uint16_t)(early->open - (early->open != 0 && early->gpu == gpu));
 }
 
 /* Is it for this module to say where the GPU uses the pages? */
@@ -192,7 +214,7 @@ void uvmpi_remote_auto_begin(struct uvmp_service *s, handle h, uint32_t gpu)
 		return;
 	residency->has_begun_there = true;
 	if (!s->is_full)
-		begun_early(&range->early_starts, (uint32_t)s->gpu[gpu].counts.batches);
+		begun_early(s, &range->early_starts, gpu);
 	uvmpi_mapping_map_remote(s, h, gpu, &pages, because(UVMP_CAUSE_COUNTER));
 }
 
@@ -206,5 +228,5 @@ void uvmpi_remote_auto_returned(struct uvmp_service *s, handle h, uint32_t gpu, 
 	if (!residency->has_begun_there)
 		return;
 	uvmp_remote_returned(&range->first_faults, uvmpi_mask_weight(pages) * s->page_bytes);
-	returned_early(&range->early_starts);
+	returned_early(&range->early_starts, gpu);
 }

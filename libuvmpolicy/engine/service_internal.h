@@ -152,11 +152,12 @@ struct address_space {
 
 /* remote=auto: blocks of a range that began on the CPU before memory was full (remote_auto.c). All zero: none so far. */
 struct early_starts {
-	uint32_t batch;	 /* of faults, in which the oldest open block began */
-	uint16_t open;	 /* blocks whose use is not known yet */
+	uint32_t batch;	 /* of faults of `gpu`, in which the oldest open block began */
+	uint16_t open;	 /* blocks of `gpu` whose use is not known yet */
 	uint16_t more;	 /* so many may be open in addition to the first ones */
 	uint16_t faults; /* pages that faulted together in unused blocks, */
-	uint16_t blocks; /* and these blocks; both of the latest ones */
+	uint8_t blocks;	 /* and these blocks; both of the latest ones */
+	uint8_t gpu;	 /* that uses the open blocks; means nothing while none is open */
 };
 
 struct range {

@@ -585,6 +585,131 @@ static void test_a_late_return(void **state)
 	assert_int_equal(early()->open, 0);
 }
 
+/* -- the same with two GPUs -- */
+
+/* Both GPUs use one range. `batches` of `gpu` have been serviced elsewhere. */
+static void begin_early_twice(uint32_t gpu, uint32_t batches)
+{
+	engine_init(&host, 2, 16);
+	host.gpu[0].notes = host.gpu[1].notes = 64;
+	assert_true(engine_policy(&host, EARLY));
+	assert_true(engine_start(&host, 64, 1 << 20));
+	engine_range(&host, SPACE, BASE, BLOCKS * MIB2, UVMP_CPU);
+	engine_bind(&host, 1, SPACE);
+	engine_bind(&host, 2, SPACE);
+	for (uint32_t i = 0; i < batches; i++) {
+		engine_fault(&host, gpu, SPACE, BASE + (BLOCKS - 1u) * MIB2, UVMP_ACCESS_READ);
+		let_move(BASE, 1);
+		assert_int_equal(engine_run(&host), UVMP_OK);
+	}
+	range_at(BASE)->first_faults = (struct uvmp_remote_start){0};
+	range_at(BASE)->early_starts = (struct early_starts){0};
+}
+
+static void fault_of(uint32_t gpu, uint32_t block, uint32_t page)
+{
+	engine_fault(&host, gpu, SPACE, BASE + block * MIB2 + page * PAGE, UVMP_ACCESS_READ);
+}
+
+/* Two pages of the block fault together on the GPU. */
+static void group_of(uint32_t gpu, uint32_t block)
+{
+	fault_of(gpu, block, 0);
+	fault_of(gpu, block, 3);
+	assert_int_equal(engine_run(&host), UVMP_OK);
+}
+
+/* Does the GPU read the block's first page on the CPU? */
+static bool is_remote_to(uint32_t gpu, uint32_t block)
+{
+	struct uvmp_page_state page = engine_page(&host, SPACE, BASE + block * MIB2);
+
+	return page.resident == 1u && (page.read >> gpu & 1u) != 0;
+}
+
+/* Batches of the other GPU do not close open blocks, and its blocks move meanwhile. */
+static void test_batches_of_another_gpu_close_nothing(void **state)
+{
+	(void)state;
+	begin_early_twice(1, 0);
+	group_of(1, 0);
+	for (uint32_t i = 1; i < 5; i++) {
+		group_of(2, i);
+		assert_false(is_remote_to(2, i));
+	}
+	assert_int_equal(early()->open, 1);
+	assert_int_equal(early()->more, 0);
+	group_of(1, 5);
+	assert_int_equal(early()->open, 2);
+	group_of(1, 6);
+	assert_int_equal(early()->open, 1);
+	assert_int_equal(early()->more, 2);
+	assert_true(is_remote_to(1, 5) && is_remote_to(1, 6));
+}
+
+/* The GPU of the open blocks has serviced more batches than the other one. */
+static void test_a_gpu_with_fewer_batches_closes_nothing(void **state)
+{
+	(void)state;
+	begin_early_twice(1, 5);
+	group_of(1, 0);
+	group_of(2, 1);
+	assert_int_equal(early()->open, 1);
+	assert_int_equal(early()->more, 0);
+	assert_false(is_remote_to(2, 1));
+}
+
+/* Once no block is open, the next GPU may open blocks, by its own batches. */
+static void test_another_gpu_opens_blocks_next(void **state)
+{
+	(void)state;
+	begin_early_twice(2, 5);
+	group_of(1, 0);
+	group_of(1, 1);
+	note(BASE, 1);
+	note(BASE, 1);
+	note(BASE + MIB2, 1);
+	note(BASE + MIB2, 1);
+	assert_int_equal(early()->open, 0);
+	range_at(BASE)->first_faults = (struct uvmp_remote_start){0};
+	group_of(2, 2);
+	assert_true(is_remote_to(2, 2));
+	assert_int_equal(early()->open, 1);
+	group_of(1, 3);
+	assert_false(is_remote_to(1, 3));
+	group_of(2, 4);
+	assert_int_equal(early()->open, 2);
+	group_of(2, 5);
+	assert_int_equal(early()->more, 2);
+	assert_true(is_remote_to(2, 5));
+}
+
+/* Scattered faults of full batches of the other GPU begin on the CPU, and are not counted as open; nor do their returns close
+ * blocks of this one. */
+static void test_scattered_faults_of_another_gpu(void **state)
+{
+	const struct uvmp_note other = {.address = BASE + MIB2,
+	                                .aperture = UVMP_APERTURE_VID,
+	                                .instance = engine_instance(SPACE),
+	                                .sub_granularity = 1};
+
+	(void)state;
+	begin_early_twice(1, 0);
+	fault_of(1, 0, 0);
+	assert_int_equal(engine_run(&host), UVMP_OK);
+	fault_of(2, 1, 0);
+	fault_of(2, 2, 0);
+	assert_int_equal(engine_run(&host), UVMP_OK);
+	assert_true(is_remote_to(2, 1) && is_remote_to(2, 2));
+	assert_int_equal(early()->open, 1);
+	for (uint32_t i = 0; i < 2; i++) {
+		assert_int_equal(uvmp_service_note(host.service, 2, &other), UVMP_OK);
+		(void)engine_run(&host); /* the status of the last DONE */
+	}
+	assert_int_equal(engine_page(&host, SPACE, BASE + MIB2).resident, 4);
+	assert_int_equal(early()->open, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -612,6 +737,10 @@ int main(void)
 	        cmocka_unit_test_teardown(test_blocks_stay_open_while_notifications_wait, stop),
 	        cmocka_unit_test_teardown(test_a_return_lowers_the_limit, stop),
 	        cmocka_unit_test_teardown(test_a_late_return, stop),
+	        cmocka_unit_test_teardown(test_batches_of_another_gpu_close_nothing, stop),
+	        cmocka_unit_test_teardown(test_a_gpu_with_fewer_batches_closes_nothing, stop),
+	        cmocka_unit_test_teardown(test_another_gpu_opens_blocks_next, stop),
+	        cmocka_unit_test_teardown(test_scattered_faults_of_another_gpu, stop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
