@@ -1,6 +1,6 @@
-/* naive_service.h: the whole service pass a second time, written from docs/engine.md and docs/driver-rules.md: lists, loops and a struct for each page; an operation runs straight through, and whenever a
- * group of actions is decided the host is called to perform it. No state machines, nothing of the core but
- * value types; the naive models of the single decisions are used.
+/* naive_service.h: the whole service pass a second time, written from docs/engine.md and docs/driver-rules.md: lists, loops and
+ * a struct for each page. An operation runs straight through, and whenever a group of actions is decided, the host is called
+ * to perform it. No state machines, nothing of the core but value types; the naive models of the single decisions are used.
  *
  * The orders lru, lru2m, lfu2m, lru4k, sl64k and tbne; the prefetchers none, density and block, so no tree of a prefetcher;
  * the plans serial and overlapped. Memory of the arena never ends here. */
