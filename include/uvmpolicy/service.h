@@ -374,8 +374,9 @@ UVMP_API enum uvmp_status uvmp_service_note(struct uvmp_service *service, uint32
  * migrate leaves listed units, and with evict=sl64k and tbne trees with listed units, at their place. Without
  * such calls, a page is the newest when the engine decides that it migrates.
  *
- * The call has no effect for the CPU, or on a page that the processor neither holds nor maps. UVMP_ERR_RANGE:
- * processor, access. O(1); evict=lfu2m: O(log blocks); at most every 2^26th access O(blocks). */
+ * The call has no effect for the CPU, or on a page that the processor neither holds nor maps. With
+ * UVMP_ACCESS_NONE it has no effect on a page that the processor does not hold. UVMP_ERR_RANGE: processor,
+ * access. O(1); evict=lfu2m: O(log blocks); at most every 2^26th access O(blocks). */
 UVMP_API enum uvmp_status uvmp_service_access(struct uvmp_service *service, uint32_t processor,
 					      uint64_t space, uvmp_addr address, enum uvmp_access access);
 /* For hosts whose TLBs hold pages on the CPU, as in UVM Smart [uvmsmart: remote-page-in-list]; they set

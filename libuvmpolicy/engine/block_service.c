@@ -456,6 +456,8 @@ UVMPI_NOINLINE static void commit(struct uvmp_service *s, struct job *job)
 	arrive(job, uvmpi_residency_find(s, block_at(s, job->block), job->to), &arrived);
 	tell_migrations(s, job, &arrived);
 	settle_residency(s, job, &arrived);
+	if (job->takes_back) /* what has returned, even if other copies failed */
+		uvmpi_prefetch_tree_return(s, block_at(s, job->block), &job->migrated);
 	job->phase = JOB_MAPPED;
 	if (job->may_map && job->error == UVMP_OK)
 		uvmpi_block_map(s, job, &arrived.all, arrived.have_migrated);

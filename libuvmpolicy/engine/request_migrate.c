@@ -33,8 +33,6 @@ void uvmpi_request_migrate(struct uvmp_service *s)
 		uvmp_addr last = block_last(s, block_at(s, run->block));
 
 		uvmpi_memory_settle(s);
-		if (run->request.kind == REQUEST_WITHDRAW)
-			uvmpi_prefetch_tree_return(s, block_at(s, run->block), &run->servicing->job.migrated);
 		if (last >= run->last) {
 			uvmpi_request_finish(s, UVMP_OK);
 			return;

@@ -37,10 +37,12 @@ enum uvmp_status uvmp_service_fault(struct uvmp_service *s, uint32_t gpu, const 
 	return UVMP_OK;
 }
 
-/* [uvmsmart: eviction-list]: a page that has arrived is the newest. Orders by uses rank what was used. */
+/* [uvmsmart: eviction-list]: a page that has arrived is the newest. Orders by uses rank what was used, and the driver's order
+ * ranks services. */
 static void arrived(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page)
 {
-	if (s->order->ignores_accesses || s->order->counts_uses)
+	if (s->order->is_chunked || s->order->ignores_accesses || s->order->counts_uses ||
+	    (uvmpi_block_holders(s, block_at(s, block), page) >> gpu & 1u) == 0)
 		return;
 	s->gpu[gpu].hears_arrivals = true;
 	uvmpi_memory_touch(s, gpu, block, page);

@@ -1775,10 +1775,25 @@ static void arrivals(void **state)
 		else
 			assert_true(resident(block(i >= 4 ? 0 : 1), 1) < 512 && resident(block(i >= 4 ? 1 : 0), 1) == 512);
 	}
-	open("evict=lru", 4096, 2, 0);
-	have(block(0), 1, 0, 512);
-	arrived(0); /* the driver's order: no effect */
-	assert_true(uvmp_service_check(s));
+	for (uint32_t i = 0; i < 2; i++) { /* the driver's order: no effect, also where accesses have one */
+		open(i == 0 ? "evict=lru" : "evict=lru quirks=0", 4096, 2, 0);
+		have(block(0), 1, 0, 512);
+		have(block(1), 1, 0, 512);
+		arrived(0);
+		assert_int_equal(first_of(UVMP_PMM_USED), 0);
+		assert_true(uvmp_service_check(s));
+	}
+}
+
+/* A host that has reported only pages that are elsewhere has reported no arrival. */
+static void no_arrivals(void **state)
+{
+	(void)state;
+	two_blocks("evict=lru2m");
+	arrived(3);
+	assert_false(s->gpu[1].hears_arrivals);
+	arrived(0);
+	assert_true(s->gpu[1].hears_arrivals);
 }
 
 /* [uvmsmart: eviction-list]: where the host reports arrivals, a decision makes nothing newer: neither a unit of which more pages
@@ -2227,6 +2242,7 @@ int main(void)
 	        cmocka_unit_test(held_basic_blocks),
 	        cmocka_unit_test(held_incomplete),
 	        cmocka_unit_test(arrivals),
+	        cmocka_unit_test(no_arrivals),
 	        cmocka_unit_test(decisions_before_arrivals),
 	        cmocka_unit_test(kept),
 	        cmocka_unit_test(neighbours),

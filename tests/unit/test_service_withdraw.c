@@ -151,6 +151,23 @@ static void the_tree_counts_again(void **state)
 	assert_true(is_there(0) && !is_there(1));
 }
 
+/* A page that has returned counts, although copies of the other ones have failed. */
+static void the_tree_counts_what_returns(void **state)
+{
+	uint32_t there = 0;
+
+	(void)state;
+	begin("prefetch=sl evict=sl64k thrash=off counters=off");
+	for (uint32_t page = 0; page <= 512; page += 16)
+		touch(page, page + 1u);
+	engine_fail(&e, UVMP_ACTION_COPY, 11, 6, UVMP_ERR_UNSUPPORTED); /* one copy to the CPU, then 16 back */
+	assert_int_equal(withdraw(0, 16), UVMP_ERR_UNSUPPORTED);
+	for (uint32_t page = 0; page < 16; page++)
+		there += is_there(page);
+	assert_int_equal(there, 10);
+	assert_int_equal(uvmp_tree_leaf(tree_of(0), 0), 10);
+}
+
 /* The original has no rule for pages that leave without an eviction: with quirks the tree counts them on. A CPU fault moves a page
  * without the tree, too. */
 static void other_departures_leave_the_tree(void **state)
@@ -244,6 +261,7 @@ int main(void)
 		cmocka_unit_test_teardown(memory_is_free, stop),
 		cmocka_unit_test_teardown(no_other_can_leave, stop),
 		cmocka_unit_test_teardown(the_tree_counts_again, stop),
+		cmocka_unit_test_teardown(the_tree_counts_what_returns, stop),
 		cmocka_unit_test_teardown(other_departures_leave_the_tree, stop),
 		cmocka_unit_test_teardown(refused, stop),
 		cmocka_unit_test_teardown(without_memory, stop),
