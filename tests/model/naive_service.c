@@ -324,6 +324,23 @@ void naive_service_touch(struct naive_service *n, uint32_t processor, uint64_t s
 		                b->owned[processor][naive_chunk_around(n, b, i).first].chunk);
 }
 
+/* The page has arrived: the newest for orders by recency. Nothing counts it. */
+void naive_service_arrive(struct naive_service *n, uint32_t processor, uint64_t space, uvmp_addr address)
+{
+	struct block *b = naive_find_block(n, space, address);
+	bool pages[PAGES] = {false};
+	uint32_t i;
+
+	if (b == NULL || processor == UVMP_CPU || n->policy.evict == UVMP_EVICT_LFU_2M)
+		return;
+	i = (uint32_t)((address - b->start) / n->page_bytes);
+	if (!is_on(b, i, processor))
+		return;
+	n->gpu[processor].hears_arrivals = true;
+	pages[i] = true;
+	naive_touch_units(n, b, processor, pages);
+}
+
 void naive_service_hold(struct naive_service *n, uint32_t processor, uint64_t space, uvmp_addr address,
                         uint64_t until_ns)
 {

@@ -2,8 +2,7 @@
  * a struct for each page. An operation runs straight through, and whenever a group of actions is decided, the host is called
  * to perform it. No state machines, nothing of the core but value types; the naive models of the single decisions are used.
  *
- * The orders lru, lru2m, lfu2m, lru4k, sl64k and tbne; the prefetchers none, density and block, so no tree of a prefetcher;
- * the plans serial and overlapped. Memory of the arena never ends here. */
+ * The orders lru, lru2m, lfu2m, lru4k, sl64k and tbne; the prefetchers none, density, tbn, sl and block; the plans serial and overlapped. Memory of the arena never ends here. */
 #ifndef NAIVE_SERVICE_H
 #define NAIVE_SERVICE_H
 
@@ -58,6 +57,7 @@ enum uvmp_status naive_service_cpu_fault(struct naive_service *n, uint64_t space
 enum uvmp_status naive_service_fault(struct naive_service *n, uint32_t gpu, const struct uvmp_fault *fault);
 enum uvmp_status naive_service_note(struct naive_service *n, uint32_t gpu, const struct uvmp_note *note);
 void naive_service_touch(struct naive_service *n, uint32_t processor, uint64_t space, uvmp_addr address);
+void naive_service_arrive(struct naive_service *n, uint32_t processor, uint64_t space, uvmp_addr address);
 void naive_service_hold(struct naive_service *n, uint32_t processor, uint64_t space, uvmp_addr address,
 			uint64_t until_ns);
 

@@ -85,6 +85,7 @@ static void cut_block(struct naive_service *n, struct block *b, uint32_t at)
 		upper->page[k] = b->page[at + k];
 	b->pages = at;
 	memset(&b->prefetch, 0, sizeof(b->prefetch));
+	b->has_tree = false;
 	b->prefetch.last_proc = NONE;
 	naive_thrash_end(&naive_space_of(n, b)->thrash, b->number);
 }

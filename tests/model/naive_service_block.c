@@ -240,7 +240,7 @@ static void settle(struct naive_service *n, struct block_service *s, uint32_t ds
 	for (uint32_t i = 0; i < b->pages; i++)
 		if (here[i])
 			b->page[i].is_duplicated = (b->page[i].resident & (b->page[i].resident - 1)) != 0;
-	naive_touch_units(n, b, dst, here);
+	naive_decide_units(n, b, dst, here, s->arrived);
 	if ((uint64_t)b->pages * n->page_bytes == UVMP_ROOT_CHUNK_BYTES)
 		memset(here, 1, sizeof(here)); /* even if no page moved [driver: root-queues] */
 	naive_mark_chunks(n, b, dst, here, UVMP_MARK_USED);

@@ -64,13 +64,32 @@ static void begin_leaving(struct naive_service *n, struct eviction *e, struct bl
 	naive_plan_out(n, e);
 }
 
+/* The tree of tbn and sl does not count pages that an eviction took out. The nodes of a tree that leaves become empty; TBNe sums
+ * all nodes up [uvmsmart: tree-updates, victim-selection]. */
+static void leave_tree(const struct naive_service *n, const struct eviction *e, enum uvmp_status status)
+{
+	struct block *b = e->block;
+	bool is_whole = n->gpu[e->gpu].order_pages == 0 ? (uint64_t)b->pages * n->page_bytes == UVMP_ROOT_CHUNK_BYTES
+	                                                : n->gpu[e->gpu].order_pages == PAGES;
+
+	if (!b->has_tree)
+		return;
+	for (uint32_t i = 0; i < b->pages; i++)
+		if (e->leaving[i] && is_on(b, i, e->gpu))
+			naive_tbn_count(&b->tree, i, false);
+	if (n->policy.evict == UVMP_EVICT_TBN)
+		naive_tbn_sum(&b->tree);
+	if (is_whole && status == UVMP_OK)
+		memset(b->tree.valid, 0, sizeof(b->tree.valid));
+}
+
 /* The copies have ended: what has arrived is the CPU's. If all has, the memory is gone. */
 static enum uvmp_status end_leaving(struct naive_service *n, struct eviction *e)
 {
 	struct block *b = e->block;
 	struct uvmp_pmm_eviction ignored;
 	enum uvmp_status status = UVMP_OK;
-	bool found;
+	bool found, nothing[PAGES] = {false};
 
 	for (uint32_t k = 0; k < n->performed; k++)
 		if (n->group[k].kind == UVMP_ACTION_COPY && n->group[k].cause == UVMP_CAUSE_EVICTION &&
@@ -83,6 +102,7 @@ static enum uvmp_status end_leaving(struct naive_service *n, struct eviction *e)
 	for (uint32_t i = 0; i < b->pages; i++)
 		if (e->leaving[i] && e->copied[i])
 			b->page[i].resident |= 1;
+	leave_tree(n, e, status);
 	for (uint32_t p = 1; p < n->processors.count; p++)
 		naive_leave_processor(n, b, p, e->leaving, false);
 	for (uint32_t i = 0; i < b->pages; i++) {
@@ -93,7 +113,7 @@ static enum uvmp_status end_leaving(struct naive_service *n, struct eviction *e)
 		for (uint32_t i = 0; i < b->pages; i++)
 			e->held[i] = e->held[i] && is_on(b, i, e->gpu);
 		if (status != UVMP_OK)
-			naive_touch_units(n, b, e->gpu, e->held);
+			naive_decide_units(n, b, e->gpu, e->held, nothing);
 		else
 			naive_map_evicted(n, b, e->gpu, e->leaving, e->for_address);
 		(void)naive_perform_group(n);

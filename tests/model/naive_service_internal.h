@@ -5,6 +5,7 @@
 
 #include "naive_plan.h"
 #include "naive_service.h"
+#include "naive_tbn.h"
 #include "naive_withdraw.h"
 
 #define NONE  UVMP_PROC_NONE
@@ -47,9 +48,12 @@ struct block {
 	/* orders of units: has there been memory since it was last given up, the latest touch of each unit, and how many */
 	bool is_known[NAIVE_PROCS];
 	uint64_t touch[NAIVE_PROCS][PAGES], touches[NAIVE_PROCS][PAGES];
+	uint64_t entry[NAIVE_PROCS][PAGES]; /* of units with the same latest touch, the one that entered earlier is the older */
 	uint32_t frame[NAIVE_PROCS][PAGES]; /* of the unit with this first page, from 1 on; 0: none */
 	uint32_t place[NAIVE_PROCS], places; /* newest first */
 	struct uvmp_prefetch_state prefetch;
+	bool has_tree; /* of tbn and sl: since the first decision */
+	struct naive_tbn tree;
 	bool is_suspect; /* the detector has, or has had, an array of its pages */
 };
 
@@ -70,6 +74,7 @@ struct gpu {
 	uint32_t order_pages; /* of 4 KiB, of a unit of the order; 0: memory in chunks */
 	uint32_t unit_pages;  /* the same in pages of the host */
 	bool counts_units;   /* a unit counts with all its pages */
+	bool hears_arrivals; /* the host reports them: decisions touch nothing that is listed */
 	/* frames of units: those that were given up, oldest first; and the last that was ever used */
 	uint32_t free_frame[NAIVE_BLOCKS * PAGES], free_frames, last_frame;
 	uint64_t memory_pages, clock;
@@ -153,7 +158,7 @@ struct naive_service {
 struct unit {
 	struct block *block;
 	uint32_t first;
-	uint64_t key[2];
+	uint64_t key[3];
 };
 
 /* What an eviction is about, and the block that leaves now. */
@@ -227,6 +232,7 @@ struct block *naive_block_before(struct naive_service *n, const struct range *ra
 struct range *naive_lowest_piece(struct naive_service *n, uint64_t space, uvmp_addr origin, uvmp_addr from);
 bool naive_is_covered(struct naive_service *n, const struct request *r);
 uvmp_addr naive_page_address(const struct naive_service *n, const struct block *b, uint32_t i);
+bool naive_has_tree(const struct naive_service *n);
 
 /* -- naive_service_queue.c -- */
 
@@ -257,6 +263,7 @@ bool naive_page_counts(const struct naive_service *n, const struct block *b, uin
 		const bool *want);
 uint32_t naive_count_pages(const struct naive_service *n, uint32_t gpu);
 void naive_touch_units(struct naive_service *n, struct block *b, uint32_t gpu, const bool *pages);
+void naive_decide_units(struct naive_service *n, struct block *b, uint32_t gpu, const bool *pages, const bool *arrived);
 bool naive_take_parked_chunk(struct gpu *g, uint32_t size, struct uvmp_chunk *chunk);
 void naive_own_chunk(struct naive_service *n, struct block *b, uint32_t gpu, struct uvmp_region region,
 		struct uvmp_chunk chunk);

@@ -173,21 +173,77 @@ uint32_t naive_count_pages(const struct naive_service *n, uint32_t gpu)
 	return pages;
 }
 
-/* Pages have come or are used: a large page is touched as soon as any page of it is there. */
+/* Is the unit with this first page touched when these pages are? A large page is, as soon as any page of it is there. */
+static bool is_unit_touched(const struct gpu *g, const struct block *b, uint32_t gpu, uint32_t first, const bool *pages)
+{
+	for (uint32_t i = first; i < b->pages && i < first + g->unit_pages; i++)
+		if (pages[i] || (g->order_pages == PAGES && is_on(b, i, gpu)))
+			return true;
+	return false;
+}
+
+/* The unit is the newest. */
+static void touch_unit(struct gpu *g, struct block *b, uint32_t gpu, uint32_t first)
+{
+	b->touch[gpu][first / g->unit_pages] = b->entry[gpu][first / g->unit_pages] = ++g->clock;
+}
+
+/* Pages are used, or have arrived. */
 void naive_touch_units(struct naive_service *n, struct block *b, uint32_t gpu, const bool *pages)
 {
 	struct gpu *g = &n->gpu[gpu];
-	uint32_t size = gpu == UVMP_CPU ? 0 : g->unit_pages;
 
-	for (uint32_t first = 0; size != 0 && first < b->pages; first += size) {
-		bool is_touched = false;
+	for (uint32_t first = 0; gpu != UVMP_CPU && g->unit_pages != 0 && first < b->pages; first += g->unit_pages)
+		if (is_unit_touched(g, b, gpu, first, pages)) {
+			touch_unit(g, b, gpu, first);
+			b->touches[gpu][first / g->unit_pages]++;
+		}
+}
 
-		for (uint32_t i = first; i < b->pages && i < first + size; i++)
-			is_touched = is_touched || pages[i] || (g->order_pages == PAGES && is_on(b, i, gpu));
-		if (!is_touched)
+/* Was the unit listed before these pages arrived? */
+static bool was_listed(const struct gpu *g, const struct block *b, uint32_t gpu, uint32_t first, const bool *arrived)
+{
+	for (uint32_t i = first; i < b->pages && i < first + g->unit_pages; i++)
+		if (is_on(b, i, gpu) && !arrived[i])
+			return true;
+	return false;
+}
+
+/* The latest touch of a listed unit of the tree; 0: none. */
+static uint64_t tree_touch(const struct gpu *g, const struct block *b, uint32_t gpu, const bool *arrived)
+{
+	uint64_t latest = 0;
+
+	for (uint32_t first = 0; first < b->pages; first += g->unit_pages)
+		if (was_listed(g, b, gpu, first, arrived) && b->touch[gpu][first / g->unit_pages] > latest)
+			latest = b->touch[gpu][first / g->unit_pages];
+	return latest;
+}
+
+/* It is decided that pages are there, of which some arrive. This touches their units, unless the host reports arrivals: then a
+ * listed unit stays at its place. A new one is the newest, but of a tree with listed units it does not make the tree newer. */
+void naive_decide_units(struct naive_service *n, struct block *b, uint32_t gpu, const bool *pages, const bool *arrived)
+{
+	bool has_trees = n->policy.evict == UVMP_EVICT_SL_64K || n->policy.evict == UVMP_EVICT_TBN;
+	struct gpu *g = &n->gpu[gpu];
+	bool is_new[PAGES] = {false};
+
+	if (gpu == UVMP_CPU || g->unit_pages == 0 || !g->hears_arrivals) {
+		naive_touch_units(n, b, gpu, pages);
+		return;
+	}
+	for (uint32_t i = 0; i < b->pages; i++)
+		is_new[i] = arrived[i] && is_on(b, i, gpu);
+	for (uint32_t first = 0; first < b->pages; first += g->unit_pages) {
+		uint64_t latest = tree_touch(g, b, gpu, is_new);
+
+		if (!is_unit_touched(g, b, gpu, first, pages) || was_listed(g, b, gpu, first, is_new))
 			continue;
-		b->touch[gpu][first / size] = ++g->clock;
-		b->touches[gpu][first / size]++;
+		touch_unit(g, b, gpu, first);
+		if (has_trees && latest != 0)
+			b->touch[gpu][first / g->unit_pages] = latest;
+		for (uint32_t i = first; i < b->pages && i < first + g->unit_pages; i++)
+			is_new[i] = false;
 	}
 }
 

@@ -50,6 +50,30 @@ static bool ask_density(struct naive_service *n, struct block_service *s, uint32
 	return hint.to != NONE;
 }
 
+/* A tree for each block; leaf 0 begins with its first page. */
+static bool ask_tree(struct naive_service *n, struct block_service *s, uint32_t dst, bool *more)
+{
+	struct block *b = s->block;
+	struct naive_tbn *tree = &b->tree;
+	bool resident[PAGES], chosen[NAIVE_TBN_BLOCKS];
+	uint32_t leaves = 1;
+
+	while (16 * leaves < b->pages)
+		leaves *= 2;
+	if (!b->has_tree)
+		naive_tbn_init(tree, b->pages, leaves, true, n->policy.quirks);
+	b->has_tree = true;
+	tree->is_tbn = n->policy.prefetch.prefetcher == UVMP_PREFETCH_TBN;
+	naive_resident_on(b, dst, resident);
+	naive_tbn_see(tree, resident);
+	naive_tbn_fault(tree, s->want[dst], more, chosen);
+	for (uint32_t k = 0; k < leaves; k++)
+		if (chosen[k])
+			n->subtree[16 * tree->node_first[k]] =
+			        (struct uvmp_region){16 * tree->node_first[k], 16 * tree->node_end[k]};
+	return naive_any(more);
+}
+
 /* What else comes: the answer stays for the walks that repeat this one. */
 static void ask(struct naive_service *n, struct block_service *s, uint32_t dst)
 {
@@ -67,6 +91,8 @@ static void ask(struct naive_service *n, struct block_service *s, uint32_t dst)
 	n->is_hint = false;
 	if (is_density) {
 		n->is_hint = ask_density(n, s, dst, n->hint);
+	} else if (naive_has_tree(n) && is_missing) {
+		n->is_hint = ask_tree(n, s, dst, n->hint);
 	} else if (n->policy.prefetch.prefetcher == UVMP_PREFETCH_BLOCK && is_missing) {
 		for (uint32_t i = 0; i < b->pages; i++)
 			n->hint[i] = !s->want[dst][i] && !in(b->page[i].resident, dst);

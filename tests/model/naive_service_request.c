@@ -109,6 +109,14 @@ static enum uvmp_status cpu_fault(struct naive_service *n, const struct request 
 	return serve_cpu(n, b, page, access);
 }
 
+/* The tree of tbn and sl counts pages that have returned. */
+static void count_again(struct block *b, uint32_t gpu, const bool *before)
+{
+	for (uint32_t i = 0; i < b->pages && b->has_tree; i++)
+		if (is_on(b, i, gpu) && !before[i])
+			naive_tbn_count(&b->tree, i, true);
+}
+
 static enum uvmp_status migrate(struct naive_service *n, const struct request *r)
 {
 	uvmp_addr end = r->base + r->bytes - 1, next = r->base;
@@ -121,6 +129,7 @@ static enum uvmp_status migrate(struct naive_service *n, const struct request *r
 	s = malloc(sizeof(*s));
 	while (next <= end && status == UVMP_OK) {
 		struct block *b = naive_make_block(n, naive_find_range(n, r->space, next), next);
+		bool before[PAGES];
 
 		memset(s, 0, sizeof(*s));
 		s->block = b;
@@ -128,6 +137,7 @@ static enum uvmp_status migrate(struct naive_service *n, const struct request *r
 		s->cause = UVMP_CAUSE_MIGRATE;
 		s->migrate_cause = UVMP_MIGRATE_API_MIGRATE;
 		s->withdraws = r->kind == WITHDRAW;
+		naive_resident_on(b, dst, before);
 		for (uint32_t i = 0; i < b->pages; i++)
 			if (naive_page_address(n, b, i) >= r->base && naive_page_address(n, b, i) <= end) {
 				s->want[dst][i] = true;
@@ -135,6 +145,8 @@ static enum uvmp_status migrate(struct naive_service *n, const struct request *r
 				s->duplicate[i] = b->range->duplication == UVMP_DUPLICATION_ENABLED;
 			}
 		status = naive_serve_request_block(n, s);
+		if (r->kind == WITHDRAW)
+			count_again(b, dst, before);
 		naive_unpin_all(n);
 		next = naive_page_address(n, b, b->pages);
 	}

@@ -210,3 +210,9 @@ uvmp_addr naive_page_address(const struct naive_service *n, const struct block *
 {
 	return b->start + (uint64_t)i * n->page_bytes;
 }
+
+/* Do tbn or sl decide? */
+bool naive_has_tree(const struct naive_service *n)
+{
+	return n->policy.prefetch.prefetcher == UVMP_PREFETCH_TBN || n->policy.prefetch.prefetcher == UVMP_PREFETCH_SL;
+}

@@ -70,7 +70,7 @@ static void label_copy(const struct naive_service *n, const struct block_service
 		action->detail = 0;
 		for (uint32_t i = 0; i < PAGES; i++) {
 			pages[i] = uvmp_mask_test(&action->pages, i);
-			action->detail += pages[i];
+			action->detail += pages[i] && !s->prefetched[i];
 		}
 		if (action->cause == UVMP_CAUSE_PIN)
 			action->throttles = naive_throttles_of(s, pages);
@@ -92,7 +92,7 @@ uint32_t naive_plan_in(struct naive_service *n, struct block_service *s, uint32_
 	                                .pages = &pages_mask,
 	                                .faulted = &faulted_mask,
 	                                .resident = resident,
-	                                .grouping = UVMP_GROUPING_BY_CAUSE,
+	                                .grouping = naive_has_tree(n) ? UVMP_GROUPING_RUN_TO_FAULT : UVMP_GROUPING_BY_CAUSE,
 	                                .cuts = &cuts_mask};
 	uint32_t copies;
 
@@ -122,9 +122,11 @@ uint32_t naive_plan_in(struct naive_service *n, struct block_service *s, uint32_
 static uint64_t key_of(const struct block_service *s, const struct naive_transfer *t)
 {
 	bool is_pin = s != NULL && t->kind == UVMP_GROUP_FAULT && naive_is_pinning(s, t);
-	bool is_second = t->from != t->source;
+	bool is_second = t->from != t->source, has_faulted = false;
 
-	return (uint64_t)t->kind << 32 | t->rank << 8 | (uint64_t)is_second << 1 | !is_pin;
+	for (uint32_t i = t->pages.first; i < t->pages.end; i++) /* [uvmsmart: transfer-split]: a border may cut the fault off */
+		has_faulted = has_faulted || s == NULL || !s->prefetched[i];
+	return (uint64_t)t->kind << 32 | t->rank << 8 | (uint64_t)is_second << 2 | (uint64_t)!is_pin << 1 | !has_faulted;
 }
 
 /* All transfers with a key become one action. */

@@ -21,6 +21,7 @@ static void set_key(const struct naive_service *n, uint32_t gpu, struct unit *un
 
 	unit->key[0] = 0;
 	unit->key[1] = b->touch[gpu][unit->first / g->unit_pages];
+	unit->key[2] = b->entry[gpu][unit->first / g->unit_pages];
 	if (n->policy.evict == UVMP_EVICT_LFU_2M)
 		unit->key[0] = b->touches[gpu][unit->first / g->unit_pages];
 	if (n->policy.evict != UVMP_EVICT_SL_64K && n->policy.evict != UVMP_EVICT_TBN)
@@ -33,8 +34,10 @@ static void set_key(const struct naive_service *n, uint32_t gpu, struct unit *un
 static int compare_units(const void *x, const void *y)
 {
 	const struct unit *a = x, *b = y;
-	int k = a->key[0] == b->key[0];
+	int k = 0;
 
+	while (k < 2 && a->key[k] == b->key[k])
+		k++;
 	return a->key[k] < b->key[k] ? -1 : a->key[k] > b->key[k];
 }
 
@@ -132,6 +135,8 @@ void naive_take_closure(const struct naive_service *n, uint32_t gpu, const struc
 	const struct gpu *g = &n->gpu[gpu];
 	const struct block *b = unit->block;
 	struct basic_block block[32] = {{0, false, false}};
+	bool is_counted = n->policy.quirks && naive_has_tree(n) && b->has_tree; /* by the prefetcher */
+	struct naive_tbn tree = b->tree;
 	uint32_t blocks = 1;
 
 	while (16 * blocks < b->pages)
@@ -147,6 +152,10 @@ void naive_take_closure(const struct naive_service *n, uint32_t gpu, const struc
 		block[k].may_leave = here == 16 && !is_unit_busy(g, own, want, &other) && !is_held(n, gpu, &other);
 		if (16 * k == unit->first)
 			block[k].valid -= here;
+		for (uint32_t i = 0; i < here && is_counted && 16 * k == unit->first; i++)
+			naive_tbn_count(&tree, 16 * k, false);
+		if (is_counted)
+			block[k].valid = naive_tbn_leaf(&tree, k);
 	}
 	balance(block, 0, blocks);
 	for (uint32_t i = 0; i < PAGES; i++)

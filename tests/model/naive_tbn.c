@@ -69,18 +69,31 @@ static void recount(struct naive_tbn *m)
 	sum(m, 0, m->blocks);
 }
 
-static void fill(struct naive_tbn *m, unsigned node, unsigned first, unsigned leaves, bool *chosen)
+/* Was an empty leaf below the node? */
+static bool fill(struct naive_tbn *m, unsigned node, unsigned first, unsigned leaves, bool *chosen)
 {
+	bool is_left, is_right;
+
 	if (leaves == 1) {
-		if (m->valid[node] == 0 && room(m, first) != 0) {
-			m->valid[node] = m->quirks ? BB : room(m, first);
-			chosen[first] = true;
-		}
-		return;
+		if (m->valid[node] != 0 || room(m, first) == 0)
+			return false;
+		m->valid[node] = m->quirks ? BB : room(m, first);
+		chosen[first] = true;
+		return true;
 	}
-	fill(m, 2 * node + 1, first, leaves / 2, chosen);
-	fill(m, 2 * node + 2, first + leaves / 2, leaves / 2, chosen);
+	is_left = fill(m, 2 * node + 1, first, leaves / 2, chosen);
+	is_right = fill(m, 2 * node + 2, first + leaves / 2, leaves / 2, chosen);
 	m->valid[node] = m->valid[2 * node + 1] + m->valid[2 * node + 2];
+	return is_left || is_right;
+}
+
+/* The blocks of a node belong together from now on. */
+static void join(struct naive_tbn *m, unsigned first, unsigned leaves)
+{
+	for (unsigned b = first; b < first + leaves; b++) {
+		m->node_first[b] = first;
+		m->node_end[b] = first + leaves;
+	}
 }
 
 static void visit(struct naive_tbn *m, unsigned node, unsigned first, unsigned leaves, bool *chosen)
@@ -92,8 +105,8 @@ static void visit(struct naive_tbn *m, unsigned node, unsigned first, unsigned l
 	visit(m, 2 * node + 1, first, leaves / 2, chosen);
 	visit(m, 2 * node + 2, first + leaves / 2, leaves / 2, chosen);
 	m->valid[node] = m->valid[2 * node + 1] + m->valid[2 * node + 2];
-	if (m->valid[node] != size && m->valid[node] > size / 2)
-		fill(m, node, first, leaves, chosen);
+	if (m->valid[node] != size && m->valid[node] > size / 2 && fill(m, node, first, leaves, chosen))
+		join(m, first, leaves);
 }
 
 void naive_tbn_fault(struct naive_tbn *m, const bool *faulted, bool *fetched, bool *chosen)
@@ -103,6 +116,8 @@ void naive_tbn_fault(struct naive_tbn *m, const bool *faulted, bool *fetched, bo
 
 	memset(chosen, 0, NAIVE_TBN_BLOCKS * sizeof(*chosen));
 	memset(fetched, 0, NAIVE_TBN_PAGES * sizeof(*fetched));
+	for (unsigned b = 0; b < m->blocks; b++)
+		join(m, b, 1);
 	for (unsigned p = 0; p < m->pages; p++) {
 		if (!faulted[p] || m->resident[p] || m->pending[p])
 			continue;
@@ -126,6 +141,29 @@ void naive_tbn_fault(struct naive_tbn *m, const bool *faulted, bool *fetched, bo
 		m->pending[p] = true;
 		fetched[p] = !batch[p];
 	}
+}
+
+void naive_tbn_see(struct naive_tbn *m, const bool *resident)
+{
+	memcpy(m->resident, resident, sizeof(m->resident));
+	memset(m->pending, 0, sizeof(m->pending));
+	if (!m->quirks)
+		recount(m);
+}
+
+void naive_tbn_count(struct naive_tbn *m, unsigned page, bool is_more)
+{
+	walk(m, 0, 0, m->blocks, page / 16, is_more ? 1 : -1, PG);
+}
+
+void naive_tbn_sum(struct naive_tbn *m)
+{
+	sum(m, 0, m->blocks);
+}
+
+unsigned naive_tbn_leaf(const struct naive_tbn *m, unsigned block)
+{
+	return (unsigned)(m->valid[leaf_node(m, block)] / PG);
 }
 
 void naive_tbn_arrive(struct naive_tbn *m, unsigned page)

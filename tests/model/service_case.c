@@ -75,6 +75,9 @@ struct service_case {
 	struct known_victim victim[VICTIMS];
 	uint64_t withdrawal[VICTIMS]; /* tickets of the latest withdrawals */
 	uint32_t victims; /* so far; the latest is at (victims - 1) % VICTIMS */
+	bool has_arrivals; /* the case reports them, mostly those of */
+	struct known_victim arriving[VICTIMS]; /* copies to GPUs */
+	uint32_t arrivings; /* so far */
 	uvmp_addr hot[4];
 	uint64_t hot_space[4];
 	uint64_t last_fault[NAIVE_PROCS], last_replay[NAIVE_PROCS], sequence; /* in the order of events */
@@ -93,7 +96,8 @@ const char *service_case_event_name(enum service_case_event event)
 {
 	static const char *const name[] = {"fault", "cpu fault", "add range", "free range", "free part",
 	                                   "bind",  "unbind",    "advise",    "migrate",    "withdraw",
-	                                   "hold",  "touch",     "note",      "time",       "bad"};
+	                                   "hold",  "touch",     "arrive",    "note",       "time",
+	                                   "bad"};
 
 	return name[event];
 }
@@ -167,20 +171,23 @@ static void draw_policy(struct service_case *c)
 {
 	static const enum uvmp_prefetcher prefetchers[] = {UVMP_PREFETCH_DENSITY, UVMP_PREFETCH_DENSITY,
 	                                                   UVMP_PREFETCH_DENSITY, UVMP_PREFETCH_NONE,
-	                                                   UVMP_PREFETCH_BLOCK};
+	                                                   UVMP_PREFETCH_BLOCK,   UVMP_PREFETCH_TBN,
+	                                                   UVMP_PREFETCH_TBN,     UVMP_PREFETCH_SL};
 	static const enum uvmp_evictor evictors[] = {UVMP_EVICT_LRU_2M, UVMP_EVICT_LRU_4K, UVMP_EVICT_SL_64K,
 	                                             UVMP_EVICT_TBN, UVMP_EVICT_LFU_2M};
 	struct uvmp_policy *p = &c->policy;
 	bool quirks = draw(c, 4) != 0;
 
 	uvmp_policy_init(p);
-	uvmp_prefetch_params_init(&p->prefetch, prefetchers[draw(c, 5)]);
+	uvmp_prefetch_params_init(&p->prefetch, prefetchers[draw(c, 8)]);
 	if (p->prefetch.prefetcher == UVMP_PREFETCH_DENSITY && draw(c, 2) == 0) {
 		p->prefetch.threshold = draw(c, 2) == 0 ? 1 + draw(c, 100) : 25 * (1 + draw(c, 4));
 		p->prefetch.min_faults = 1 + draw(c, 3);
 	}
 	if (c->profile == WITHDRAW || draw(c, 3) == 0) {
 		p->evict = evictors[c->profile == WITHDRAW ? (draw(c, 12) == 0 ? 4 : draw(c, 4)) : draw(c, 5)];
+		if (p->evict == UVMP_EVICT_TBN && draw(c, 3) != 0) /* as UVM Smart: they share the tree */
+			uvmp_prefetch_params_init(&p->prefetch, draw(c, 3) == 0 ? UVMP_PREFETCH_SL : UVMP_PREFETCH_TBN);
 		if (uvmp_evict_traits_of(p->evict)->has_granularity && draw(c, 2) == 0)
 			p->granularity = (enum uvmp_granularity)draw(c, UVMP_GRANULARITY_2M + 1);
 		p->reserve = draw(c, 3) == 0 ? draw(c, UVMP_EVICT_RESERVE_MAX + 1) : 0;
@@ -189,7 +196,7 @@ static void draw_policy(struct service_case *c)
 		p->pma_order = draw(c, 3);
 	}
 	if (draw(c, 4) == 0)
-		p->prefetch_full = 1u + (uint32_t)prefetchers[draw(c, 5)];
+		p->prefetch_full = 1u + (uint32_t)prefetchers[draw(c, 8)];
 	p->replay.policy = (enum uvmp_replay_policy)draw(c, 5);
 	if (p->replay.policy == UVMP_REPLAY_BATCH_FLUSH)
 		p->replay.update_put_ratio = draw(c, 101);
@@ -260,6 +267,7 @@ static bool start(struct service_case *c)
 	c->profile = profiles[draw(c, 8)];
 	c->pace = paces[draw(c, 4)];
 	c->flight = draw(c, 3) == 0 ? 10 : 60;
+	c->has_arrivals = draw(c, 2) == 0;
 	draw_processors(c);
 	draw_policy(c);
 	c->params.page_bytes = draw_page_bytes(c);
@@ -637,6 +645,28 @@ static void do_touch(struct service_case *c)
 	naive_service_touch(c->model, p, space, address);
 }
 
+/* A page of one of the latest copies has arrived, or any page, which may be elsewhere by now. */
+static void do_arrive(struct service_case *c)
+{
+	uint32_t known = c->arrivings < VICTIMS ? c->arrivings : VICTIMS, gpu = draw(c, c->processors.count);
+	uint64_t space;
+	uvmp_addr address;
+
+	if (known == 0 || draw(c, 8) == 0) {
+		address = draw_address(c, &space);
+	} else {
+		const struct known_victim *v = &c->arriving[draw(c, known)];
+
+		gpu = v->gpu;
+		space = v->space;
+		address = v->base + draw(c, (uint32_t)(v->bytes / c->params.page_bytes)) * (uint64_t)c->params.page_bytes;
+	}
+	tell(c, SERVICE_CASE_ARRIVE, "gpu=%u space=%" PRIu64 " 0x%" PRIx64, gpu, space, address);
+	if (uvmp_service_access(c->engine, gpu, space, address, UVMP_ACCESS_NONE) != UVMP_OK)
+		fail(c, "arrive");
+	naive_service_arrive(c->model, gpu, space, address);
+}
+
 static void do_note(struct service_case *c)
 {
 	struct known_channel *k = &c->channel[draw(c, CHANNELS)];
@@ -759,6 +789,8 @@ static void do_event(struct service_case *c)
 
 	if (c->profile == WITHDRAW && draw(c, 6) == 0)
 		(draw(c, 2) == 0 ? do_withdraw : do_hold)(c);
+	else if (c->has_arrivals && draw(c, 6) == 0)
+		do_arrive(c);
 	else if (k < 620 && c->profile == COUNTERS && draw(c, 4) == 0)
 		do_note(c);
 	else if (k < 620)
@@ -877,14 +909,14 @@ static void clear_root(struct service_case *c, const struct uvmp_action *evict)
 		fail(c, "action %" PRIu64 ": the block had another part of the root", evict->id);
 }
 
-/* The runs of a copy of an eviction are victims that a host can withdraw. */
-static void remember_victim(struct service_case *c, const struct uvmp_action *copy)
+/* The runs of a copy of an eviction are victims that a host can withdraw. Those of a copy to a GPU arrive. */
+static void remember_runs(const struct uvmp_action *copy, uint32_t gpu, struct known_victim known[VICTIMS], uint32_t *count)
 {
 	for (struct uvmp_region t = uvmp_action_next_transfer(copy, 0); t.end != 0;
 	     t = uvmp_action_next_transfer(copy, t.end))
-		c->victim[c->victims++ % VICTIMS] =
+		known[(*count)++ % VICTIMS] =
 		        (struct known_victim){.space = copy->space,
-		                              .gpu = copy->from,
+		                              .gpu = gpu,
 		                              .base = copy->address + (uint64_t)t.first * copy->page_bytes,
 		                              .bytes = (uint64_t)(t.end - t.first) * copy->page_bytes};
 }
@@ -914,7 +946,9 @@ static void account(struct service_case *c, const struct uvmp_action *action, ui
 		if (a->kind == UVMP_ACTION_ALLOCATE && status[i] == UVMP_OK)
 			set_frames(c, a->to, a, true);
 		if (a->kind == UVMP_ACTION_COPY && a->cause == UVMP_CAUSE_EVICTION && status[i] == UVMP_OK)
-			remember_victim(c, a);
+			remember_runs(a, a->from, c->victim, &c->victims);
+		if ((a->kind == UVMP_ACTION_COPY || a->kind == UVMP_ACTION_POPULATE) && a->to != UVMP_CPU)
+			remember_runs(a, a->to, c->arriving, &c->arrivings);
 		if (a->kind == UVMP_ACTION_DONE)
 			count_withdrawal(c, a);
 		if (a->kind == UVMP_ACTION_FREE)

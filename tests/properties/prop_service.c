@@ -29,6 +29,7 @@ static void live(uint64_t seed)
 	if (test_share_of(EVENTS) < EVENTS) /* a share need not have met everything */
 		return;
 	assert_true(stats.withdrawn > 0 && stats.returned > 0 && stats.refused > 0);
+	assert_true(stats.event[SERVICE_CASE_ARRIVE] > 0);
 	for (int kind = 0; kind < UVMP_ACTION_COUNT; kind++) {
 		uint64_t sum = 0;
 
