@@ -39,7 +39,7 @@ function verdict_text(    text) {
 	text = $13
 	if (sub(/^repeats /, "", text))
 		text = "repeats \"" label_of[text] "\""
-	sub(/^(decision|certain|source|random|contradicts|undisclosed [^ ]+|quotient [^ ]+ [^ ]+) /, "", text)
+	sub(/^(decision|certain|source|random|contradicts|undisclosed [^ ]+ [0-9]+|quotient [^ ]+ [^ ]+) /, "", text)
 	if (sub(/^input [^ ]+ [^ ]+ /, "", text))
 		text = "input of the model: " text
 	uncounted++

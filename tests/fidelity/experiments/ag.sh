@@ -23,8 +23,8 @@ ag_threshold() {
 	done
 }
 ag_left() {
-	for keys in utlb_faults=16 utlb_faults=4 utlb_faults=1 fault_write_ns=50; do
-		model left.gpu titan-v $keys
+	for keys in utlb_faults=56 utlb_faults=16 utlb_faults=4 utlb_faults=1 fault_write_ns=50 lock_holds=0; do
+		model left.gpu titan-v-logged $keys
 		for program in regular:bytes=64m,passes=1 random:bytes=64m,passes=1 stream:bytes=24m,passes=1 tealeaf:n=500; do
 			for policy in prefetch=none prefetch=density; do
 				run --gpu ./left.gpu --workload $program --policy $policy
@@ -42,23 +42,35 @@ ag_victims() {
 	done
 }
 allen_stale() {
-	for keys in 'fault_write_ns=12 utlb_faults=16' 'fault_write_ns=3 utlb_faults=16' 'fault_write_ns=12 utlb_faults=56' 'fault_write_ns=3 utlb_faults=56' 'fault_write_ns=3 utlb_faults=56 lock_holds=1' 'fault_write_ns=1 utlb_faults=56' 'fault_write_ns=3 utlb_faults=56 interrupt_ns=12000'; do
+	while read -r base keys; do
 		# shellcheck disable=SC2086 # several keys
-		model stale.gpu titan-v $keys
+		model stale.gpu $base $keys
 		for each in none density; do
 			for program in regular random; do
 				run --gpu ./stale.gpu --workload $program:bytes=1g,passes=1 --policy prefetch=$each
 				counted 'printf "%.3f %.0f\n", v["faults_raw"] / 262144, v["kernel_ns"] / 1e6'
 			done
-		done | awk -v row="| allen_stale | $(echo $keys | sed 's/ /, /g') |" '
+		done | awk -v row="| allen_stale | $(echo $base $keys | sed 's/ /, /g') |" '
 			{all = all " " $1 " |"; ms = ms " " $2 " |"} END {print row all ms}'
-	done
+	done <<-'END'
+		titan-v
+		titan-v fault_write_ns=3
+		titan-v utlb_faults=56
+		titan-v fault_write_ns=3 utlb_faults=56
+		titan-v fault_write_ns=3 utlb_faults=56 lock_holds=1
+		titan-v fault_write_ns=1 utlb_faults=56
+		titan-v fault_write_ns=3 utlb_faults=56 interrupt_ns=12000
+		titan-v-logged
+		titan-v-logged fault_write_ns=3
+		titan-v-logged fault_write_ns=50
+		titan-v-logged lock_holds=0
+	END
 }
 # left ROW: of counts that come in twos, without and with prefetching, in percent
 left() { awk -v row="$1" '{f[NR] = $1} END {for (i = 1; i < NR; i += 2) row = row sprintf(" %.2f |", 100 * f[i + 1] / f[i]); print row}'; }
 ag_programs() {
-	for keys in utlb_faults=16 utlb_faults=4 fault_write_ns=3 fault_write_ns=50 lock_holds=1; do
-		model programs.gpu titan-v $keys
+	for keys in utlb_faults=56 utlb_faults=16 utlb_faults=4 fault_write_ns=3 fault_write_ns=50 lock_holds=0; do
+		model programs.gpu titan-v-logged $keys
 		for program in cufft:scale=20 hpgmg:box=5 cusparse:n=2048 sgemm:n=2048,transb=0; do
 			for policy in prefetch=none prefetch=density; do
 				run --gpu ./programs.gpu --workload $program --policy $policy
@@ -68,11 +80,10 @@ ag_programs() {
 	done
 }
 ag_sizes() {
-	for program in cufft:scale=20 cufft:scale=21 cufft:scale=22 cufft:scale=21,work=1 cufft:scale=21,out=1 cufft:scale=21,radix=7 \
-		hpgmg:box=4 hpgmg:box=5 hpgmg:box=5,smooths=3 hpgmg:box=5,cycles=3 hpgmg:box=4,boxes=4 \
+	for program in hpgmg:box=4 hpgmg:box=5 hpgmg:box=5,smooths=3 hpgmg:box=5,cycles=3 hpgmg:box=4,boxes=4 \
 		cusparse:n=2048 cusparse:n=4096 cusparse:n=2048,sparsity=30 cusparse:n=2048,columns=64; do
 		for policy in prefetch=none prefetch=density; do
-			run --gpu titan-v --workload $program --policy $policy
+			run --gpu titan-v-logged --workload $program --policy $policy
 			value faults_raw
 		done | awk -v row="| ag_sizes | $program |" '{f[NR] = $1} END {printf "%s %d | %d | %.2f |\n", row, f[1], f[2], 100 * f[2] / f[1]}'
 	done
@@ -94,7 +105,7 @@ ag_panels() {
 			run --gpu titan-v --memory $memory --workload sgemm:n=4096,$kernel
 			counted 'printf "%.2f %.3f %d\n", v["pages_evicted"] / 49152, v["faults_raw"] / 49152, v["time_ns"]'
 		done | awk -v row="| ag_panels | $kernel |" '
-			{row = row " " $1 "; " $2 " |"; t[NR] = $3} END {printf "%s %.2f |\n", row, t[4] / t[3]}'
+			{row = row " " $1 "; " $2 " |"; t[NR] = $3} END {printf "%s %s | %.2f |\n", row, t[1] < t[2] && t[2] < t[3] ? "yes" : "no", t[4] / t[3]}'
 	done
 }
 # Entries without and with prefetching, and the share that is left.

@@ -17,8 +17,13 @@ kim_host() {
 	done
 }
 kim=':scale=17,degree=23,skew=41'
-# timed POLICY GPU OVERSUB PROGRAM
-timed() { run --gpu "$2" --oversub "$3" --workload "$4" --policy "preset=$1"; }
+# timed POLICY GPU OVERSUB PROGRAM ARGUMENT...
+timed() {
+	timed_as="--gpu $2 --oversub $3 --workload $4 --policy preset=$1"
+	shift 4
+	# shellcheck disable=SC2086 # words
+	run $timed_as "$@"
+}
 kim_link() {
 	for speeds in '15750 15750' '15750 31500' '31500 31500'; do
 		printf 'title = the link\nsource = an experiment\nlatency_ns = 0\nh2d = 65536 %s\nd2h = 65536 %s\n' ${speeds% *} ${speeds#* } >kim.link
@@ -107,33 +112,49 @@ kim_graphs='scale=17,degree=23,skew=41 scale=18,degree=11,skew=41 scale=19,degre
 graphed() { # PROGRAM GRAPH: the runs of figures 8 to 17 on a graph, and what rows compute from them
 	for each in 'all base 100 asplos20' 'base base 200 asplos20' 'ideal base 200 ./ideal.gpu' 'link link 200 asplos20' \
 		'etc etc 200 asplos20' 'to to 200 asplos20' 'ue ue 200 asplos20' 'both both 200 asplos20' \
-		'tenth base 1000 asplos20' 'tenth-ue ue 1000 asplos20'; do
+		'tenth base 1000 asplos20' 'tenth-ue ue 1000 asplos20' 'ahead etc,free_buffer=5 200 asplos20' \
+		'base50 base 200 ./slow.gpu' 'both50 both 200 ./slow.gpu'; do
 		# shellcheck disable=SC2086 # name, policy, memory and GPU
 		set -- "$1" "$2" $each
 		case $4 in
 		link) policy=compressed-link ;;
-		etc) policy=etc ;;
+		etc*) policy=$4 ;;
 		both) policy=batch-aware ;;
 		*) policy=batch-aware-$4 ;;
 		esac
 		timed $policy "$6" "$5" "$1:$2"
-		counted "print \"$1 $3\", v[\"time_ns\"], v[\"batches\"], v[\"batch_ns_mean\"], v[\"batch_pages_mean\"], v[\"refaults\"]"
+		counted "print \"$1 $3\", v[\"time_ns\"], v[\"batches\"], v[\"batch_ns_mean\"], v[\"batch_pages_mean\"], v[\"refaults\"], v[\"batch_pages_p90\"]"
 	done
+}
+# cheaper LOG: does a page cost less in the larger half of the batches?
+cheaper() {
+	awk -v keys=sizes -f "$here/batches.awk" "$1" >points
+	awk '{v[$1] = $2} END {print (v["small_page_ns"] > v["large_page_ns"] ? "yes" : "no")}' sizes
+}
+# Figure 16 on a graph: without and with thread oversubscription
+halves() {
+	for policy in base to; do
+		timed batch-aware-$policy asplos20 200 "bfs_twc:$1" --log log
+		cheaper log
+	done | awk '$1 == "no" {no = 1} END {print (no ? "no" : "yes")}'
 }
 kim_inputs() {
 	printf 'title = the link\nsource = an experiment\nlatency_ns = 0\nh2d = 65536 15750\nd2h = 65536 65536000\n' >ideal.link
 	model ideal.gpu asplos20 link=./ideal.link
+	model slow.gpu asplos20 batch_ns=50000
 	for graph in $kim_graphs; do
+		halves=$(halves $graph)
 		for program in bfs_dwc bfs_tf bfs_twc kcore; do graphed $program $graph; done |
-			awk -v row="| kim_inputs | $graph |" -f "$here/inputs.awk"
+			awk -v row="| kim_inputs | $graph |" -v halves="$halves" -f "$here/inputs.awk"
 	done
 }
 kim_measured() {
 	for program in bfs_twc:scale=18,degree=34 bfs_ttc:scale=18,degree=34 bfs_ta:scale=18,degree=34 bfs_tf:scale=18,degree=34 \
 		bfs_dwc:scale=18,degree=34 bfs_twc:scale=18,degree=34,skew=41 bfs_twc:scale=20,degree=6 bfs_ttc:scale=20,degree=6; do
-		run --gpu titan-xp --workload $program
+		run --gpu titan-xp --workload $program --log log
+		falls=$(cheaper log)
 		counted 'printf "%.0f | %.0f | %.0f | %.0f | %.0f | %.0f | %.0f |\n", v["batch_ns_least"] / 1e3, v["batch_ns_median"] / 1e3, v["batch_ns_most"] / 1e3, v["handling_ns_least"] / 1e3, v["handling_ns_median"] / 1e3, v["handling_ns_most"] / 1e3, 100 * v["handling_ns_mean"] / v["batch_ns_mean"]' |
-			sed "s/^/| kim_measured | $program | /"
+			sed "s/^/| kim_measured | $program | /; s/\$/ $falls |/"
 	done
 }
 kim_turns() {
@@ -147,5 +168,14 @@ kim_turns() {
 			done | awk '{t[NR] = $1; b[NR] = $2; back[NR] = $3}
 				END {print t[1] / t[2], t[2] / t[4], t[1] / t[3], t[1] / t[4], b[4] / b[1], b[4] / b[2], back[3] / back[1]}'
 		done | means "| kim_turns | $keys |" %.2f
+	done
+}
+# Figure 1: pages that half of the cores use over those of all cores, mean of the four irregular programs
+kim_cores() {
+	for graph in scale=15,degree=23,skew=47 scale=16,degree=11,skew=44 scale=17,degree=5,skew=41; do
+		for program in bfs_ttc bfs_twc sssp_twc kcore; do
+			"$uvmsim" trace --workload $program:$graph,agents=16 2>errors | awk -f "$here/sharing.awk" >counts
+			counted 'print v["pages_8"] / v["pages_16"]'
+		done | means "| kim_cores | $graph |" %.2f | awk 1
 	done
 }

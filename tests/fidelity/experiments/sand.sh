@@ -48,6 +48,6 @@ sand_order() {
 				if (NR == 8 || ratio < least) least = ratio
 				if (NR == 8 || ratio > most) most = ratio
 			}
-			END {printf "%s %.2f | %.2f | %.2f | %.2f | %d | %.3f | %.3f |\n", row, distance[1], distance[2], distance[3], distance[4], more, least, most}'
+			END {printf "%s %.2f | %.2f | %.2f | %.2f | %s | %d | %.3f | %.3f |\n", row, distance[1], distance[2], distance[3], distance[4], distance[4] < distance[3] ? "yes" : "no", more, least, most}'
 	done
 }
