@@ -449,18 +449,67 @@ static void test_a_utlb_merges(void **unused)
 	}
 }
 
-/* Where the list of a uTLB is full, further pages raise no faults: they exceed utlb_faults as well. */
+/* Takes the faults of 100 us. Each is of a page of its own; returns how many there are. */
+static uint64_t distinct_faults(void)
+{
+	uint64_t pages[64], count = 0;
+	const struct gpu_fault *fault;
+
+	gpu_advance(gpu, gpu_now_ns(gpu) + 100000);
+	for (; (fault = gpu_first_fault(gpu, UINT64_MAX)) != NULL; count++) {
+		assert_true(count < 64);
+		pages[count] = fault->address;
+		for (uint64_t i = 0; i < count; i++)
+			assert_int_not_equal(pages[i], fault->address);
+		gpu_take_fault(gpu);
+	}
+	return count;
+}
+
+/* Two SMs share a uTLB, and want pages of their own as well as common ones: 16 in all. The uTLB has exactly as many faults
+ * outstanding as its limit allows, each of another page, whichever SM raised first. */
 static void test_a_utlb_merges_up_to_its_limit(void **unused)
 {
 	(void)unused;
-	choose(2);
-	model.sms_per_utlb = 2;
-	model.utlb_faults = 3;
-	model.utlb_merges = 1;
-	open_run("stream:bytes=16k,passes=1");
+	for (uint32_t limit = 1; limit <= 20; limit++) {
+		choose(2);
+		model.sms_per_utlb = 2;
+		model.utlb_faults = limit;
+		model.utlb_merges = 1;
+		open_run("stream:bytes=32k,passes=1");
+		launch();
+		assert_int_equal(distinct_faults(), limit < 16 ? limit : 16);
+		gpu_replay(gpu, gpu_now_ns(gpu));
+		assert_int_equal(distinct_faults(), limit < 16 ? limit : 16);
+		close_run();
+	}
+}
+
+static void map_page(unsigned range, uint32_t page)
+{
+	uvmp_mask one;
+
+	uvmp_mask_zero(&one);
+	uvmp_mask_set(&one, page);
+	gpu_map(gpu, gpu_now_ns(gpu), block_at(range, 0), &one, RIGHT, false);
+}
+
+/* The first page of each array comes, the second does not. The uTLB stays locked, and all 16 warps with faults on the first
+ * pages, merged or not, do one step: 16 loads of b, and 16 of c. */
+static void test_merged_warps_pass_a_lock_that_holds(void **unused)
+{
+	(void)unused;
+	choose(1);
+	model.utlb_faults = 1000;
+	model.utlb_merges = model.lock_holds = 1;
+	open_run("stream:bytes=8k,passes=1");
 	launch();
-	assert_int_equal(faults_after(0), 3);
-	assert_int_equal(faults_after(0), 3);
+	assert_int_equal(faults_after(0), 4);
+	for (unsigned i = 0; i < 3; i++)
+		map_page(i, 0);
+	gpu_replay(gpu, gpu_now_ns(gpu));
+	assert_int_equal(distinct_faults(), 2);
+	assert_int_equal(counts().accesses, 2 * 16);
 	close_run();
 }
 
@@ -971,6 +1020,7 @@ int main(void)
 		cmocka_unit_test(test_a_shared_lock_holds),
 		cmocka_unit_test(test_a_utlb_merges),
 		cmocka_unit_test(test_a_utlb_merges_up_to_its_limit),
+		cmocka_unit_test(test_merged_warps_pass_a_lock_that_holds),
 		cmocka_unit_test(test_a_lock_stalls_hits),
 		cmocka_unit_test(test_full_buffer),
 		cmocka_unit_test(test_types),

@@ -39,24 +39,10 @@ static bool grow_raised(struct gpu *gpu)
 	return gpu->raised_room != 0;
 }
 
-/* utlb_merges: has the uTLB a fault outstanding for the page, of an access that needs as much? If not, it has one now. Such lists
- * have at most utlb_faults pages. */
-static bool is_merged(const struct gpu *gpu, struct utlb *utlb, uint64_t page, uint32_t needs)
-{
-	for (uint32_t i = 0; i < utlb->asked_count; i++)
-		if (utlb->asked[i] >> RIGHT_BITS == page && (utlb->asked[i] & RIGHT_MASK) >= needs)
-			return true;
-	if (utlb->asked_count < gpu->model->utlb_faults)
-		utlb->asked[utlb->asked_count++] = page << RIGHT_BITS | needs;
-	return false;
-}
-
 void gpu_fault_raise(struct gpu *gpu, uint64_t now_ns, const struct asker *who, uint64_t page, uint32_t right)
 {
 	struct sm *sm = &gpu->sm[who->sm];
 
-	if (gpu->model->utlb_merges != 0 && !gpu_mshr_is_there(gpu) && is_merged(gpu, sm->utlb, page, sm->warp[who->warp].needs))
-		return;
 	sm->raised++;
 	if (!grow_raised(gpu)) {
 		gpu_lose(gpu, GPU_OUT_OF_MEMORY);
@@ -102,20 +88,47 @@ static void sort_raised(struct gpu *gpu, enum sort_key key, uint64_t base_ns)
 	gpu->raised = sorted;
 }
 
-/* Those that a uTLB can have outstanding, in the order of their times; the warps of the others wait all the
- * same. */
+/* With utlb_merges: has the uTLB a fault outstanding for the page, of an access that needs as much? */
+static bool is_merged(const struct utlb *utlb, uint64_t page_and_right)
+{
+	for (uint32_t i = 0; i < utlb->faults; i++)
+		if (utlb->asked[i] >> RIGHT_BITS == page_and_right >> RIGHT_BITS &&
+		    (utlb->asked[i] & RIGHT_MASK) >= (page_and_right & RIGHT_MASK))
+			return true;
+	return false;
+}
+
+/* What becomes of a raised fault: no fault of its own and none to wait for, one to wait for, or a fault of its own. */
+enum admission { OVER_LIMIT, MERGED, ADMITTED };
+
+static enum admission admit(const struct gpu *gpu, struct utlb *utlb, const struct gpu_fault *fault)
+{
+	uint64_t page = fault->address >> gpu->page_shift;
+	uint64_t asked = page << RIGHT_BITS | (uint64_t)uvmp_access_right((enum uvmp_access)fault->access);
+
+	if (utlb->asked != NULL && is_merged(utlb, asked))
+		return MERGED;
+	if (utlb->faults == gpu->model->utlb_faults)
+		return OVER_LIMIT;
+	if (utlb->asked != NULL)
+		utlb->asked[utlb->faults] = asked;
+	utlb->faults++;
+	return ADMITTED;
+}
+
+/* Keeps the faults that a uTLB can have outstanding, in the order of their times. All warps wait, but a lock that holds lets those
+ * whose faults are outstanding or merged retry (gpu_lock.h). */
 static void admit_raised(struct gpu *gpu)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < gpu->raised_count; i++) {
-		struct utlb *utlb = &gpu->utlb[gpu->raised[i].utlb];
+		enum admission admission = admit(gpu, &gpu->utlb[gpu->raised[i].utlb], &gpu->raised[i]);
 
-		if (utlb->faults == gpu->model->utlb_faults)
-			continue;
-		utlb->faults++;
-		gpu_lock_note(gpu, &gpu->raised[i]);
-		gpu->raised[kept++] = gpu->raised[i];
+		if (admission != OVER_LIMIT)
+			gpu_lock_note(gpu, &gpu->raised[i]);
+		if (admission == ADMITTED)
+			gpu->raised[kept++] = gpu->raised[i];
 	}
 	gpu->raised_count = kept;
 }
@@ -200,7 +213,6 @@ void gpu_fault_forget(struct gpu *gpu)
 		if (gpu->model->lock_holds == 0)
 			gpu->utlb[i].lock_ns = GPU_NEVER;
 		gpu->utlb[i].faults = 0;
-		gpu->utlb[i].asked_count = 0;
 	}
 }
 

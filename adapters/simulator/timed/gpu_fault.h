@@ -4,11 +4,11 @@
 
 #include "gpu_mshr.h"
 
-/* The faults of an SM are raised in the order of their times, so once the SM has raised as many in this quantum as its
- * uTLB can still have outstanding, later ones are not written. */
+/* The faults of an SM are raised in the order of their times. So once the SM has raised as many in this quantum as its
+ * uTLB can still have outstanding, later ones are not written. Where the uTLB merges faults, any of them may be one of these pages. */
 static inline bool gpu_fault_is_dropped(const struct gpu *gpu, const struct sm *sm)
 {
-	return !gpu_mshr_is_there(gpu) && sm->utlb->faults + sm->raised >= gpu->model->utlb_faults;
+	return !gpu_mshr_is_there(gpu) && gpu->model->utlb_merges == 0 && sm->utlb->faults + sm->raised >= gpu->model->utlb_faults;
 }
 /* A warp that has the right `right` on a page has asked its uTLB for more, at now_ns. The fault is not dropped. */
 void gpu_fault_raise(struct gpu *gpu, uint64_t now_ns, const struct asker *who, uint64_t page,

@@ -87,10 +87,9 @@ struct utlb {
 	uint64_t lock_ns; /* from here on no new translation; GPU_NEVER: no fault is out */
 	uint32_t faults;  /* since the last replay */
 	bool is_held;	  /* it is locked since before the last replay */
-	struct gpu_fault *out; /* with lock_holds: the faults since the last replay, in the order of their times */
+	struct gpu_fault *out; /* with lock_holds: the faults since the last replay, merged ones too, in the order of their times */
 	size_t outs, out_room; /* their number, and the room for them */
-	uint64_t *asked; /* with utlb_merges: [utlb_faults], page and right of each fault since the last replay */
-	uint32_t asked_count;
+	uint64_t *asked; /* with utlb_merges: [utlb_faults], page and right of each of `faults`; else NULL */
 };
 
 /* An entry that a uTLB gets when a remote access has ended. */

@@ -4,7 +4,7 @@
 
 #include "gpu_internal.h"
 
-/* A fault of the uTLB was admitted. */
+/* A fault of the uTLB was admitted, or has merged with one that was. */
 void gpu_lock_note(struct gpu *gpu, const struct gpu_fault *fault);
 /* A replay, after the faults of it have been forgotten: all warps that wait try again; of a uTLB that stays locked only those
  * whose faults were outstanding. */
