@@ -685,12 +685,19 @@ static void test_link_delays_old_copies(void **unused)
 	page_ns = model_link_ns(&model, MODEL_TO_GPU, 4096);
 	link_remote(&link, MODEL_TO_GPU, 800000, 800000, (struct link_load){64u << 10, 512});
 	assert_int_equal(link_copy_pages(&link, MODEL_TO_GPU, 1000, 0, 8192), 1000 + model_link_ns(&model, MODEL_TO_GPU, 8192));
-	assert_int_equal(link_delay_pages(&link, MODEL_TO_GPU, 900000, 4096), 900000 + page_ns);
+	assert_int_equal(link_delay_pages(&link, MODEL_TO_GPU, 900000, 0, 4096), 900000 + page_ns);
 	assert_int_equal(link_copies_end_ns(&link), 900000 + page_ns);
 	/* the part of a copy that is still on the link moves behind the rest */
 	assert_int_equal(link_start_ns(&link, MODEL_TO_GPU, 0), 900000 + page_ns);
 	link_copy_pages(&link, MODEL_TO_GPU, 1000000, 0, 8192);
-	assert_int_equal(link_delay_pages(&link, MODEL_TO_GPU, 2000000, 4096), 2000000 + page_ns);
+	assert_int_equal(link_delay_pages(&link, MODEL_TO_GPU, 2000000, 0, 4096), 2000000 + page_ns);
+	/* the last page of a push has no start-up of its own, and the rest of the push loses none */
+	link = (struct link){.model = &model, .ratio_percent = 100};
+	link_copy_pages(&link, MODEL_TO_GPU, 0, 0, 65536);
+	link_copy_pages(&link, MODEL_TO_GPU, 0, 65536, 4096);
+	page_ns = model_link_ns(&model, MODEL_TO_GPU, 65536u + 4096u) - model_link_ns(&model, MODEL_TO_GPU, 65536);
+	assert_int_equal(link_delay_pages(&link, MODEL_TO_GPU, 3000000, 65536, 4096), 3000000 + page_ns);
+	assert_int_equal(link_copies_end_ns(&link), 3000000 + page_ns);
 }
 
 /* Copies of a push take as long as one copy of all of its bytes, compressed or not. */

@@ -164,18 +164,24 @@ static uint64_t compressed(const struct link *link, uint64_t bytes)
 	return (bytes * 100u + link->ratio_percent - 1u) / link->ratio_percent;
 }
 
-uint64_t link_copy_pages(struct link *link, enum model_direction direction, uint64_t from_ns, uint64_t pushed, uint64_t bytes)
+/* The work of pages in a push that has copied `pushed` bytes before. */
+static uint64_t pages_ns(const struct link *link, enum model_direction direction, uint64_t pushed, uint64_t bytes)
 {
 	uint64_t before_ns = pushed == 0 ? 0 : model_link_ns(link->model, direction, compressed(link, pushed));
 	uint64_t all_ns = model_link_ns(link->model, direction, compressed(link, pushed + bytes));
 
-	return submit(&link->engine[direction], from_ns, all_ns - least(all_ns, before_ns));
+	return all_ns - least(all_ns, before_ns);
 }
 
-uint64_t link_delay_pages(struct link *link, enum model_direction direction, uint64_t from_ns, uint64_t bytes)
+uint64_t link_copy_pages(struct link *link, enum model_direction direction, uint64_t from_ns, uint64_t pushed, uint64_t bytes)
+{
+	return submit(&link->engine[direction], from_ns, pages_ns(link, direction, pushed, bytes));
+}
+
+uint64_t link_delay_pages(struct link *link, enum model_direction direction, uint64_t from_ns, uint64_t pushed, uint64_t bytes)
 {
 	struct link_engine *engine = &link->engine[direction];
-	uint64_t work_ns = model_link_ns(link->model, direction, compressed(link, bytes));
+	uint64_t work_ns = pages_ns(link, direction, pushed, bytes);
 	uint64_t moved_ns = least(engine->last_ns, work_ns);
 
 	if (moved_ns != 0)

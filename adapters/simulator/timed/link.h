@@ -60,8 +60,9 @@ uint64_t link_copy(struct link *link, enum model_direction direction, uint64_t f
 /* The same of managed pages, which the link compresses, in a push that has copied `pushed` bytes before: its copies take as long
  * as one copy of all of its bytes. 0: the copy is alone, or the first one. */
 uint64_t link_copy_pages(struct link *link, enum model_direction direction, uint64_t from_ns, uint64_t pushed, uint64_t bytes);
-/* The last `bytes` of the copy that was submitted last cannot begin before from_ns; when it ends then. */
-uint64_t link_delay_pages(struct link *link, enum model_direction direction, uint64_t from_ns,
+/* The last `bytes` of the copy that was submitted last, behind `pushed` bytes of its push, those of the copy itself included, cannot
+ * begin before from_ns; when it ends then. The start-up belongs to the first byte of the push. */
+uint64_t link_delay_pages(struct link *link, enum model_direction direction, uint64_t from_ns, uint64_t pushed,
 			  uint64_t bytes);
 /* Remote accesses, which wait for all remote accesses before them. The link may serve them from from_ns on, and they are
  * issued at at_ns, at from_ns or later; when the last byte has arrived. Requests are as long on the link as their bytes

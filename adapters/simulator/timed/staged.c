@@ -43,10 +43,11 @@ bool staged_add(struct staged *staged, const struct staged_victim *victim, uint6
 	return true;
 }
 
-void staged_note_end(struct staged *staged, const struct sim_block *block, uint32_t page, uint64_t end_ns)
+void staged_note_times(struct staged *staged, const struct sim_block *block, uint32_t page, uint64_t begin_ns, uint64_t end_ns)
 {
 	for (size_t i = staged->count; block->staged != 0 && i-- > staged->first;)
 		if (staged->victim[i].block == block && uvmp_mask_test(&staged->victim[i].pages, page)) {
+			staged->victim[i].begin_ns = begin_ns;
 			staged->victim[i].end_ns = end_ns;
 			return;
 		}

@@ -42,8 +42,8 @@ struct staged {
 
 /* Adds a victim, whose block is as before the eviction. False: out of memory. */
 bool staged_add(struct staged *staged, const struct staged_victim *victim, uint64_t now_ns);
-/* The write-back of the victim that was added last with this page ends then; nothing if none was. */
-void staged_note_end(struct staged *staged, const struct sim_block *block, uint32_t page, uint64_t end_ns);
+/* The write-back of the victim that was added last with this page begins and ends then; nothing if none was. */
+void staged_note_times(struct staged *staged, const struct sim_block *block, uint32_t page, uint64_t begin_ns, uint64_t end_ns);
 /* The page is used at now_ns. True: it is one of a victim that waits, and whose first use this is. */
 bool staged_use(struct staged *staged, const struct sim_block *block, uint32_t page, uint64_t now_ns);
 /* Makes the next victim that was used, and whose write-back begins after now_ns, `back`, and its place free. False: every use

@@ -6,6 +6,7 @@
 #include "thread_fault.h"
 #include "thread_map.h"
 #include "thread_memory.h"
+#include "thread_pages.h"
 #include "watch.h"
 
 /* -- actions -- */
@@ -121,6 +122,7 @@ static bool perform_group(struct thread *t, struct group *group, bool is_bottom_
 		if (c->transfers == 0 && !host_complete(host, c->action, c->end_ns))
 			return false;
 	}
+	thread_pages_leave_rest(t);
 	group->copies = 0;
 	return true;
 }
@@ -145,11 +147,13 @@ bool thread_pump(struct thread *t, uint64_t ticket, enum uvmp_status *status)
 	struct host_target target;
 
 	t->block = UINT64_MAX;
+	thread_pages_begin(t);
 	for (;;) {
 		if (ticket == 0)
 			thread_report_faults(t);
 		*status = host_next(&t->system->host, t->now_ns, &action);
 		if (*status != UVMP_OK && group.copies == 0) {
+			thread_pages_leave_rest(t);
 			watch_rest(t);
 			return *status != UVMP_ERR_ARENA;
 		}
@@ -169,6 +173,7 @@ bool thread_pump(struct thread *t, uint64_t ticket, enum uvmp_status *status)
 		if (!perform_other(t, action, &target))
 			return false;
 		if (action->kind == UVMP_ACTION_DONE && action->ticket == ticket) {
+			thread_pages_leave_rest(t);
 			*status = (enum uvmp_status)action->status;
 			thread_end_batch(t);
 			watch_rest(t);

@@ -5,7 +5,7 @@
  * later on the link; mappings, replays and threads that wait for copies come after them.
  *
  * thread.c has the loop. It calls thread_fault.c, thread_memory.c, thread_copy.c and thread_map.c, which
- * do not call each other. */
+ * do not call each other. thread_pages.c has the pages that wait for copies; all of these call it. */
 #ifndef UVMSIM_THREAD_H
 #define UVMSIM_THREAD_H
 
@@ -17,6 +17,14 @@ struct thread_arrival {
 	uvmp_mask pages;
 	uint64_t end_ns;
 };
+
+/* Pages that the engine has evicted and whose write-back has not been submitted. */
+struct thread_departure {
+	struct sim_block *block;
+	uvmp_mask pages;
+};
+
+#define THREAD_DEPARTURES (GROUP_COPIES_MAX + 1u) /* victims in a group of copies */
 
 struct thread {
 	struct system *system;
@@ -48,6 +56,8 @@ struct thread {
 	struct observe_event batch, eviction;
 	struct thread_arrival arrival[GROUP_STEPS_MAX]; /* with maps_copies: transfers whose pages are not mapped yet */
 	uint32_t arrivals;
+	struct thread_departure departure[THREAD_DEPARTURES]; /* the same of victims that the GPU can still reach */
+	uint32_t departures;
 	/* the batch in hand */
 	bool has_batch;
 	uint64_t batch_ns, first_copy_ns, last_ns, batch_pages;

@@ -1,6 +1,8 @@
 /* Transfers of a thread; thread_copy.h. */
 #include "thread_copy.h"
 
+#include "thread_pages.h"
+
 #define BASIC_BLOCK_BYTES 65536u
 
 /* -- memory that copies wait for -- */
@@ -78,21 +80,6 @@ static void hold(struct system *system, const struct sim_block *block, const uvm
 					block->shape.start + (uint64_t)page * system->model->page_bytes, until_ns);
 }
 
-/* With maps_copies: the pages of the transfer, to the GPU, are there at end_ns. */
-static void note_arrival(struct thread *t, const struct sim_block *block, const uvmp_mask *pages, struct uvmp_region transfer,
-			 uint64_t end_ns)
-{
-	struct thread_arrival *arrival = &t->arrival[t->arrivals];
-
-	if (t->system->model->maps_copies == 0 || t->arrivals == GROUP_STEPS_MAX)
-		return;
-	arrival->block = block;
-	arrival->end_ns = end_ns;
-	uvmp_mask_zero(&arrival->pages);
-	uvmp_mask_region_and(&arrival->pages, pages, transfer);
-	t->arrivals++;
-}
-
 /* -- transfers -- */
 
 /* A copy to the CPU that takes places of withdrawn ones: the link has kept these free. */
@@ -124,6 +111,27 @@ static uint64_t pushed_bytes(struct thread *t, const struct sim_block *block, en
 	return pushed;
 }
 
+/* How many of the transfer's pages take places of withdrawn victims? They are not in the push. */
+static uint64_t placed_pages(const struct thread *t, uint32_t pages)
+{
+	return t->system->staged.taken.pages < pages ? t->system->staged.taken.pages : pages;
+}
+
+/* The last basic block of the copy, `bytes` behind `pushed` bytes of its push, waits for memory until from_ns. */
+static uint64_t delay_last(struct thread *t, enum model_direction direction, uint64_t from_ns, uint64_t pushed, uint64_t bytes)
+{
+	uint64_t last = bytes < BASIC_BLOCK_BYTES ? bytes : BASIC_BLOCK_BYTES;
+
+	return link_delay_pages(&t->system->link, direction, from_ns, pushed + bytes - last, last);
+}
+
+/* The write-back of the transfer, which is on the link from t->start_ns to end_ns, takes its pages from the GPU. */
+static void leave(struct thread *t, struct sim_block *block, struct uvmp_region transfer, uint64_t end_ns)
+{
+	thread_pages_leave(t, block, transfer, t->start_ns);
+	staged_note_times(&t->system->staged, block, transfer.first, t->start_ns, end_ns);
+}
+
 /* When may the eviction's copy begin? */
 static uint64_t leaves_ns(const struct thread *t)
 {
@@ -144,24 +152,23 @@ void thread_copy(struct thread *t, const struct uvmp_action *a, struct sim_block
 
 	if (direction == MODEL_TO_GPU)
 		memory = take_memory(t, pages);
+	if (is_out)
+		bytes -= placed_pages(t, pages) * system->model->page_bytes;
 	pushed = pushed_bytes(t, block, direction, bytes);
 	thread_work(t, (pushed == 0 ? system->model->copy_ns : 0) + (uint64_t)pages * system->model->page_ns, sum);
 	push(t, sum);
 	if (is_out && system->staged.taken.pages >= pages) {
 		copy_in_place(t);
-		staged_note_end(&system->staged, block, transfer.first, t->end_ns);
+		leave(t, block, transfer, t->end_ns);
 		return;
 	}
-	if (is_out)
-		bytes -= (uint64_t)system->staged.taken.pages * system->model->page_bytes;
 	start_ns = system_later(is_out ? leaves_ns(t) : t->now_ns, copied_ns(system, block));
 	start_ns = system_later(start_ns, memory.first_ns);
 	start_ns = link_start_ns(&system->link, direction, start_ns);
 	t->start_ns = start_ns;
 	end_ns = link_copy_pages(&system->link, direction, start_ns, pushed, bytes);
 	if (memory.last_ns > start_ns)
-		end_ns = link_delay_pages(&system->link, direction, memory.last_ns,
-					  bytes < BASIC_BLOCK_BYTES ? bytes : BASIC_BLOCK_BYTES);
+		end_ns = delay_last(t, direction, memory.last_ns, pushed, bytes);
 	note_push(t, end_ns);
 	free_ns = is_out && system->model->frees_at_start != 0 ? start_ns : end_ns;
 	block->copied_ns = free_ns; /* the next copy of the block waits until then */
@@ -172,11 +179,11 @@ void thread_copy(struct thread *t, const struct uvmp_action *a, struct sim_block
 	if (direction == MODEL_TO_GPU) {
 		note_copy(t, start_ns, end_ns, pages);
 		hold(system, block, &a->pages, end_ns);
-		note_arrival(t, block, &a->pages, transfer, end_ns);
+		thread_pages_arrive(t, block, &a->pages, transfer, end_ns);
 	}
 	if (!is_out)
 		return;
-	staged_note_end(&system->staged, block, transfer.first, end_ns);
+	leave(t, block, transfer, end_ns);
 	reclaim_delay(&system->reclaim, free_ns);
 	t->evicted_ns = system_later(t->evicted_ns, free_ns);
 	if (host_has_roots(&system->host))

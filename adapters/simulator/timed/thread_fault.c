@@ -1,6 +1,7 @@
 /* Faults, batches and replays of a thread; thread_fault.h. */
 #include "thread_fault.h"
 
+#include "thread_pages.h"
 #include "watch.h"
 
 /* -- reports -- */
@@ -65,7 +66,7 @@ void thread_end_batch(struct thread *t)
 
 static void begin_batch(struct thread *t, uint32_t faults)
 {
-	t->arrivals = 0;
+	thread_pages_begin(t);
 	thread_end_batch(t);
 	spread_add(&t->system->times->batch_faults, faults);
 	t->has_batch = true;

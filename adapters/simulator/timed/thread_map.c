@@ -1,6 +1,8 @@
 /* Mappings of a thread; thread_map.h. */
 #include "thread_map.h"
 
+#include "thread_pages.h"
+
 /* The CPU's own page tables. */
 static void map_cpu(struct thread *t, const struct uvmp_action *a, const struct host_target *target)
 {
@@ -16,32 +18,15 @@ static void map_cpu(struct thread *t, const struct uvmp_action *a, const struct 
 	host_set_rights(target, a);
 }
 
-/* With maps_copies: pages of transfers that have been noted are mapped when these end. *rest: the other pages. */
-static void map_arrivals(struct thread *t, const struct uvmp_action *a, const struct host_target *target, uvmp_mask *rest)
-{
-	uvmp_mask pages;
-
-	for (uint32_t i = 0; i < t->arrivals; i++) {
-		const struct thread_arrival *arrival = &t->arrival[i];
-
-		if (arrival->block != target->block)
-			continue;
-		uvmp_mask_and(&pages, rest, &arrival->pages);
-		if (uvmp_mask_is_empty(&pages))
-			continue;
-		gpu_map(t->system->gpu, arrival->end_ns, target->block, &pages, a->right, false);
-		uvmp_mask_andnot(rest, rest, &pages);
-	}
-}
-
-/* With maps_copies, the GPU uses the pages of a victim until its write-back begins: when the copies that are queued have ended. A
- * use withdraws the victim if it is complete: one run of pages. */
-static bool stage(struct thread *t, const struct host_target *target, uint64_t *begin_ns)
+/* With maps_copies, the GPU uses the pages of a victim until its write-back begins: no sooner than the copies that are queued have
+ * ended. A use withdraws the victim if it is complete: one run of pages. */
+static bool stage(struct thread *t, const struct host_target *target)
 {
 	struct system *system = t->system;
 	struct staged *staged = &system->staged;
 	struct staged_victim victim = {.block = target->block, .pages = *target->pages, .is_first = t->is_first_part};
 
+	thread_pages_stage(t, target->block, target->pages);
 	victim.begin_ns = link_start_ns(&system->link, MODEL_TO_CPU, t->end_ns);
 	if (staged->taken.pages != 0 && staged->taken.pages >= uvmp_mask_weight(target->pages))
 		victim.begin_ns = system_later(t->end_ns, staged->taken.begin_ns);
@@ -50,7 +35,6 @@ static bool stage(struct thread *t, const struct host_target *target, uint64_t *
 	    uvmp_region_pages(uvmp_mask_next_run(target->pages, 0)) == uvmp_mask_weight(target->pages) &&
 	    !staged_add(staged, &victim, t->now_ns))
 		return host_fail(&system->host, "out of memory");
-	*begin_ns = victim.begin_ns;
 	return true;
 }
 
@@ -84,13 +68,13 @@ static bool give(struct thread *t, const struct uvmp_action *a, const struct hos
 {
 	bool is_map = a->kind == UVMP_ACTION_MAP;
 	uvmp_mask rest = *target->pages;
-	uint64_t at_ns = t->end_ns;
 
+	if (!is_map && t->system->model->maps_copies != 0 && a->cause == UVMP_CAUSE_EVICTION)
+		return stage(t, target);
+	thread_pages_leave_rest(t);
 	if (is_map && a->from != UVMP_CPU)
-		map_arrivals(t, a, target, &rest);
-	if (!is_map && t->system->model->maps_copies != 0 && a->cause == UVMP_CAUSE_EVICTION && !stage(t, target, &at_ns))
-		return false;
-	give_pages(t, at_ns, target, &rest, a->right);
+		thread_pages_map(t, target->block, a->right, &rest);
+	give_pages(t, t->end_ns, target, &rest, a->right);
 	return true;
 }
 
