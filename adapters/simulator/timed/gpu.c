@@ -117,6 +117,7 @@ void gpu_close(struct gpu *gpu)
 	free(gpu->sorted);
 	free(gpu->written);
 	free(gpu->event);
+	free(gpu->change_ns);
 	free(gpu);
 }
 

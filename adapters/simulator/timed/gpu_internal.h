@@ -171,6 +171,8 @@ struct gpu {
 	struct event *event; /* a heap, the next one at its top */
 	size_t event_count, event_room;
 	uint64_t event_number; /* of the next event */
+	uint64_t *change_ns; /* with maps_copies: by block number and page, when the GPU sees the last change that was queued */
+	size_t changes_room;
 	bool owes_turn; /* no warp has run since the last replay */
 	uint64_t *gained; /* pages that have got rights since SMs ran last; `lanes` still has their lanes */
 	size_t gained_count, gained_room; /* number of such pages, and the room for them */

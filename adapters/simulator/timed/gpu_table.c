@@ -6,6 +6,7 @@
 #include "gpu_table.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "array.h"
 #include "gpu_fault.h"
@@ -200,22 +201,41 @@ static void queue(struct gpu *gpu, struct event *event)
 	gpu->event[at] = *event;
 }
 
-/* The last queued change of one of the pages; 0: no change of them is queued. */
-static uint64_t last_change_ns(const struct gpu *gpu, const struct sim_block *block, const uvmp_mask *pages)
+/* -- the last change of each page, with maps_copies -- */
+
+/* Makes room for the pages of the block, whose times are 0 at first. */
+static bool reserve_changes(struct gpu *gpu, const struct sim_block *block)
 {
-	uint64_t last_ns = 0;
-	uvmp_mask same;
+	size_t before = gpu->changes_room;
 
-	for (size_t i = 0; i < gpu->event_count; i++) {
-		const struct event *event = &gpu->event[i];
-
-		if (event->kind != EVENT_MAP || event->block != block || event->time_ns <= last_ns)
-			continue;
-		uvmp_mask_and(&same, &event->pages, pages);
-		if (!uvmp_mask_is_empty(&same))
-			last_ns = event->time_ns;
+	if (!ARRAY_RESERVE(gpu->change_ns, gpu->changes_room, ((size_t)block->number + 1u) * UVMP_MASK_BITS)) {
+		gpu_lose(gpu, GPU_OUT_OF_MEMORY);
+		return false;
 	}
-	return last_ns;
+	if (gpu->changes_room != before)
+		memset(gpu->change_ns + before, 0, (gpu->changes_room - before) * sizeof(*gpu->change_ns));
+	return true;
+}
+
+static uint64_t *changes_of(const struct gpu *gpu, const struct sim_block *block)
+{
+	return gpu->change_ns + (size_t)block->number * UVMP_MASK_BITS;
+}
+
+/* A change of the pages is queued for at_ns or later: after the last change of each of them. Returns when. O(pages). */
+static uint64_t note_change(struct gpu *gpu, const struct sim_block *block, const uvmp_mask *pages, uint64_t at_ns)
+{
+	uint64_t *change_ns;
+	uint32_t page;
+
+	if (!reserve_changes(gpu, block))
+		return at_ns;
+	change_ns = changes_of(gpu, block);
+	for (page = uvmp_mask_next_set(pages, 0); page < UVMP_MASK_BITS; page = uvmp_mask_next_set(pages, page + 1u))
+		at_ns = change_ns[page] > at_ns ? change_ns[page] : at_ns;
+	for (page = uvmp_mask_next_set(pages, 0); page < UVMP_MASK_BITS; page = uvmp_mask_next_set(pages, page + 1u))
+		change_ns[page] = at_ns;
+	return at_ns;
 }
 
 /* Changes of a block come in the order of the calls. With maps_copies only those of the same page do. */
@@ -229,23 +249,34 @@ void gpu_map(struct gpu *gpu, uint64_t at_ns, struct sim_block *block, const uvm
 			      .right = (uint8_t)right,
 			      .is_remote = is_remote};
 
-	if (at_ns < block->event_ns) { /* else no queued change comes later */
-		uint64_t last_ns = gpu->model->maps_copies != 0 ? last_change_ns(gpu, block, pages) : block->event_ns;
-
-		if (at_ns < last_ns)
-			event.time_ns = last_ns;
-	}
-	if (block->event_ns < event.time_ns)
-		block->event_ns = event.time_ns;
+	if (gpu->model->maps_copies != 0)
+		event.time_ns = note_change(gpu, block, pages, at_ns);
+	else if (at_ns < block->event_ns)
+		event.time_ns = block->event_ns;
+	block->event_ns = event.time_ns;
 	queue(gpu, &event);
 }
 
+/* Removals of the pages are dropped; the changes of them that stay queued say which is the last one. */
 void gpu_keep(struct gpu *gpu, const struct sim_block *block, const uvmp_mask *pages)
 {
-	for (size_t i = 0; i < gpu->event_count; i++)
-		if (gpu->event[i].kind == EVENT_MAP && gpu->event[i].block == block &&
-		    (gpu->event[i].right == 0 || gpu->event[i].is_remote))
-			uvmp_mask_andnot(&gpu->event[i].pages, &gpu->event[i].pages, pages);
+	uint64_t *change_ns = reserve_changes(gpu, block) ? changes_of(gpu, block) : NULL;
+	uint32_t page;
+
+	for (page = uvmp_mask_next_set(pages, 0); change_ns != NULL && page < UVMP_MASK_BITS; page = uvmp_mask_next_set(pages, page + 1u))
+		change_ns[page] = 0;
+	for (size_t i = 0; change_ns != NULL && i < gpu->event_count; i++) {
+		struct event *event = &gpu->event[i];
+		uvmp_mask stay;
+
+		if (event->kind != EVENT_MAP || event->block != block)
+			continue;
+		if (event->right == 0 || event->is_remote)
+			uvmp_mask_andnot(&event->pages, &event->pages, pages);
+		uvmp_mask_and(&stay, &event->pages, pages);
+		for (page = uvmp_mask_next_set(&stay, 0); page < UVMP_MASK_BITS; page = uvmp_mask_next_set(&stay, page + 1u))
+			change_ns[page] = event->time_ns > change_ns[page] ? event->time_ns : change_ns[page];
+	}
 }
 
 void gpu_replay(struct gpu *gpu, uint64_t at_ns)
