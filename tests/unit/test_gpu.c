@@ -513,6 +513,69 @@ static void test_merged_warps_pass_a_lock_that_holds(void **unused)
 	close_run();
 }
 
+static bool has_page(uint32_t page, uint64_t at_ns)
+{
+	gpu_advance(gpu, at_ns);
+	return right_on(block_at(0, 0), UVMP_CPU + 1u, page) != UVMP_RIGHT_NONE;
+}
+
+static void change(uint32_t first, uint32_t end, uint64_t at_ns, uint32_t right)
+{
+	uvmp_mask pages;
+
+	uvmp_mask_zero(&pages);
+	uvmp_mask_region_set(&pages, (struct uvmp_region){first, end});
+	gpu_map(gpu, at_ns, block_at(0, 0), &pages, right, false);
+}
+
+/* A change waits for earlier ones of the same page, or, without maps_copies, of its block. */
+static void test_changes_stay_in_order(void **unused)
+{
+	(void)unused;
+	for (uint32_t maps = 0; maps <= 1; maps++) {
+		choose(1);
+		model.maps_copies = maps;
+		open_run("regular:bytes=2m,passes=1");
+		change(0, 2, 3000, RIGHT);
+		change(1, 3, 1000, UVMP_RIGHT_NONE);
+		change(4, 5, 1000, RIGHT);
+		assert_int_equal(has_page(4, 1000), maps);
+		assert_true(has_page(4, 3000));
+		assert_true(has_page(0, 3000));
+		assert_false(has_page(1, 3000));
+		close_run();
+	}
+}
+
+/* A removal that is taken back holds up no later change of its pages, but the mapping before it does. */
+static void test_changes_do_not_wait_for_kept_pages(void **unused)
+{
+	uvmp_mask kept;
+
+	(void)unused;
+	choose(1);
+	model.maps_copies = 1;
+	open_run("regular:bytes=2m,passes=1");
+	uvmp_mask_zero(&kept);
+	uvmp_mask_region_set(&kept, (struct uvmp_region){0, 2});
+	change(0, 1, 2000, RIGHT);
+	change(0, 3, 9000, UVMP_RIGHT_NONE);
+	gpu_keep(gpu, block_at(0, 0), &kept);
+	change(0, 3, 1000, RIGHT);
+	assert_false(has_page(0, 1999)); /* page 2 still waits for its removal, and so the whole change does */
+	assert_true(has_page(0, 2000));
+	assert_false(has_page(1, 8999));
+	assert_true(has_page(1, 9000));
+	change(1, 2, 20000, UVMP_RIGHT_NONE);
+	uvmp_mask_zero(&kept);
+	uvmp_mask_set(&kept, 1);
+	gpu_keep(gpu, block_at(0, 0), &kept);
+	change(1, 2, 10000, UVMP_RIGHT_NONE);
+	assert_true(has_page(1, 9999));
+	assert_false(has_page(1, 10000));
+	close_run();
+}
+
 /* The first kernel leaves both blocks in the uTLB. In the second, warps behind a fault on block 0 use block 1, unless the
  * lock stalls what the uTLB holds, too. */
 static void test_a_lock_stalls_hits(void **unused)
@@ -1021,6 +1084,8 @@ int main(void)
 		cmocka_unit_test(test_a_utlb_merges),
 		cmocka_unit_test(test_a_utlb_merges_up_to_its_limit),
 		cmocka_unit_test(test_merged_warps_pass_a_lock_that_holds),
+		cmocka_unit_test(test_changes_stay_in_order),
+		cmocka_unit_test(test_changes_do_not_wait_for_kept_pages),
 		cmocka_unit_test(test_a_lock_stalls_hits),
 		cmocka_unit_test(test_full_buffer),
 		cmocka_unit_test(test_types),

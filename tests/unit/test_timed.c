@@ -585,26 +585,55 @@ static void test_shared_link(void **unused)
 			 100000 + model_link_ns(&model, MODEL_TO_CPU, 4096));
 }
 
-/* Of 64 copies and remote accesses in any order: when all have ended, and the time that they need one after another. */
+#define USES 64u
+
+/* Copies and remote accesses: when each may use the link, and for how long, by time. */
 struct link_use {
-	uint64_t end_ns, alone_ns;
+	struct {
+		uint64_t at_ns, work_ns;
+	} use[USES];
+	uint32_t uses;
 };
 
-static struct link_use use_link(struct link *link, uint64_t *seed, uint64_t pause_ns)
+static void note_use(struct link_use *all, uint64_t at_ns, uint64_t work_ns)
+{
+	uint32_t at = all->uses++;
+
+	for (; at != 0 && all->use[at - 1u].at_ns > at_ns; at--)
+		all->use[at] = all->use[at - 1u];
+	all->use[at].at_ns = at_ns;
+	all->use[at].work_ns = work_ns;
+}
+
+/* When a link has done all work that is never idle while there is some. */
+static uint64_t end_of(const struct link_use *all)
+{
+	uint64_t end_ns = 0;
+
+	for (uint32_t i = 0; i < all->uses; i++)
+		end_ns = (end_ns > all->use[i].at_ns ? end_ns : all->use[i].at_ns) + all->use[i].work_ns;
+	return end_ns;
+}
+
+/* Uses the link for copies, which wait for each other, and remote accesses, in any order, and notes them. Returns when all have
+ * ended. */
+static uint64_t use_link(struct link *link, uint64_t *seed, uint64_t pause_ns, struct link_use *all)
 {
 	uint64_t mb_s = model_link_mb_s(&link->model->link, MODEL_TO_GPU), at_ns = 0, owed = 0;
-	uint64_t copies_ns = 0, remote_ns = 0;
-	struct link_use use = {0, 0};
+	uint64_t copies_ns = 0, copy_at_ns = 0, remote_ns = 0;
 
-	for (unsigned i = 0; i < 64; i++) {
-		uint64_t bytes = 1u + uvmp_random_below(seed, 65536), end_ns;
+	all->uses = 0;
+	for (unsigned i = 0; i < USES; i++) {
+		uint64_t bytes = 1u + uvmp_random_below(seed, 65536), end_ns, from_ns, before_ns = owed / mb_s;
 
 		if (uvmp_random_below(seed, 3) == 0) {
 			/* ahead of the GPU's clock, with pauses between copies */
-			end_ns = link_copy(link, MODEL_TO_GPU, at_ns + uvmp_random_below(seed, pause_ns), bytes);
+			from_ns = at_ns + uvmp_random_below(seed, pause_ns);
+			copy_at_ns = from_ns > copy_at_ns ? from_ns : copy_at_ns;
+			end_ns = link_copy(link, MODEL_TO_GPU, from_ns, bytes);
 			assert_true(end_ns >= copies_ns);
 			copies_ns = end_ns;
-			use.alone_ns += model_link_ns(link->model, MODEL_TO_GPU, bytes);
+			note_use(all, copy_at_ns, model_link_ns(link->model, MODEL_TO_GPU, bytes));
 			continue;
 		}
 		at_ns += uvmp_random_below(seed, pause_ns);
@@ -612,33 +641,31 @@ static struct link_use use_link(struct link *link, uint64_t *seed, uint64_t paus
 		assert_true(end_ns >= remote_ns && end_ns >= at_ns + bytes * 1000u / mb_s);
 		remote_ns = end_ns;
 		owed += (bytes < 78u ? 78u : bytes) * 1000u;
+		note_use(all, at_ns, owed / mb_s - before_ns);
 	}
 	assert_true(link_copies_end_ns(link) >= copies_ns);
 	/* after the last copy's end as it was told, all copies count */
 	assert_true(copies_ns == 0 || link_settled_ns(link, copies_ns) == link_copies_end_ns(link));
 	assert_true(link_settled_ns(link, copies_ns / 2u) <= link_settled_ns(link, copies_ns));
-	use.end_ns = link_idle_ns(link, 0);
-	use.alone_ns += owed / mb_s;
-	return use;
+	return link_idle_ns(link, 0);
 }
 
-/* Without pause, any order takes the time of all together. With pauses, it takes at least that time. */
+/* The link works whenever it has work, without and with pauses: all uses together end when they would one after another. */
 static void test_link_loses_nothing(void **unused)
 {
 	struct model model;
 	struct link fresh, link;
-	struct link_use use;
+	struct link_use all;
 	uint64_t seed = 18;
 
 	(void)unused;
 	open_link(&fresh, &model);
-	for (unsigned round = 0; round < 2000; round++) {
+	for (unsigned round = 0; round < 4000; round++) {
+		uint64_t pause_ns = round % 2u == 0 ? 1u : 1u + uvmp_random_below(&seed, 30000), end_ns;
+
 		link = fresh;
-		use = use_link(&link, &seed, 1);
-		assert_int_equal(use.end_ns, use.alone_ns);
-		link = fresh;
-		use = use_link(&link, &seed, 1u + uvmp_random_below(&seed, 30000));
-		assert_true(use.end_ns >= use.alone_ns);
+		end_ns = use_link(&link, &seed, pause_ns, &all);
+		assert_int_equal(end_ns, end_of(&all));
 	}
 }
 

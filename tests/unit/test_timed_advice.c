@@ -16,14 +16,21 @@ static char error[SOURCE_ERROR_MAX > MODEL_ERROR_MAX ? SOURCE_ERROR_MAX : MODEL_
 static struct sim_result result;
 static struct sim_times times;
 
+/* A page that is to stay on the CPU. */
+#define PREFERRED "range,200000000,4096\nadvise,preferred,cpu,200000000,4096\n"
+
+/* Runs a trace of these rows. */
 static void run(const char *gpu, const char *rows, const char *policy_text, uint64_t memory_bytes)
 {
-	FILE *in = fmemopen((void *)(uintptr_t)rows, strlen(rows), "r");
+	char text[512];
+	int length = snprintf(text, sizeof(text), "uvmp-trace 2\n%s", rows);
+	FILE *in = fmemopen(text, (size_t)length, "r");
 	struct source *source;
 	struct model model;
 	struct uvmp_policy policy;
 	struct sim_run settings = {.policy = &policy, .memory = {.bytes = memory_bytes}, .seed = 1};
 
+	assert_in_range(length, 1, sizeof(text) - 1);
 	assert_non_null(in);
 	source = trace_open_stream(in, "t", error);
 	assert_non_null(source);
@@ -40,8 +47,7 @@ static void test_preferred_on_the_cpu(void **unused)
 {
 	(void)unused;
 	run("uvmsmart",
-	    "uvmp-trace 2\nrange,200000000,4096\nadvise,preferred,cpu,200000000,4096\n"
-	    ",0,r,200000000,128\n,1,w,200000000,128\n",
+	    PREFERRED ",0,r,200000000,128\n,1,w,200000000,128\n",
 	    "preset=uvmsmart-lru-od", 4u * MIB);
 	assert_int_equal(result.faults_raw, 1);
 	assert_int_equal(result.accesses, 2);
@@ -54,14 +60,12 @@ static void test_lowered_right(void **unused)
 {
 	(void)unused;
 	run("uvmsmart",
-	    "uvmp-trace 2\nrange,200000000,4096\nadvise,preferred,cpu,200000000,4096\n"
-	    ",50,a,200000000,128\n,cpu,w,200000000,4096\n,0,a,200000000,128\n",
+	    PREFERRED ",50,a,200000000,128\n,cpu,w,200000000,4096\n,0,a,200000000,128\n",
 	    "preset=uvmsmart-lru-od", 4u * MIB);
 	assert_int_equal(result.faults_raw, 2);
 	assert_int_equal(result.accesses, 3);
 	run("titan-v",
-	    "uvmp-trace 2\nrange,200000000,4096\nadvise,preferred,cpu,200000000,4096\n"
-	    ",50,a,200000000,128\n,cpu,w,200000000,4096\n,0,w,200000000,128\n",
+	    PREFERRED ",50,a,200000000,128\n,cpu,w,200000000,4096\n,0,w,200000000,128\n",
 	    "preset=nvidia-595", 4u * MIB);
 	assert_int_equal(result.accesses, 3);
 	assert_int_equal(result.remote_accesses, 2);
@@ -74,7 +78,7 @@ static void test_changes_of_a_page_stay_in_order(void **unused)
 {
 	(void)unused;
 	run("uvmsmart",
-	    "uvmp-trace 2\nrange,200000000,5242880,,fresh\nprefetch,gpu,200000000,5242880\n"
+	    "range,200000000,5242880,,fresh\nprefetch,gpu,200000000,5242880\n"
 	    "advise,accessed-by,gpu,2002b7000,2056192\n,173,p,200452000,4096\n",
 	    "preset=uvmsmart-always", 4u * MIB);
 	assert_true(result.faults_raw <= 1);
