@@ -45,7 +45,7 @@ struct sim_block {
 	uint64_t frame_base; /* where page 0 lies in the memory of the GPU, if */
 	uint32_t frame_end;  /* so many pages from it on lie behind one another */
 	uvmp_mask written;  /* by the GPU since they arrived */
-	uint64_t event_ns;  /* when the GPU sees the last change of its page tables that is queued; unless maps_copies */
+	uint64_t event_ns;  /* when the GPU sees the last change of its page tables that is queued; unused with maps_copies */
 	uint64_t copied_ns; /* the last copy of the block has ended */
 	uint32_t staged;    /* victims of it that are noted in staged.h */
 	/* as `version`, of these pages, and of what is in them */

@@ -28,7 +28,7 @@
  *   for longer let fewer blocks begin on the CPU, and sparse programs were slower.
  *
  *   Open blocks are of one GPU, whose batches are counted. Other GPUs open no block in the range meanwhile: their blocks move, or
- *   begin on the CPU without being counted if both conditions hold. If the GPU services no more batches, this lasts until memory
+ *   begin on the CPU without being counted if both conditions hold. A return on any GPU halves `more`. If the GPU services no more batches, this lasts until memory
  *   is full. */
 #include "../base/bits_internal.h"
 #include "mapping_internal.h"
@@ -116,7 +116,7 @@ static void count_group(struct early_starts *early, uint32_t faults)
 	}
 }
 
-/* Open blocks that have not returned in time, by the batches of their GPU, allow more blocks. */
+/* Open blocks that have not returned in time, by the batches of their GPU, allow more blocks. Its latest batch says how long. */
 static void close_open(const struct uvmp_service *s, struct early_starts *early)
 {
 	uint32_t batches, least;

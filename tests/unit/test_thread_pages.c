@@ -80,6 +80,20 @@ static void test_the_newest_transfer_maps(void **unused)
 	assert_true(is_mapped_at(0, 5000));
 }
 
+/* The list of transfers is full: a page that comes once more is mapped with the other pages, not with its first copy. */
+static void test_a_full_list_forgets_older_copies(void **unused)
+{
+	uvmp_mask rest = mask_of(0, 2);
+
+	(void)unused;
+	arrive(0, 2, 1000);
+	for (uint32_t i = 1; i < GROUP_STEPS_MAX; i++)
+		arrive(2, 3, 1000);
+	arrive(0, 1, 5000);
+	thread_pages_map(&thread, block, UVMP_RIGHT_READ_WRITE_ATOMIC, &rest);
+	assert_true(uvmp_mask_test(&rest, 0) && !uvmp_mask_test(&rest, 1));
+}
+
 /* Copies of an earlier call say nothing about pages that are mapped in this one. */
 static void test_calls_forget_earlier_arrivals(void **unused)
 {
@@ -144,6 +158,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_the_newest_transfer_maps, open_thread, close_thread),
+		cmocka_unit_test_setup_teardown(test_a_full_list_forgets_older_copies, open_thread, close_thread),
 		cmocka_unit_test_setup_teardown(test_calls_forget_earlier_arrivals, open_thread, close_thread),
 		cmocka_unit_test_setup_teardown(test_mappings_wait_for_all_copies_without_the_key, open_thread, close_thread),
 		cmocka_unit_test_setup_teardown(test_victims_are_unmapped_with_their_copies, open_thread, close_thread),

@@ -194,7 +194,7 @@ static void few_roots(const char *preset, uint64_t roots)
 	fclose(log);
 }
 
-/* With memory of one to three roots every preset makes progress, and its frames lie within the memory. */
+/* With memory of one to three roots every preset makes progress, and its frames lie within the memory. Cases are drawn. */
 static void test_few_roots(void **unused)
 {
 	const uint64_t seed = test_seed();

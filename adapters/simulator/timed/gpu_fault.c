@@ -98,9 +98,13 @@ static bool is_merged(const struct utlb *utlb, uint64_t page_and_right)
 	return false;
 }
 
-/* What becomes of a raised fault: no fault of its own and none to wait for, one to wait for, or a fault of its own. */
-enum admission { OVER_LIMIT, MERGED, ADMITTED };
+enum admission {
+	OVER_LIMIT, /* the warp has no fault, and none to wait for */
+	MERGED,	    /* it waits for the fault of another warp */
+	ADMITTED,   /* it has a fault of its own */
+};
 
+/* O(utlb_faults) with utlb_merges, else O(1). */
 static enum admission admit(const struct gpu *gpu, struct utlb *utlb, const struct gpu_fault *fault)
 {
 	uint64_t page = fault->address >> gpu->page_shift;

@@ -5,7 +5,8 @@
 #include "gpu_mshr.h"
 
 /* The faults of an SM are raised in the order of their times. So once the SM has raised as many in this quantum as its
- * uTLB can still have outstanding, later ones are not written. Where the uTLB merges faults, any of them may be one of these pages. */
+ * uTLB can still have outstanding, later ones are not written. Where the uTLB merges faults, every fault
+ * is kept until it is admitted, since it may merge. */
 static inline bool gpu_fault_is_dropped(const struct gpu *gpu, const struct sm *sm)
 {
 	return !gpu_mshr_is_there(gpu) && gpu->model->utlb_merges == 0 && sm->utlb->faults + sm->raised >= gpu->model->utlb_faults;

@@ -251,13 +251,12 @@ void gpu_map(struct gpu *gpu, uint64_t at_ns, struct sim_block *block, const uvm
 
 	if (gpu->model->maps_copies != 0)
 		event.time_ns = note_change(gpu, block, pages, at_ns);
-	else if (at_ns < block->event_ns)
-		event.time_ns = block->event_ns;
-	block->event_ns = event.time_ns;
+	else
+		event.time_ns = block->event_ns = at_ns < block->event_ns ? block->event_ns : at_ns;
 	queue(gpu, &event);
 }
 
-/* Removals of the pages are dropped; the changes of them that stay queued say which is the last one. */
+/* Queued removals and remote mappings of the pages are dropped. change_ns becomes the time of the last change that stays queued. */
 void gpu_keep(struct gpu *gpu, const struct sim_block *block, const uvmp_mask *pages)
 {
 	uint64_t *change_ns = reserve_changes(gpu, block) ? changes_of(gpu, block) : NULL;

@@ -5,7 +5,8 @@
  * later on the link; mappings, replays and threads that wait for copies come after them.
  *
  * thread.c has the loop. It calls thread_fault.c, thread_memory.c, thread_copy.c and thread_map.c, which
- * do not call each other. thread_pages.c has the pages that wait for copies; all of these call it. */
+ * do not call each other. thread_pages.c has the pages that wait for copies: thread.c, thread_copy.c, thread_fault.c and
+ * thread_map.c call it. */
 #ifndef UVMSIM_THREAD_H
 #define UVMSIM_THREAD_H
 
@@ -54,9 +55,9 @@ struct thread {
 	bool is_batch_open, is_eviction_open;
 	bool is_first_part; /* of the eviction in hand */
 	struct observe_event batch, eviction;
-	struct thread_arrival arrival[GROUP_STEPS_MAX]; /* with maps_copies: transfers whose pages are not mapped yet */
+	struct thread_arrival arrival[GROUP_STEPS_MAX]; /* with maps_copies: transfers of the batch, fault or call in hand */
 	uint32_t arrivals;
-	struct thread_departure departure[THREAD_DEPARTURES]; /* the same of victims that the GPU can still reach */
+	struct thread_departure departure[THREAD_DEPARTURES]; /* the same of victims whose write-back has not been submitted */
 	uint32_t departures;
 	/* the batch in hand */
 	bool has_batch;

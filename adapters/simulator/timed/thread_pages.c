@@ -6,18 +6,27 @@ void thread_pages_begin(struct thread *t)
 	t->arrivals = 0;
 }
 
+/* It is not known when the pages arrive. */
+static void forget(struct thread *t, const struct sim_block *block, const uvmp_mask *pages)
+{
+	for (uint32_t i = 0; i < t->arrivals; i++)
+		if (t->arrival[i].block == block)
+			uvmp_mask_andnot(&t->arrival[i].pages, &t->arrival[i].pages, pages);
+}
+
 void thread_pages_arrive(struct thread *t, const struct sim_block *block, const uvmp_mask *pages, struct uvmp_region transfer,
 			 uint64_t end_ns)
 {
-	struct thread_arrival *arrival = &t->arrival[t->arrivals];
+	uvmp_mask arriving;
 
-	if (t->system->model->maps_copies == 0 || t->arrivals == GROUP_STEPS_MAX)
+	if (t->system->model->maps_copies == 0)
 		return;
-	arrival->block = block;
-	arrival->end_ns = end_ns;
-	uvmp_mask_zero(&arrival->pages);
-	uvmp_mask_region_and(&arrival->pages, pages, transfer);
-	t->arrivals++;
+	uvmp_mask_zero(&arriving);
+	uvmp_mask_region_and(&arriving, pages, transfer);
+	if (t->arrivals == GROUP_STEPS_MAX)
+		forget(t, block, &arriving);
+	else
+		t->arrival[t->arrivals++] = (struct thread_arrival){block, arriving, end_ns};
 }
 
 void thread_pages_map(struct thread *t, struct sim_block *block, uint32_t right, uvmp_mask *rest)
