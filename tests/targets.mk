@@ -38,8 +38,8 @@ slow  := $(addprefix tests/unit/test_,pager%.c timed%.c workload_touch.c workloa
 quick := tests/cli/vectors.sh $(call prog,san,$(filter-out $(slow),$(tests)))
 # What takes longest, by build/logs/seconds: scripts that build the library again or run many programs. With the long tests only,
 # since make test has six minutes on two processors.
-lasting := $(addprefix tests/cli/,add_policy.sh amalgamation.sh cpp_hosts.sh cuda.sh dist.sh examples.sh kernel_examples.sh \
-  pager_decisions.sh policy_report.sh preload.sh programs.sh snippets.sh traces.sh) \
+lasting := $(addprefix tests/cli/,add_policy.sh amalgamation.sh cmake.sh cpp_hosts.sh cuda.sh deb.sh dist.sh examples.sh install.sh \
+  kernel_examples.sh pager_decisions.sh policy_report.sh preload.sh programs.sh python.sh snippets.sh traces.sh) \
   $(addprefix $(BUILD)/,san/test_timed_smart san/test_pager_hard san/test_pager_map san/test_pager_service tsan/test_emu_gpu_threads)
 long  := $(sort $(lasting) $(if $(LONG_SHORT),,$(call prog,san,$(shell grep -lE "test_share_of|test_is_chosen" $(tests)))))
 # The longest first, so that no processor waits for the last one.

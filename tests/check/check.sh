@@ -207,9 +207,9 @@ verdict "the core compiles against kernel types" "$tmp/kernel"
 # -- the core, file by file -----------------------------------------------------------------------------------------
 case $($CC --version 2> /dev/null) in *clang*) other=gcc ;; *) other=clang ;; esac
 if compiles $other; then
-	with_other() { $other $core $nofpu -O2 -Wframe-larger-than=1024 -c "$1" -o "$tmp/other.o"; }
+	with_other() { $other $core $nofpu -fsyntax-only "$1"; } # its code and stack: make CC=$other check
 	each "$tmp/other" with_other
-	verdict "the core compiles without warning with $other too" "$tmp/other"
+	verdict "the core is valid for $other too, without a warning" "$tmp/other"
 else
 	skip "second compiler: no $other here"
 fi
