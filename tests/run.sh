@@ -102,7 +102,7 @@ awk -F, '
 		moved[NR] = $column["h2d_bytes"] / 1048576
 	}
 	NR == 2 {
-		printf "   The driver evicts what the next sweep needs first: %.0f MiB move; %.0f would do.\n",
+		printf "   The driver evicts what the next sweep needs first: %.0f MiB move; optimum: %.0f.\n",
 			$column["h2d_bytes"] / 1048576, $column["bound_h2d_bytes"] / 1048576
 	}
 	END {
@@ -121,7 +121,7 @@ awk -F, '
 cat <<T
 
 Next: $uvmsim compare --workload stencil:n=1408 --memory 12M --policy all
-      make all && build/uvmp-run --budget 64M -- PROGRAM   # yours, in 64 MiB
+      make all && build/uvmp-run --budget 64M -- PROGRAM   # a program in 64 MiB
 T
 [ -n "${V:-}" ] || echo "      make run V=1 shows the details; README.md says where to read on"
 [ -n "${V:-}" ] || exit $status

@@ -48,7 +48,7 @@ struct block {
 	/* orders of units: has there been memory since it was last given up, the latest touch of each unit, and how many */
 	bool is_known[NAIVE_PROCS];
 	uint64_t touch[NAIVE_PROCS][PAGES], touches[NAIVE_PROCS][PAGES];
-	uint64_t entry[NAIVE_PROCS][PAGES]; /* of units with the same latest touch, the one that entered earlier is the older */
+	uint64_t entry[NAIVE_PROCS][PAGES]; /* when the unit became resident; orders units with the same latest touch */
 	uint32_t frame[NAIVE_PROCS][PAGES]; /* of the unit with this first page, from 1 on; 0: none */
 	uint32_t place[NAIVE_PROCS], places; /* newest first */
 	struct uvmp_prefetch_state prefetch;

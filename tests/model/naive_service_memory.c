@@ -103,7 +103,7 @@ static void give_frame(struct gpu *g, uint32_t *frame)
 	*frame = 0;
 }
 
-/* A frame for the unit: the one that was given up first, or a new one. */
+/* Gives the unit the free frame that was freed first, or a new frame. */
 void naive_take_frame(struct gpu *g, uint32_t *frame)
 {
 	if (g->free_frames == 0) {

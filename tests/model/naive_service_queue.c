@@ -36,7 +36,7 @@ bool naive_has_failed_to_move(const struct naive_service *n, uint32_t k, uint32_
 	return uvmp_mask_test(&n->group[k].pages, i) && !uvmp_mask_test(&n->moved[k], i);
 }
 
-/* The group is complete. The first status that is none of success. */
+/* Performs all actions of the group. Returns the first status other than UVMP_OK, or UVMP_OK. */
 enum uvmp_status naive_perform_group(struct naive_service *n)
 {
 	enum uvmp_status status = UVMP_OK;
