@@ -25,6 +25,7 @@
  *   victim.c           victims of evictions: victim_roots.c, victim_units.c
  *   eviction.c         evictions
  *   servicing.c        a job with the evictions that it needs
+ *   batch.c, walk.c, dispatch.c, cancel.c   parts of the bottom half
  *   bottom_half.c, request*.c, access_counter.c, hot.c, unpin.c   operations
  *   service.c, setup.c  events, scheduling, handing out actions; setting up
  *   check.c, log.c   the walk over everything; the text of an action

@@ -1,4 +1,4 @@
-/* The bottom half of the engine (bottom_half.c), through the public functions: what it does in which order
+/* The bottom half of the engine (bottom_half.c and its parts), through the public functions: what it does in which order
  * (docs/engine.md), the replay policies [driver: bottom-half], the walk over a block [driver: block-walk],
  * fatal faults and the precise cancel [driver: batch-walk, permission-check, flush], errors, pages beyond the
  * block. From inside only what would take a thousand evictions. */

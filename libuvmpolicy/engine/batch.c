@@ -1,0 +1,187 @@
+/* One batch of faults [driver: fetch, batch-order]: fetched from the buffer, translated to address spaces and
+ * ordered; and the actions that a bottom half queues for its GPU. bottom_half_internal.h. */
+#include "bottom_half_internal.h"
+
+#include "queue_internal.h"
+#include "space_internal.h"
+
+/* -- actions for the GPU -- */
+
+struct uvmp_action *uvmpi_batch_queue(struct uvmp_service *s, enum uvmp_action_kind kind)
+{
+	struct uvmp_action *a = uvmpi_queue(s, kind, UVMP_CAUSE_NONE, 0, NULL);
+
+	a->to = (uint8_t)s->fault.gpu;
+	return a;
+}
+
+void uvmpi_batch_wait(struct uvmp_service *s, bool for_copies)
+{
+	uvmpi_batch_queue(s, UVMP_ACTION_WAIT)->is_update = for_copies;
+}
+
+void uvmpi_batch_flush(struct uvmp_service *s, bool update_put)
+{
+	struct gpu *g = gpu_of(s);
+	struct uvmp_action *a = uvmpi_batch_queue(s, UVMP_ACTION_FLUSH);
+	uint32_t discarded = 0;
+
+	uvmp_fault_flush(&g->buffer, update_put, g->put, &discarded);
+	a->is_update = update_put;
+	a->count = discarded;
+}
+
+void uvmpi_batch_replay_all(struct uvmp_service *s)
+{
+	uvmpi_batch_flush(s, true);
+	uvmpi_batch_queue(s, UVMP_ACTION_REPLAY);
+}
+
+/* -- fetch and order -- */
+
+void uvmpi_batch_fetch(struct uvmp_service *s, enum uvmp_fetch_mode mode)
+{
+	struct gpu *g = gpu_of(s);
+	struct uvmp_fetch_params params = {.max_batch = g->params.max_batch,
+					   .page_bytes = s->page_bytes,
+					   .coalesce = s->policy.coalesce,
+					   .quirks = s->policy.quirks};
+
+	(void)uvmp_fault_fetch(&params, mode, g->put, &g->buffer, &g->batch);
+	g->representatives = 0;
+	__builtin_memset(g->fatal, 0, g->batch.cached);
+}
+
+void uvmpi_batch_tell(struct uvmp_service *s)
+{
+	struct gpu *g = gpu_of(s);
+	struct uvmp_action *a;
+
+	g->counts.batches++;
+	g->counts.faults += g->batch.cached;
+	g->counts.coalesced += g->batch.coalesced;
+	s->batch = g->replay.batch_id;
+	a = uvmpi_batch_queue(s, UVMP_ACTION_BATCH);
+	a->count = g->batch.cached;
+	a->detail = g->batch.coalesced;
+}
+
+/* The slot of the address space that raised the fault. NO_INDEX: its channel was unbound. If only the subcontext was
+ * unbound, all faults of the subcontext are cancelled. */
+static uint32_t find_space(struct uvmp_service *s, const struct uvmp_fault *fault)
+{
+	bool is_channel;
+	uint32_t slot = uvmpi_instance_find(s, s->fault.gpu, fault->aperture, fault->instance,
+					    fault->subcontext, &is_channel);
+
+	if (slot == NO_INDEX && is_channel) {
+		uvmpi_batch_queue(s, UVMP_ACTION_CANCEL)->cause = UVMP_CAUSE_FATAL;
+		gpu_of(s)->counts.cancelled++;
+	}
+	return slot;
+}
+
+/* Sets the address spaces of the faults that are ordered by instance. False: a channel was unbound, and the batch is
+ * void. */
+static bool translate(struct uvmp_service *s)
+{
+	struct gpu *g = gpu_of(s);
+	const struct uvmp_fault *before = NULL;
+
+	for (uint32_t i = 0; i < g->representatives; i++) {
+		struct uvmp_fault *fault = &g->batch.entry[g->order_of[i]];
+
+		if (before && has_same_instance(before, fault)) {
+			fault->va_space = before->va_space;
+			fault->gpu = before->gpu;
+		} else {
+			uint32_t slot = find_space(s, fault);
+
+			if (slot == NO_INDEX)
+				return false;
+			fault->va_space = s->space[slot].id;
+			fault->gpu = s->fault.gpu;
+		}
+		before = fault;
+	}
+	return true;
+}
+
+/* The same for a batch of one instance, with one look-up. */
+static bool translate_instance(struct uvmp_service *s)
+{
+	struct gpu *g = gpu_of(s);
+	uint32_t slot = find_space(s, &g->batch.entry[0]), gpu = s->fault.gpu;
+	const struct uvmp_fault *end = g->batch.entry + g->batch.cached;
+	uint64_t id;
+
+	if (slot == NO_INDEX)
+		return false;
+	id = s->space[slot].id;
+	for (struct uvmp_fault *fault = g->batch.entry; fault != end; fault++) {
+		fault->va_space = id;
+		fault->gpu = gpu;
+	}
+	return true;
+}
+
+/* Translates the representatives of the batch, and orders them. False: the batch is void. */
+static bool order_batch(struct uvmp_service *s)
+{
+	struct gpu *g = gpu_of(s);
+
+	if (g->batch.is_single_instance) {
+		if (!translate_instance(s))
+			return false;
+		g->representatives = uvmp_fault_order_batch(&g->batch, g->order_of, g->order_scratch);
+		return true;
+	}
+	g->representatives = uvmp_fault_representatives(&g->batch, g->order_of);
+	uvmp_fault_order_by_instance(g->batch.entry, g->order_of, g->representatives, g->order_scratch);
+	if (!translate(s))
+		return false;
+	uvmp_fault_order(g->batch.entry, g->order_of, g->representatives, g->order_scratch);
+	return true;
+}
+
+bool uvmpi_batch_order(struct uvmp_service *s)
+{
+	struct gpu *g = gpu_of(s);
+
+	if (!order_batch(s)) {
+		g->representatives = 0;
+		uvmpi_batch_replay_all(s);
+		return false;
+	}
+	s->fault.next_bin = 0;
+	uvmpi_blocks_read_ahead(s, g->batch.entry, g->order_of, g->representatives, g->order_scratch);
+	return true;
+}
+
+/* -- what is left of it -- */
+
+bool uvmpi_batch_has_more(const struct uvmp_service *s, uvmp_addr *start)
+{
+	const struct gpu *g = &s->gpu[s->fault.gpu];
+	const struct uvmp_fault *fault;
+	struct uvmp_block shape;
+	const struct range *r;
+	uint32_t index;
+
+	if (s->fault.phase == FAULT_IDLE || s->fault.next_bin >= g->representatives)
+		return false;
+	fault = &g->batch.entry[g->order_of[s->fault.next_bin]];
+	index = uvmpi_range_find(s, uvmpi_space_find(s, fault->va_space), fault->address);
+	if (index == NO_INDEX)
+		return false;
+	r = &s->range[s->range_order[index]];
+	uvmp_geometry_block(&s->geometry, r->start, r->last,
+			    uvmp_geometry_block_index(&s->geometry, r->start, fault->address), &shape);
+	*start = shape.start;
+	return true;
+}
+
+bool uvmpi_fault_has_next(const struct uvmp_service *s, uvmp_addr *start)
+{
+	return s->policy.plan != UVMP_PLAN_SERIAL && uvmpi_batch_has_more(s, start);
+}
