@@ -5,7 +5,9 @@
  *   transfers.c        the transfers of an action
  *   cold.c             rarely needed state of a block
  *   prefetch_states.c  private states of the prefetchers
- *   space.c            address spaces, channels, ranges, blocks, residency of a block on a processor
+ *   space.c, ranges.c  address spaces, channels; ranges
+ *   blocks.c           blocks, and their residency on processors
+ *   range_split.c, page_state.c   splitting a range; what is known of one page
  *   mapping.c          mappings of one block
  *   thrashing.c        the thrashing detector's view of a block
  *   service_runtime.c  runtime=on: the pattern engine, and what follows from it

@@ -5,6 +5,8 @@
 #include "cold_internal.h"
 #include "service_internal.h"
 
+/* -- space.c -- */
+
 /* Slot of a space, NO_INDEX if there is none. */
 uint32_t uvmpi_space_find(const struct uvmp_service *s, uint64_t id);
 /* The same, made if need be. */
@@ -16,6 +18,9 @@ uint32_t uvmpi_instance_find(const struct uvmp_service *s, uint32_t gpu, uint32_
 			     uint32_t subcontext, bool *is_channel);
 /* The order of the instances: ascending, none twice. */
 bool uvmpi_instance_is_before(const struct instance *a, const struct instance *b);
+
+/* -- ranges.c -- */
+
 /* Index in range_order of the range that holds the address; NO_INDEX: none, or no such space (NO_INDEX). */
 uint32_t uvmpi_range_find(const struct uvmp_service *s, uint32_t space, uvmp_addr address);
 /* Index of the first range of the space that ends at or above the address (or where one would stand). */
@@ -27,15 +32,17 @@ static inline bool uvmpi_range_is_in(const struct uvmp_service *s, uint32_t inde
 }
 /* Is [base, last] wholly in ranges? */
 bool uvmpi_range_covers(const struct uvmp_service *s, uint32_t space, uvmp_addr base, uvmp_addr last);
-/* Makes `address` (inside the range; its start: nothing to do) the start of a range of its own, and of a
- * block if it lies inside one [driver: va-policy]. The new range, the upper part, starts with zeros as its
- * prefetch state. UVMP_ERR_SPACE: no slot; UVMP_ERR_NO_MEMORY: arena; UVMP_ERR_RETRY: the block *busy lies
- * across and has memory on a GPU or thrashing state: first its pages go to the CPU, and both are freed. */
-enum uvmp_status uvmpi_range_split(struct uvmp_service *s, uint32_t slot, uvmp_addr address, handle *busy);
 /* Removes `count` neighbouring ranges without blocks, from `index` of range_order on. */
 void uvmpi_range_remove(struct uvmp_service *s, uint32_t index, uint32_t count);
 /* Removes parts of one added range. Other parts may stay; if the lowest part is removed, their origin changes. */
 void uvmpi_range_remove_part(struct uvmp_service *s, uint32_t index, uint32_t count);
+/* A free slot for a range; the caller has checked that one exists. */
+uint32_t uvmpi_range_take_slot(struct uvmp_service *s);
+/* Puts the range into range_order, at this index. */
+void uvmpi_range_insert(struct uvmp_service *s, uint32_t index, uint32_t slot);
+
+/* -- blocks.c -- */
+
 /* The hash bucket of this window. */
 uint32_t uvmpi_block_bucket(const struct uvmp_service *s, uint32_t space, uvmp_addr address);
 /* The block with the address; 0: none yet, or no range. */
@@ -49,6 +56,12 @@ handle uvmpi_block_make(struct uvmp_service *s, uint32_t space, uvmp_addr addres
 /* Removes the block from table, range and arena, with its thrashing state. The caller has freed its memory on all
  * processors; only a struct chunk_map may be left. */
 void uvmpi_block_remove(struct uvmp_service *s, handle h);
+/* A block of this range, not yet linked; 0: the arena is full. */
+handle uvmpi_block_take(struct uvmp_service *s, uint32_t slot, uvmp_addr start, uint32_t pages);
+/* Puts the block into its bucket and the list of its range. */
+void uvmpi_block_link(struct uvmp_service *s, handle h);
+/* Frees a block that is not linked, and all of its state. */
+void uvmpi_block_give(struct uvmp_service *s, handle h);
 void uvmpi_block_shape(const struct uvmp_service *s, const struct block *b, struct uvmp_block *shape);
 static inline uvmp_addr block_last(const struct uvmp_service *s, const struct block *b)
 {
@@ -152,5 +165,13 @@ static inline void residency_mapped(const struct residency *p, uvmp_mask *pages)
 {
 	uvmpi_mask_or(pages, &p->low, &p->high);
 }
+
+/* -- range_split.c -- */
+
+/* Makes `address` (inside the range; its start: nothing to do) the start of a range of its own, and of a
+ * block if it lies inside one [driver: va-policy]. The new range, the upper part, starts with zeros as its
+ * prefetch state. UVMP_ERR_SPACE: no slot; UVMP_ERR_NO_MEMORY: arena; UVMP_ERR_RETRY: the block *busy lies
+ * across and has memory on a GPU or thrashing state: first its pages go to the CPU, and both are freed. */
+enum uvmp_status uvmpi_range_split(struct uvmp_service *s, uint32_t slot, uvmp_addr address, handle *busy);
 
 #endif
