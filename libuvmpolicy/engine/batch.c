@@ -52,7 +52,7 @@ void uvmpi_batch_fetch(struct uvmp_service *s, enum uvmp_fetch_mode mode)
 	__builtin_memset(g->fatal, 0, g->batch.cached);
 }
 
-void uvmpi_batch_tell(struct uvmp_service *s)
+void uvmpi_batch_announce(struct uvmp_service *s)
 {
 	struct gpu *g = gpu_of(s);
 	struct uvmp_action *a;

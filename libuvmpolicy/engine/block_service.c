@@ -190,8 +190,8 @@ static void plan_copies(struct uvmp_service *s, struct job *job, const uvmp_mask
 			uvmpi_memory_cuts(s, b, at->proc, &cuts);
 	}
 	uvmpi_block_residents(s, b);
-	s->ins = uvmpi_plan_copies(&s->processors, &facts, s->in);
-	for (uint32_t i = 0; i < s->ins; i++) {
+	job->planned = uvmpi_plan_copies(&s->processors, &facts, s->in);
+	for (uint32_t i = 0; i < job->planned; i++) {
 		if (s->in[i].from != UVMP_PROC_NONE && s->in[i].to == job->to)
 			add_source(job, s->in[i].from, &s->in[i].pages);
 	}
@@ -233,9 +233,9 @@ static bool can_make_room_ahead(const struct job *job)
 	return job->to != UVMP_CPU && job->has_next;
 }
 
-void uvmpi_block_queue_copies(struct uvmp_service *s, const struct job *job)
+void uvmpi_block_queue_copies(struct uvmp_service *s, struct job *job)
 {
-	uvmpi_queue_copies(s, job, (struct outgoing){0, 0});
+	uvmpi_queue_copies(s, job, (struct outgoing){0});
 }
 
 /* Pages that were duplicated and are wanted here alone. */

@@ -30,11 +30,12 @@ void uvmpi_block_map(struct uvmp_service *s, struct job *job, const uvmp_mask *p
 
 /* -- copies.c -- */
 
-/* Queues s->in and s->out in the order of the plan, and empties them. For POPULATE and COPY alike. */
-/* The same as to queue the plan of these pages at once, for pages that lie on one other processor, if nothing
+/* Queues the planned copies of the job (NULL: none), which are then no longer planned, and of an eviction, in the order of
+ * the policy's plan. For POPULATE and COPY alike. */
+void uvmpi_queue_copies(struct uvmp_service *s, struct job *job, struct outgoing outgoing);
+/* The same as to plan and queue the copies of these pages at once, for pages that lie on one other processor, if nothing
  * is to leave, nothing is pinned, no transfer is cut, and groups are by cause. */
 void uvmpi_queue_from_one(struct uvmp_service *s, const struct job *job, const uvmp_mask *pages, uint32_t from);
-void uvmpi_queue_copies(struct uvmp_service *s, const struct job *job, struct outgoing outgoing);
 
 /* -- block_service.c -- */
 
@@ -46,7 +47,7 @@ bool uvmpi_block_resume(struct uvmp_service *s, struct job *job);
 /* Decides the next thing. `room` is the result of the room that the job needed before. */
 struct block_need uvmpi_block_advance(struct uvmp_service *s, struct job *job, enum uvmp_status room);
 /* Queues the copies, which NEED_ROOM_AHEAD has left to the caller. */
-void uvmpi_block_queue_copies(struct uvmp_service *s, const struct job *job);
+void uvmpi_block_queue_copies(struct uvmp_service *s, struct job *job);
 /* Reads the results of the actions that have just been completed, if one of them has failed. */
 void uvmpi_block_collect(struct uvmp_service *s, struct job *job);
 void uvmpi_block_end(struct job *job, enum uvmp_status status);

@@ -56,7 +56,7 @@ static void act_on_buffer(struct uvmp_service *s)
 		run->event.cached = gpu_of(s)->batch.cached;
 	} else {
 		run->event.kind = UVMP_REPLAY_EVENT_PREPROCESSED;
-		uvmpi_batch_tell(s);
+		uvmpi_batch_announce(s);
 		run->event.is_stale = !uvmpi_batch_order(s);
 		run->fatal_gpu = 0;
 		run->is_trimming = s->policy.free_buffer != 0 && !run->event.is_stale;
@@ -117,7 +117,7 @@ static void queue_toggle(struct uvmp_service *s)
 }
 
 /* All queued actions are completed: report the result to the replay state machine. */
-static void tell(struct uvmp_service *s)
+static void report(struct uvmp_service *s)
 {
 	struct fault_run *run = &s->fault;
 	struct gpu *g = gpu_of(s);
@@ -166,7 +166,7 @@ static bool evict_first(struct uvmp_service *s)
 static void give_answer(struct uvmp_service *s)
 {
 	if (!trim(s) && !evict_first(s))
-		tell(s);
+		report(s);
 }
 
 void uvmpi_fault_advance(struct uvmp_service *s)

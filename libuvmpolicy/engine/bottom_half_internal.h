@@ -28,7 +28,7 @@ void uvmpi_batch_replay_all(struct uvmp_service *s);
 /* Cannot fail: the engine's own ring has neither gaps nor fields out of range, and fits in the batch. */
 void uvmpi_batch_fetch(struct uvmp_service *s, enum uvmp_fetch_mode mode);
 /* Counts what was fetched, and queues BATCH. */
-void uvmpi_batch_tell(struct uvmp_service *s);
+void uvmpi_batch_announce(struct uvmp_service *s);
 /* Translates and orders what was fetched. False: it is stale, flush and replay are queued. */
 bool uvmpi_batch_order(struct uvmp_service *s);
 /* Are faults left that are not dispatched, the next one in a range? *start: of its block. */

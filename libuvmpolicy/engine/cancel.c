@@ -59,7 +59,7 @@ static void cancel_fetch(struct uvmp_service *s)
 		run->cancel = CANCEL_REPLAY;
 		return;
 	}
-	uvmpi_batch_tell(s);
+	uvmpi_batch_announce(s);
 	run->cancel = uvmpi_batch_order(s) ? CANCEL_SERVE : CANCEL_END;
 }
 

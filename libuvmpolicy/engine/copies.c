@@ -136,28 +136,29 @@ void uvmpi_queue_from_one(struct uvmp_service *s, const struct job *job, const u
 	}
 }
 
-static void queue_incoming(struct uvmp_service *s, const struct job *job)
+static void queue_incoming(struct uvmp_service *s, struct job *job)
 {
-	for (uint32_t i = 0; i < s->ins; i++) {
+	if (job == NULL)
+		return;
+	for (uint32_t i = 0; i < job->planned; i++) {
 		if (s->in[i].kind == UVMP_GROUP_PREFETCH)
 			queue_prefetched(s, &s->in[i], job);
 		else
 			queue_demanded(s, &s->in[i], job);
 	}
-	s->ins = 0;
+	job->planned = 0;
 }
 
 static void queue_outgoing(struct uvmp_service *s, struct outgoing outgoing)
 {
-	for (uint32_t i = 0; i < s->outs; i++)
+	for (uint32_t i = 0; i < outgoing.copies; i++)
 		queue_copy(s, &s->out[i], outgoing.block, UVMP_CAUSE_EVICTION)->for_address =
 			outgoing.for_address;
-	s->outs = 0;
 }
 
 /* Each action waits for the action before it, and so the first copy for the unmapping. Side by side, the first outgoing
  * copy waits for what the first incoming copy waits for. */
-void uvmpi_queue_copies(struct uvmp_service *s, const struct job *job, struct outgoing outgoing)
+void uvmpi_queue_copies(struct uvmp_service *s, struct job *job, struct outgoing outgoing)
 {
 	uint32_t in, out;
 

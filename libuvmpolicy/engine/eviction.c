@@ -16,7 +16,7 @@
 #include "space_internal.h"
 #include "victim_internal.h"
 
-enum uvmp_status uvmpi_evict_start(struct uvmp_service *s, struct eviction *e, const struct job *job,
+enum uvmp_status uvmpi_evict_start(struct uvmp_service *s, struct eviction *e, struct job *job,
 				   uint32_t gpu, enum uvmp_chunk_size size, bool is_ahead)
 {
 	e->job = job;
@@ -43,7 +43,7 @@ static bool lacks_room(const struct uvmp_service *s, uint32_t gpu, uint32_t page
 	return !uvmpi_units_have_room(&s->gpu[gpu], pages);
 }
 
-bool uvmpi_evict_ahead(struct uvmp_service *s, struct eviction *e, const struct job *job, uint32_t gpu,
+bool uvmpi_evict_ahead(struct uvmp_service *s, struct eviction *e, struct job *job, uint32_t gpu,
 		       uvmp_addr for_address)
 {
 	uint32_t room = uvmpi_victim_room_ahead(s, job, gpu);
@@ -84,7 +84,7 @@ static void sort_pages(struct uvmp_service *s, struct eviction *e)
 		uvmpi_mask_andnot(&e->copied, &e->copied, &cpu->resident);
 }
 
-static void plan_copies(struct uvmp_service *s, struct eviction *e)
+static uint32_t plan_copies(struct uvmp_service *s, const struct eviction *e)
 {
 	const struct block *b = block_at(s, e->block);
 	uvmp_mask cuts;
@@ -97,7 +97,7 @@ static void plan_copies(struct uvmp_service *s, struct eviction *e)
 	uvmpi_mask_zero(&cuts);
 	uvmpi_memory_cuts(s, b, e->gpu, &cuts);
 	uvmpi_block_residents(s, b);
-	s->outs = uvmpi_plan_copies(&s->processors, &facts, s->out);
+	return uvmpi_plan_copies(&s->processors, &facts, s->out);
 }
 
 /* Queues the copy of a block of 2 MiB that has state on the GPU and the CPU only, without a plan. False: another case, or
@@ -108,7 +108,7 @@ static bool copy_to_cpu(struct uvmp_service *s, const struct eviction *e)
 	const struct residency *second = residency_next(s, residency_first(s, b));
 	struct uvmp_action *a;
 
-	if (!block_is_whole(s, b) || s->ins != 0 || second == NULL || residency_next(s, second) != NULL)
+	if (!block_is_whole(s, b) || (e->job != NULL && e->job->planned != 0) || second == NULL || residency_next(s, second) != NULL)
 		return false;
 	if (uvmpi_mask_is_empty(&e->copied))
 		return true;
@@ -145,7 +145,7 @@ static void queue_leave(struct uvmp_service *s, struct eviction *e, enum uvmp_ac
 }
 
 /* Out of line, as each phase: no phase saves registers for another. */
-UVMPI_NOINLINE static void send_away(struct uvmp_service *s, struct eviction *e)
+UVMPI_NOINLINE static void evict_block(struct uvmp_service *s, struct eviction *e)
 {
 	sort_pages(s, e);
 	if (!uvmpi_mask_is_empty(&e->copied) &&
@@ -159,10 +159,8 @@ UVMPI_NOINLINE static void send_away(struct uvmp_service *s, struct eviction *e)
 	uvmpi_mapping_unmap(s, e->block, &e->pages, 0, (struct reason){UVMP_CAUSE_EVICTION, e->for_address});
 	if (!uvmpi_mask_is_empty(&e->lost))
 		queue_leave(s, e, UVMP_ACTION_DISCARD, &e->lost);
-	if (!copy_to_cpu(s, e)) {
-		plan_copies(s, e);
-		uvmpi_queue_copies(s, e->job, (struct outgoing){e->block, e->for_address});
-	}
+	if (!copy_to_cpu(s, e))
+		uvmpi_queue_copies(s, e->job, (struct outgoing){e->block, e->for_address, plan_copies(s, e)});
 	e->phase = EVICT_COMMIT;
 }
 
@@ -296,7 +294,7 @@ void uvmpi_evict_advance(struct uvmp_service *s, struct eviction *e)
 	if (e->phase == EVICT_COMMIT)
 		commit(s, e);
 	else if (uvmpi_victim_next(s, e))
-		send_away(s, e);
+		evict_block(s, e);
 	else
 		finish(s, e);
 }

@@ -47,6 +47,7 @@ void uvmpi_job_clear(struct job *job, handle block, uint32_t requester)
 	job->keep = 0;
 	job->utlbs = 0;
 	job->destinations = 0;
+	job->planned = 0;
 	job->accesses = 0;
 	job->phase = JOB_IDLE;
 	job->status = job->error = UVMP_OK;

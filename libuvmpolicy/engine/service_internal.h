@@ -361,6 +361,7 @@ struct job {
 	uint64_t sources;	 /* processors whose `arrived_from` may hold pages */
 	uvmp_mask faulted;
 	uvmp_mask migrated; /* of this destination */
+	uint32_t planned;   /* copies of them in s->in that are not queued yet */
 	uint32_t present;   /* pages that the destination had when the prefetcher was asked */
 	struct uvmp_prefetch_hint hint;
 };
@@ -400,10 +401,11 @@ struct place_memo {
 	struct uvmp_residency_place place;
 };
 
-/* Where evicted pages come from, and for which block they leave. */
+/* Evicted pages: where they come from, for which block they leave, and how many copies their plan has in s->out. */
 struct outgoing {
 	handle block;
 	uvmp_addr for_address;
+	uint32_t copies;
 };
 
 /* -- an eviction (eviction.c); the operation that runs it owns it -- */
@@ -412,7 +414,7 @@ enum evict_phase { EVICT_IDLE, EVICT_NEXT, EVICT_COMMIT };
 
 struct eviction {
 	enum evict_phase phase;
-	const struct job *job; /* that is being serviced: its pages stay; NULL: none */
+	struct job *job; /* that is being serviced: its pages stay; NULL: none */
 	uint32_t gpu;
 	uint32_t root;	  /* or unit */
 	uint8_t victim;	  /* enum uvmp_victim */
@@ -581,9 +583,10 @@ struct uvmp_service {
 	uint64_t now_ns;
 
 	uvmp_mask *holders; /* [processors]; scratch: resident masks of one block, see uvmpi_block_residents */
-	struct uvmp_copy *in, *out; /* [4 * processors], [processors]: an eviction has one kind and no stop on the way */
+	/* Scratch, the copies of one plan: of a job (job.planned of them), of an eviction (outgoing.copies). [4 * processors],
+	 * [processors]: an eviction has one kind and no stop on the way. */
+	struct uvmp_copy *in, *out;
 	uint64_t held;	    /* processors whose element of `holders` may hold pages */
-	uint32_t ins, outs;
 	uint32_t *note_order;
 	struct uvmp_note *notes; /* batch of access counters */
 	uint32_t notes_waiting;	 /* in the rings of all GPUs */

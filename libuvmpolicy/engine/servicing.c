@@ -47,7 +47,7 @@ bool uvmpi_servicing_trim(struct uvmp_service *s, struct servicing *servicing, u
 }
 
 /* Out of line: most steps of a job need nothing. */
-UVMPI_NOINLINE static void meet(struct uvmp_service *s, struct servicing *servicing, struct block_need need)
+UVMPI_NOINLINE static void give_room(struct uvmp_service *s, struct servicing *servicing, struct block_need need)
 {
 	struct job *job = &servicing->job;
 	struct eviction *e = &servicing->eviction;
@@ -67,7 +67,7 @@ static void advance_job(struct uvmp_service *s, struct servicing *servicing)
 	struct block_need need = uvmpi_block_advance(s, &servicing->job, servicing->eviction.status);
 
 	if (need.kind != NEED_NOTHING)
-		meet(s, servicing, need);
+		give_room(s, servicing, need);
 }
 
 void uvmpi_servicing_advance(struct uvmp_service *s)

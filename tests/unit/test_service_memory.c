@@ -832,7 +832,7 @@ static void copies_beside(void **state)
 	forget();
 	s->fault.servicing->job.block = block(1);
 	s->in[0] = (struct uvmp_copy){.pages = {{1}}, .from = UVMP_CPU, .to = 2};
-	s->ins = 1;
+	s->fault.servicing->job.planned = 1;
 	fail_kind = UVMP_ACTION_COPY;
 	fail_skip = 1;
 	assert_int_equal(evict_start(1, UVMP_CHUNK_2M, true), UVMP_OK);
