@@ -1,8 +1,8 @@
 /* gpu_internal.h: the state of the GPU. Only gpu*.c use it; gpu.h is for others.
  *
  * gpu.c advances time; gpu_warp.c has SMs, warps and their steps; gpu_ready.c chooses among the ready warps; gpu_group.c has
- * the thread blocks; gpu_translate.c translates addresses, with the keys of gpu_key.h and, for pages on the
- * CPU, the loads of gpu_load.c; gpu_fault.c has the faults of the GMMU, gpu_lock.c the
+ * the thread blocks; gpu_translate.c translates addresses; gpu_use.c uses pages, with the keys of gpu_key.h and,
+ * for pages on the CPU, the loads of gpu_load.c; gpu_fault.c has the faults of the GMMU, gpu_lock.c the
  * locks of uTLBs, gpu_mshr.c the warps that wait for each fault; gpu_table.c has the page tables and the queued changes of them. */
 #ifndef UVMSIM_GPU_INTERNAL_H
 #define UVMSIM_GPU_INTERNAL_H
