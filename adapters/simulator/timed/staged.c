@@ -148,6 +148,14 @@ void staged_fill(struct staged *staged, uint32_t pages)
 	}
 }
 
+uint32_t staged_place_pages(struct staged *staged, uint32_t pages)
+{
+	uint32_t placed = staged->taken.pages < pages ? staged->taken.pages : pages;
+
+	staged->taken.pages -= placed;
+	return placed;
+}
+
 bool staged_returns(const struct staged *staged, const struct uvmp_action *a)
 {
 	return staged->is_back && a->to == HOST_GPU && a->cause != UVMP_CAUSE_EVICTION &&

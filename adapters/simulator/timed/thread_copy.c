@@ -111,12 +111,6 @@ static uint64_t pushed_bytes(struct thread *t, const struct sim_block *block, en
 	return pushed;
 }
 
-/* How many of the transfer's pages take places of withdrawn victims? They are not in the push. */
-static uint64_t placed_pages(const struct thread *t, uint32_t pages)
-{
-	return t->system->staged.taken.pages < pages ? t->system->staged.taken.pages : pages;
-}
-
 /* The last basic block of the copy, `bytes` behind `pushed` bytes of its push, waits for memory until from_ns. */
 static uint64_t delay_last(struct thread *t, enum model_direction direction, uint64_t from_ns, uint64_t pushed, uint64_t bytes)
 {
@@ -142,7 +136,7 @@ static uint64_t leaves_ns(const struct thread *t)
 
 void thread_copy(struct thread *t, const struct uvmp_action *a, struct sim_block *block, struct uvmp_region transfer)
 {
-	uint32_t pages = uvmp_region_pages(transfer);
+	uint32_t pages = uvmp_region_pages(transfer), placed = 0;
 	struct system *system = t->system;
 	uint64_t bytes = (uint64_t)pages * system->model->page_bytes, start_ns, end_ns, free_ns, pushed;
 	bool is_out = a->cause == UVMP_CAUSE_EVICTION;
@@ -152,12 +146,13 @@ void thread_copy(struct thread *t, const struct uvmp_action *a, struct sim_block
 
 	if (direction == MODEL_TO_GPU)
 		memory = take_memory(t, pages);
-	if (is_out)
-		bytes -= placed_pages(t, pages) * system->model->page_bytes;
+	if (is_out) /* pages in places of withdrawn victims are not in the push */
+		placed = staged_place_pages(&system->staged, pages);
+	bytes -= (uint64_t)placed * system->model->page_bytes;
 	pushed = pushed_bytes(t, block, direction, bytes);
 	thread_work(t, (pushed == 0 ? system->model->copy_ns : 0) + (uint64_t)pages * system->model->page_ns, sum);
 	push(t, sum);
-	if (is_out && system->staged.taken.pages >= pages) {
+	if (is_out && placed == pages) {
 		copy_in_place(t);
 		leave(t, block, transfer, t->end_ns);
 		return;
