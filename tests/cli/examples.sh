@@ -22,7 +22,7 @@ check() # NAME COMMAND...
 	if "$@" >"$tmp/out" 2>&1; then ok "$what"; else fail "$what"; fi
 }
 
-# make examples compiles with the headers of the repository, whatever is installed: each uvmpolicy/ header that a program names
+# make examples compiles with the headers of the repository, not with installed ones: each uvmpolicy/ header that a program names
 # is one that the build copied.
 rm -rf "$build/examples"
 check "make examples" ${MAKE:-make} -s examples BUILD="$build"
