@@ -277,7 +277,7 @@ runtime() {
 		--oversub=150 conv2d:ni=1024,nj=1024
 		--oversub=150 stream:bytes=4M,passes=1
 		--oversub=150 backprop:n=65536
-		--oversub=150 srad:rows=1024,cols=1024
+		--oversub=150 srad:rows=2048,cols=2048
 		--oversub=150 hotspot:n=1024,sim_time=8
 		--oversub=150 fdtd2d:nx=1200,ny=1200,tmax=5
 		--oversub=150 atax:nx=1200,ny=1200
