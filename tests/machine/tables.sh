@@ -41,11 +41,15 @@ if [ "$table" = --pages ]; then
 	trap 'rm -f "$rows" "$rows.page"' EXIT
 	for table in "$@"; do
 		page=$pages/$(echo "$tables" | sed -n "s/^$table //p")
+		grep -q "^ *<!-- table: $table -->\$" "$page" || {
+			echo "tables.sh: $page: no table $table" >&2
+			exit 1
+		}
 		sh "$0" "$uvmsim" "$table" >"$rows"
 		# Head and dashes stay; the rows take their indentation.
 		awk -v name="$table" '
 			NR == FNR { row[++rows] = $0; next }
-			$0 ~ "^ *<!-- table: " name " -->$" { is_marked = tables = 1; print; next }
+			$0 ~ "^ *<!-- table: " name " -->$" { is_marked = 1; print; next }
 			is_marked && /^ *\|---/ {
 				print
 				match($0, /^ */)
@@ -56,7 +60,7 @@ if [ "$table" = --pages ]; then
 			}
 			is_old && /^ *\|/ { next }
 			{ is_old = 0; print }
-			END { if (!tables || is_marked || !rows) { print "tables.sh: " FILENAME ": no table " name >"/dev/stderr"; exit 1 } }
+			END { if (is_marked || !rows) { print "tables.sh: " FILENAME ": no rows of " name >"/dev/stderr"; exit 1 } }
 		' "$rows" "$page" >"$rows.page"
 		cat "$rows.page" >"$page"
 	done
