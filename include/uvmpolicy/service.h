@@ -482,8 +482,8 @@ enum uvmp_action_kind {
 	UVMP_ACTION_PATTERN, /* for the log (runtime=on): the allocation that begins at `address` now has
 				* `pattern`. is_changed: from the next victim on, `verdict` applies */
 	UVMP_ACTION_UNPIN,   /* for the log: the thrashing page `pages` may move again */
-	UVMP_ACTION_DONE,    /* request `ticket` has ended with `status`: wake the thread that waits for it. 0: the
-			        * bottom half of GPU `to` has, for the log */
+	UVMP_ACTION_DONE,    /* request `ticket` has ended with `status`: wake the thread that waits for it.
+			        * 0: the bottom half of GPU `to` has ended, for the log */
 	UVMP_ACTION_COMPLETE, /* only in the log, never handed out: the host has performed action `id`, with
 				* `status`, at `time_ns` (uvmp_completion_print) */
 	UVMP_ACTION_COUNT
