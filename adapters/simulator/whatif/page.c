@@ -122,7 +122,7 @@ static void print_recorded_why(const struct import_told *told, FILE *out)
 	snprintf(text, sizeof(text),
 		 "%.1f MiB were evicted; up to %.1f MiB of the same blocks were migrated again: %s.",
 		 (double)out_bytes / MIB, (double)told->returned_bytes / MIB,
-		 2 * told->returned_bytes > out_bytes ? "the GPU's memory is smaller than the working set"
+		 2 * told->returned_bytes > out_bytes ? "the working set exceeds GPU memory"
 						      : "most of them were not used again");
 	print_sentence(out, text);
 }
