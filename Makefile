@@ -51,7 +51,7 @@ prog   = $(patsubst %.c,$(BUILD)/$(1)/%,$(notdir $(2)))
 # The targets that most people type use all processors, unless the user says how many.
 JOBS   = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
 
-.PHONY: all run decisions test test-quick test-long test-bare check lint coverage fuzz msan soak cross fidelity fidelity-figures policies policy-tables bench profile scale kernel kernel-test kernel-test-debug cuda install uninstall examples clean help
+.PHONY: all run decisions test test-quick test-long test-bare check lint coverage fuzz msan soak cross fidelity fidelity-figures policies policy-tables page-tables bench profile scale kernel kernel-test kernel-test-debug cuda install uninstall examples clean help
 .PHONY: test-run test-quick-run test-long-run coverage-run fuzz-run msan-run cross-programs
 .DELETE_ON_ERROR:
 .SECONDARY:

@@ -38,8 +38,8 @@ $(cmakes): $(BUILD)/%: adapters/packaging/%.in FORCE
 	  -e 's,@INCLUDE@,$(shell realpath -ms --relative-to='$(LIBDIR)' '$(INCLUDEDIR)'),; s,@POINTER@,$(shell echo __SIZEOF_POINTER__ | $(CC) -E -P -),' $< > $@
 
 ## make examples   programs that need more memory than they may take, into build/examples
-examples: $(patsubst docs/examples/%.c,$(BUILD)/examples/%,$(filter-out $(addprefix docs/examples/,engine.c arena.c decide.c kernel_% host_%),$(wildcard docs/examples/*.c)))
+examples: $(patsubst docs/examples/%.c,$(BUILD)/examples/%,$(wildcard docs/examples/*_out_of_core.c) docs/examples/own_store.c)
 $(BUILD)/examples/%: docs/examples/%.c $(BUILD)/libuvmpolicy-pager.a $(addprefix $(BUILD)/include/uvmpolicy/,pager.h store.h)
-	@mkdir -p $(@D); $(CC) $(LDFLAGS) $(ERROR) $(CPPFLAGS) -I$(BUILD)/include -Wall -Wextra $(subst -O2,-O3,$(CFLAGS)) $< $(BUILD)/libuvmpolicy-pager.a $(LIBS) -lpthread -o $@
+	@mkdir -p $(@D); $(CC) $(LDFLAGS) $(ERROR) $(CPPFLAGS) -MMD -MF $@.d -MT $@ -I$(BUILD)/include -Wall -Wextra $(subst -O2,-O3,$(CFLAGS)) $< $(BUILD)/libuvmpolicy-pager.a $(LIBS) -lpthread -o $@
 $(BUILD)/include/uvmpolicy/%.h: adapters/userspace/%.h # as they are installed
 	@mkdir -p $(@D); cp $< $@

@@ -92,7 +92,7 @@ awk -F, '
 	FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
 	{
 		gsub(/"[^"]*"/, "")
-		printf "\n3. When memory is full, the policy decides: stencil, %.1f MiB in %.0f, 2 MiB a row\n", $column["footprint_bytes"] / 1048576, $column["memory_bytes"] / 1048576
+		printf "\n3. When memory is full, the policy decides: stencil, %.1f MiB on a %.0f MiB GPU\n", $column["footprint_bytes"] / 1048576, $column["memory_bytes"] / 1048576
 	}' "$work/stencil"
 "$uvmsim" plot "$@" --rows 8 --brief
 awk -F, '
@@ -102,7 +102,7 @@ awk -F, '
 		moved[NR] = $column["h2d_bytes"] / 1048576
 	}
 	NR == 2 {
-		printf "   The driver evicts what the next sweep needs first: %.0f MiB move; optimum: %.0f.\n",
+		printf "   The driver evicts what the next kernel needs: %.0f MiB move; the least is %.0f.\n",
 			$column["h2d_bytes"] / 1048576, $column["bound_h2d_bytes"] / 1048576
 	}
 	END {

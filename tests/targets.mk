@@ -39,7 +39,7 @@ quick := tests/cli/vectors.sh $(call prog,san,$(filter-out $(slow),$(tests)))
 # What takes longest, by build/logs/seconds: scripts that build the library again or run many programs. With the long tests only,
 # since make test has six minutes on two processors.
 lasting := $(addprefix tests/cli/,add_policy.sh amalgamation.sh cmake.sh cpp_hosts.sh cuda.sh deb.sh dist.sh examples.sh install.sh \
-  kernel_examples.sh pager_decisions.sh policy_report.sh preload.sh programs.sh python.sh snippets.sh traces.sh) \
+  kernel_examples.sh pager_decisions.sh policy_report.sh preload.sh programs.sh python.sh snippets.sh tables_long.sh traces.sh) \
   $(addprefix $(BUILD)/,san/test_timed_smart san/test_pager_hard san/test_pager_map san/test_pager_service tsan/test_emu_gpu_threads)
 long  := $(sort $(lasting) $(if $(LONG_SHORT),,$(call prog,san,$(shell grep -lE "test_share_of|test_is_chosen" $(tests)))))
 # The longest first, so that no processor waits for the last one.
@@ -152,6 +152,11 @@ policies: $(BUILD)/uvmsim
 policy-tables: $(BUILD)/uvmsim
 	@sh tests/policies/tables.sh $(BUILD)/uvmsim docs/policies.md
 	@sh tests/policies/man_tables.sh $(BUILD)/uvmsim docs
+
+## make page-tables  the tables of docs/machine.md, models.md, policies.md and uvmsim.md that come from runs, in two minutes;
+##                 TABLE='NAME ...': only these (sh tests/machine/tables.sh --list)
+page-tables: $(BUILD)/uvmsim
+	@sh tests/machine/tables.sh $(BUILD)/uvmsim --pages docs $(TABLE)
 
 ## make decisions  decision logs of every preset (6 runs each) into build/decisions-logs; AGAINST=DIR: compared with those of DIR
 decisions: $(BUILD)/uvmsim $(BUILD)/decisions

@@ -53,13 +53,13 @@ static int refuse_status(enum uvmp_status status)
 /* All processes together make the engine grow, so none may be killed for its memory. */
 static bool add_segment(struct emu_engine *engine, u64 bytes)
 {
-	void *piece = NULL;
+	void *segment = NULL;
 
 	if (engine->segments < EMU_SEGMENTS)
-		piece = kvmalloc(bytes, GFP_KERNEL | __GFP_RETRY_MAYFAIL | __GFP_NOWARN);
-	if (piece == NULL)
+		segment = kvmalloc(bytes, GFP_KERNEL | __GFP_RETRY_MAYFAIL | __GFP_NOWARN);
+	if (segment == NULL)
 		return false;
-	engine->segment[engine->segments++] = piece;
+	engine->segment[engine->segments++] = segment;
 	engine->bytes += bytes;
 	return true;
 }

@@ -207,27 +207,27 @@ static bool add_range(struct bound *b, const struct source_range *source)
 }
 
 /* The rest of a range is one range on each side of the freed part. */
-static bool cut_out(struct bound *b, const struct range *gone)
+static bool cut_out(struct bound *b, const struct range *freed)
 {
-	size_t place = ranges_below(b, gone->start), end;
+	size_t place = ranges_below(b, freed->start), end;
 
-	if (place > 0 && b->range[place - 1].start == gone->start)
+	if (place > 0 && b->range[place - 1].start == freed->start)
 		place--;
-	if (place > 0 && b->range[place - 1].last >= gone->start) {
+	if (place > 0 && b->range[place - 1].last >= freed->start) {
 		struct range above = b->range[place - 1];
 
-		b->range[place - 1].last = gone->start - 1u;
-		above.start = gone->start;
+		b->range[place - 1].last = freed->start - 1u;
+		above.start = freed->start;
 		if (!insert_range(b, place, above))
 			return false;
 	}
 	end = place;
-	while (end < b->ranges && b->range[end].last <= gone->last)
+	while (end < b->ranges && b->range[end].last <= freed->last)
 		end++;
 	b->ranges -= end - place;
-	memmove(b->range + place, b->range + end, (b->ranges - place) * sizeof(*gone));
-	if (place < b->ranges && b->range[place].start <= gone->last)
-		b->range[place].start = gone->last + 1u;
+	memmove(b->range + place, b->range + end, (b->ranges - place) * sizeof(*freed));
+	if (place < b->ranges && b->range[place].start <= freed->last)
+		b->range[place].start = freed->last + 1u;
 	return true;
 }
 
@@ -427,7 +427,7 @@ struct weighing {
 	const struct bound *bound;
 	uint32_t level;
 	const struct range
-		*gone; /* only units that are freed completely, since their addresses are no longer managed; NULL: all */
+		*freed; /* only units that are freed completely, since their addresses are no longer managed; NULL: all */
 };
 
 static bool is_meant(const struct weighing *w, uint32_t unit)
@@ -436,9 +436,9 @@ static bool is_meant(const struct weighing *w, uint32_t unit)
 	uint32_t units = WINDOW_PAGES >> page_shift[w->level];
 	uint64_t start = (w->bound->window[unit / units].number << WINDOW_SHIFT) + unit % units * bytes;
 
-	if (!w->gone)
+	if (!w->freed)
 		return true;
-	return start <= w->gone->last && start + (bytes - 1u) >= w->gone->start &&
+	return start <= w->freed->last && start + (bytes - 1u) >= w->freed->start &&
 	       count_pages(w->bound, start, bytes, false) == 0;
 }
 
@@ -478,13 +478,13 @@ static void free_window(struct bound *b, const struct weighing *w, uint32_t wind
 
 /* As at the end, units may still be resident at the size of which most fit. They are removed without an
  * eviction. */
-static void free_units(struct bound *b, uint32_t level, const struct range *gone)
+static void free_units(struct bound *b, uint32_t level, const struct range *freed)
 {
-	struct weighing weighing = {b, level, gone};
+	struct weighing weighing = {b, level, freed};
 	struct level *l = &b->level[level];
 	struct belady_rest here = belady_rest(&l->belady, weigh_all, &weighing);
 	struct belady_rest dirty = belady_rest(&l->belady, weigh_dirty, &weighing), left = {0, 0};
-	uint64_t first = gone->start >> WINDOW_SHIFT, last = gone->last >> WINDOW_SHIFT;
+	uint64_t first = freed->start >> WINDOW_SHIFT, last = freed->last >> WINDOW_SHIFT;
 
 	for (uint64_t number = first; number <= last && b->windows != 0; number++) {
 		uint32_t index = b->table[place_of(b, number)];
@@ -500,12 +500,12 @@ static void free_units(struct bound *b, uint32_t level, const struct range *gone
 
 static bool free_row(struct bound *b, const struct source_row *row)
 {
-	struct range gone = {row->address, (row->address + row->bytes - 1u) | (PAGE_BYTES - 1u), false};
+	struct range freed = {row->address, (row->address + row->bytes - 1u) | (PAGE_BYTES - 1u), false};
 
-	if (!cut_out(b, &gone))
+	if (!cut_out(b, &freed))
 		return false;
 	for (uint32_t i = 0; i < b->levels; i++)
-		free_units(b, i, &gone);
+		free_units(b, i, &freed);
 	return true;
 }
 

@@ -204,26 +204,25 @@ bool host_can_open(struct host *h)
 	       uvmp_service_size(&setup.params, setup.params.blocks) != 0;
 }
 
-static bool add_piece(struct host *h, size_t size)
+static bool add_segment(struct host *h, size_t size)
 {
-	void *piece = h->arenas < HOST_ARENAS ? malloc(size) : NULL;
-	if (!piece || uvmp_service_grow(h->service, piece, size) != UVMP_OK) {
-		free(piece);
+	void *segment = h->arenas < HOST_ARENAS ? malloc(size) : NULL;
+	if (!segment || uvmp_service_grow(h->service, segment, size) != UVMP_OK) {
+		free(segment);
 		return host_fail(h, "out of memory");
 	}
-	h->arena[h->arenas++] = piece;
+	h->arena[h->arenas++] = segment;
 	return true;
 }
 
-/* Memory for as many blocks as there are, and `more`. Each piece of memory doubles what there is: eight
- * suffice. */
+/* Memory for as many blocks as there are, and `more`. Each segment doubles the arena: eight suffice. */
 static bool grow_engine(struct host *h, uint32_t more)
 {
 	uint32_t blocks = h->space.blocks + more;
 
 	if (blocks <= h->known_blocks)
 		return true;
-	if (!add_piece(h, (size_t)blocks * 1024u + 65536u))
+	if (!add_segment(h, (size_t)blocks * 1024u + 65536u))
 		return false;
 	h->known_blocks = 2u * blocks;
 	return true;
@@ -236,7 +235,7 @@ enum uvmp_status host_next(struct host *h, uint64_t now_ns, const struct uvmp_ac
 
 	while (status == UVMP_ERR_ARENA) {
 		uvmp_service_memory_used(h->service, &memory);
-		if (!add_piece(h, (size_t)memory.bytes + 65536u))
+		if (!add_segment(h, (size_t)memory.bytes + 65536u))
 			break;
 		status = uvmp_service_next(h->service, now_ns, action);
 	}

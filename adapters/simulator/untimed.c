@@ -352,7 +352,7 @@ static bool access_row(struct untimed *d, const struct source_row *row)
 	return true;
 }
 
-/* Lets people see how far the run is, and end it. */
+/* Report progress; honour Ctrl-C. */
 static bool look_up(struct untimed *d, uint64_t kernels)
 {
 	const struct source *source = d->host.source;

@@ -39,7 +39,7 @@ static void open_engine(void)
 	must(uvmp_service_add_range(service, SPACE, BASE, 4 * ROOT, UVMP_RIGHT_READ_WRITE_ATOMIC, UVMP_CPU));
 }
 
-/* There can be seven pieces of arena beside the first; each here is as large as all before, or as needed. */
+/* There can be seven segments of the arena beside the first; each here is as large as all before, or as needed. */
 static void grow(void)
 {
 	size_t bytes = uvmp_service_needs(service);

@@ -7,9 +7,9 @@
 #define ACTIONS 32u
 
 /* What one group of decisions may need of the arena; more of it is added before it is reached, but no
- * oftener than this: the engine does not take more pieces. */
+ * oftener than this: the engine does not take more segments. */
 #define ROOM        (256u << 10)
-#define PIECES_MORE 7u
+#define SEGMENTS_MORE 7u
 #define SHORT_NS    100000000u
 
 struct driver {
@@ -19,7 +19,7 @@ struct driver {
 	uint32_t gpus;
 	struct work_struct work; /* runs bottom_half; a work item never runs twice at a time */
 	struct hrtimer timer;    /* runs time_has_come */
-	uint32_t pieces;         /* of arena that were added */
+	uint32_t segments;         /* of arena that were added */
 	bool is_short;           /* the engine waits for arena */
 	uint32_t count;          /* of action[], the worker's own */
 	const struct uvmp_action *action[ACTIONS]; /* in the engine, valid until completed */
@@ -54,39 +54,39 @@ static void take_faults(struct driver *driver)
 	}
 }
 
-static bool grow(struct driver *driver, void *piece, size_t bytes)
+static bool grow(struct driver *driver, void *segment, size_t bytes)
 {
 	enum uvmp_status status;
 
 	mutex_lock(&driver->lock);
-	status = uvmp_service_grow(driver->service, piece, bytes);
+	status = uvmp_service_grow(driver->service, segment, bytes);
 	mutex_unlock(&driver->lock);
 	return status == UVMP_OK;
 }
 
-/* The worker looks ahead, without the lock where it allocates. Each piece is as large as all before. One that
+/* The worker looks ahead, without the lock where it allocates. Each segment is as large as all before. One that
  * cannot be had is no error: faults wait (UVMP_ERR_ARENA), and the next turn tries again. */
 static void keep_room(struct driver *driver)
 {
 	struct uvmp_service_memory memory = {.size = sizeof(memory)};
 	uint64_t needs;
 	size_t bytes;
-	void *piece;
+	void *segment;
 
 	mutex_lock(&driver->lock);
 	uvmp_service_memory_used(driver->service, &memory);
 	needs = uvmp_service_needs(driver->service);
 	mutex_unlock(&driver->lock);
-	if ((memory.bytes - memory.used >= ROOM && needs == 0) || driver->pieces == PIECES_MORE)
+	if ((memory.bytes - memory.used >= ROOM && needs == 0) || driver->segments == SEGMENTS_MORE)
 		return;
 	bytes = (size_t)(needs > memory.bytes ? needs : memory.bytes);
-	piece = arena_alloc(bytes);
-	if (piece == NULL)
+	segment = arena_alloc(bytes);
+	if (segment == NULL)
 		return;
-	if (grow(driver, piece, bytes))
-		driver->pieces++;
+	if (grow(driver, segment, bytes))
+		driver->segments++;
 	else
-		arena_free(piece);
+		arena_free(segment);
 }
 
 static void pull(struct driver *driver)

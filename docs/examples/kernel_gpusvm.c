@@ -36,12 +36,12 @@ struct svm {
 void svm_invalidate(struct svm_block *block, unsigned long start, unsigned long end)
 {
 	unsigned long base = start & ~(BLOCK_BYTES - 1);
-	struct uvmp_region gone = {(uint32_t)((start - base) / PAGE), (uint32_t)((end - base) / PAGE)};
+	struct uvmp_region invalidated = {(uint32_t)((start - base) / PAGE), (uint32_t)((end - base) / PAGE)};
 	uvmp_mask home;
 
-	uvmp_mask_region_and(&home, &block->on_device, gone);
+	uvmp_mask_region_and(&home, &block->on_device, invalidated);
 	uvmp_mask_or(&block->went_home, &block->went_home, &home);
-	uvmp_mask_region_clear(&block->on_device, gone);
+	uvmp_mask_region_clear(&block->on_device, invalidated);
 }
 
 /* -- thrashing

@@ -61,10 +61,10 @@ UVMP_API uint64_t uvmp_geometry_block_index(const struct uvmp_geometry *geometry
 UVMP_API enum uvmp_status uvmp_geometry_block(const struct uvmp_geometry *geometry, uvmp_addr start,
 					      uvmp_addr last, uint64_t index, struct uvmp_block *block);
 
-/* Builds a block from its layout alone, for tests and simulators: `pages` pages that start `offset` pages
- * after a boundary of a big page of `big_pages` pages. start is offset * 4096. UVMP_ERR_ARGUMENT: NULL.
- * UVMP_ERR_RANGE: pages 0 or above 512, big_pages no power of two up to 512, offset >= big_pages, or pages
- * + offset > 512. */
+/* Builds a block from its layout alone, for tests and simulators. The layout, here called shape, is `pages`
+ * pages that start `offset` pages after a boundary of a big page of `big_pages` pages. start is offset *
+ * 4096. UVMP_ERR_ARGUMENT: NULL. UVMP_ERR_RANGE: pages 0 or above 512, big_pages no power of two up to 512,
+ * offset >= big_pages, or pages + offset > 512. */
 UVMP_API enum uvmp_status uvmp_block_from_shape(uint32_t pages, uint32_t offset, uint32_t big_pages,
 						struct uvmp_block *block);
 

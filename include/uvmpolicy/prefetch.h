@@ -266,7 +266,7 @@ UVMP_API enum uvmp_status uvmp_prefetch_decide(const struct uvmp_prefetch_params
 
 /* Pages of a block that were evicted. */
 struct uvmp_prefetch_departure {
-	const uvmp_mask *gone;	  /* the pages; required */
+	const uvmp_mask *gone;	  /* the evicted pages; required */
 	const uvmp_mask *touched; /* those that were touched there since they arrived; NULL: not known */
 	uint32_t processor;	  /* from which, 0..63 */
 	uint64_t evicted_pages;	  /* from it so far, these among them; 0: not known */

@@ -304,7 +304,7 @@ UVMP_API enum uvmp_status uvmp_service_advise(struct uvmp_service *service, uint
 					      uint64_t bytes, enum uvmp_advice advice, uint32_t processor,
 					      uint64_t *ticket);
 
-/* Moves pages to a processor, as cudaMemPrefetchAsync does (cause API_MIGRATE). */
+/* Moves pages to a processor, as cudaMemPrefetchAsync does (UVMP_CAUSE_MIGRATE). */
 UVMP_API enum uvmp_status uvmp_service_migrate(struct uvmp_service *service, uint64_t space, uvmp_addr base,
 					       uint64_t bytes, uint32_t processor, uint64_t *ticket);
 
@@ -482,8 +482,8 @@ enum uvmp_action_kind {
 	UVMP_ACTION_PATTERN, /* for the log (runtime=on): the allocation that begins at `address` now has
 				* `pattern`. is_changed: from the next victim on, `verdict` applies */
 	UVMP_ACTION_UNPIN,   /* for the log: the thrashing page `pages` may move again */
-	UVMP_ACTION_DONE,    /* for the log: request `ticket` or (0) the bottom half of GPU `to` has ended
-			        * with `status` */
+	UVMP_ACTION_DONE,    /* request `ticket` has ended with `status`: wake the thread that waits for it.
+			        * 0: the bottom half of GPU `to` has ended, for the log */
 	UVMP_ACTION_COMPLETE, /* only in the log, never handed out: the host has performed action `id`, with
 				* `status`, at `time_ns` (uvmp_completion_print) */
 	UVMP_ACTION_COUNT

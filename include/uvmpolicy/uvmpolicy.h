@@ -43,8 +43,8 @@
  *
  *       uvmp_service_next(service, now_ns, &action);   UVMP_OK: one action; UVMP_ERR_RETRY: none now;
  *                                                      UVMP_ERR_ARENA: uvmp_service_grow, then again
- *       uvmp_service_complete(service, action.id, status);
- *       uvmp_action_print(&action, text, sizeof(text));  one line of the decision log
+ *       uvmp_service_complete(service, action->id, status);
+ *       uvmp_action_print(action, text, sizeof(text));   one line of the decision log
  *
  *     Then sleep until the next event or uvmp_service_wakeup_ns.
  *

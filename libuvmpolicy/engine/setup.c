@@ -21,15 +21,14 @@ static void zero_bytes(void *memory, uint64_t bytes)
 		word[i] = 0;
 }
 
-/* Hands out pieces one behind the other, and zeros them unless they are zeros; with base NULL it only counts.
- */
+/* Allocates tables one behind the other, and zeros them unless they are zeros; with base NULL it only counts. */
 struct layout {
 	uint8_t *base;
 	uint64_t at;
 	bool is_zero;
 };
 
-/* A piece that is not zeroed. */
+/* A table that is not zeroed. */
 static void *plain_part(struct layout *l, uint64_t bytes)
 {
 	uint8_t *p = l->base ? l->base + l->at : NULL;

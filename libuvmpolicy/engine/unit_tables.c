@@ -1,4 +1,4 @@
-/* Tables of a GPU with a page-wise order (unit_tables_internal.h), in one piece of memory. They begin with as many blocks as
+/* Tables of a GPU with a page-wise order (unit_tables_internal.h), in one allocation. They begin with as many blocks as
  * the parameters say, and double when a further block needs a number. */
 #include "unit_tables_internal.h"
 #include "../adapt/adapt_internal.h"

@@ -91,7 +91,7 @@ static void begin(struct auto_order *order, uint32_t unit)
 	for (uint32_t i = order->list.begun; i <= unit; i++) {
 		order->stamp[i] = OLD;
 		if (i % UVMP_EVICT_GROUP_UNITS == 0)
-			*group_of(order, i) = (struct auto_group){.gone = 0};
+			*group_of(order, i) = (struct auto_group){.departed = 0};
 	}
 	if (unit >= order->list.begun)
 		uvmpi_recency_begin(&order->list, unit);
@@ -272,7 +272,7 @@ static void judge(struct auto_order *order, struct auto_group *group, bool is_fi
 {
 	uint32_t distance = order->clock - group->left;
 
-	group->gone--;
+	group->departed--;
 	tenant_of(order, group)->returned += distance <= count;
 	if (is_first)
 		judge_order(order, group->left, count);
@@ -313,7 +313,7 @@ static void arrive(struct uvmp_evict *evict, uint32_t unit)
 	struct auto_group *group = group_of(order, unit);
 	bool is_first = group->batch != order->batch[0] || group->listed == 0;
 
-	if (group->gone != 0)
+	if (group->departed != 0)
 		judge(order, group, is_first, evict->count);
 	if (evict->keeps_old)
 		choose_rule(order, evict->count);
@@ -386,7 +386,7 @@ static enum uvmp_status forget(struct uvmp_evict *evict, uint32_t unit)
 {
 	take_off(evict, unit);
 	if (unit < state_of(evict)->list.begun)
-		group_of(state_of(evict), unit)->gone = 0;
+		group_of(state_of(evict), unit)->departed = 0;
 	return UVMP_OK;
 }
 
@@ -405,8 +405,8 @@ static void left(struct uvmp_evict *evict, uint32_t unit, uint32_t pages, uint32
 	order->evicted[order->chosen] += units;
 	order->turn += units;
 	lose(tenant_of(order, group), units, evict->count);
-	units += group->gone;
-	group->gone = (uint8_t)(units < UVMP_EVICT_GROUP_UNITS ? units : UVMP_EVICT_GROUP_UNITS);
+	units += group->departed;
+	group->departed = (uint8_t)(units < UVMP_EVICT_GROUP_UNITS ? units : UVMP_EVICT_GROUP_UNITS);
 	group->left = order->clock;
 	group->rule = order->chosen;
 }

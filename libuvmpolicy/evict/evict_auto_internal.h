@@ -15,7 +15,7 @@ enum auto_rule { AUTO_OLDEST, AUTO_KEEP, AUTO_RULES };
 struct auto_group {
 	uint32_t left;	/* clock at which units of the group left last */
 	uint32_t batch; /* order->batch[0] when units came last */
-	uint8_t gone;	/* units that left and have not returned, 0..UVMP_EVICT_GROUP_UNITS */
+	uint8_t departed; /* units that left and have not returned, 0..UVMP_EVICT_GROUP_UNITS */
 	uint8_t rule;	/* that chose those which left last */
 	uint8_t burst;	/* units that came in that batch */
 	uint8_t listed; /* units that are listed */

@@ -112,8 +112,8 @@ static void value_return(struct decision *d)
 	uint32_t most = d->params->auto_price, ago = (uint32_t)d->facts->memory.evicted_pages - d->block->left;
 	uint32_t worth = (uint64_t)ago * most <= d->turn ? most * UNIT : d->turn * UNIT / ago;
 
-	d->processor->worth += (uint64_t)d->block->gone * worth;
-	d->block->left = d->block->gone = 0;
+	d->processor->worth += (uint64_t)d->block->departed * worth;
+	d->block->left = d->block->departed = 0;
 }
 
 /* Before much has left, half a memory without returns counts. */
@@ -125,7 +125,7 @@ static void set_price(struct decision *d)
 		p->departed = d->turn / 2u;
 	p->departed += d->facts->memory.evicted_pages - p->evicted;
 	p->evicted = d->facts->memory.evicted_pages;
-	if (d->block->gone != 0)
+	if (d->block->departed != 0)
 		value_return(d);
 	if (p->departed > 2u * (uint64_t)d->turn) {
 		p->departed /= 2u;
@@ -537,7 +537,7 @@ static void bring(struct decision *d, struct uvmp_prefetch_hint *hint)
 	if (count == 0)
 		return;
 	hint->rule = UVMP_RULE_AHEAD;
-	if (d->block->gone != 0)
+	if (d->block->departed != 0)
 		value_return(d);
 	*d->block = (struct auto_block){.begun = time_of_range(d), .probe = AUTO_PROBES, .is_known = true};
 	r->ahead += d->facts->block.pages - count;
@@ -635,7 +635,7 @@ static void left(void *state, const struct uvmp_prefetch_departure *departure)
 {
 	struct auto_block *block = (struct auto_block *)state;
 
-	block->gone = add_most(block->gone, uvmpi_mask_weight(departure->gone));
+	block->departed = add_most(block->departed, uvmpi_mask_weight(departure->gone));
 	block->left = (uint32_t)departure->evicted_pages;
 }
 

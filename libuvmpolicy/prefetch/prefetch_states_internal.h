@@ -75,7 +75,7 @@ struct auto_probe {
 struct auto_block {
 	uint32_t begun; /* time of the range when the stay began; of an expected block: of the processor, when it was marked */
 	uint32_t left;	/* pages that had been evicted when pages of the block left last */
-	uint16_t gone;	/* pages of the block that left since its last fault */
+	uint16_t departed; /* pages of the block that left since its last fault */
 	uint16_t spent; /* cost of the stay, at the prices of the time */
 	uint8_t mode;	/* enum auto_mode, of the stay */
 	uint8_t probe;	/* index of the probe that the stay is; AUTO_PROBES: none */

@@ -1,6 +1,7 @@
 #!/bin/sh
 # The examples of the pager, built as their first lines say against what `make install` has installed, each at a
-# quarter of its memory with several policies and stores. usage: examples.sh BUILD
+# quarter of its memory with several policies and stores; and `make examples`, which needs no installed library.
+# usage: examples.sh BUILD
 set -u
 build=$1
 tmp=$(mktemp -d)
@@ -20,6 +21,16 @@ check() # NAME COMMAND...
 	shift
 	if "$@" >"$tmp/out" 2>&1; then ok "$what"; else fail "$what"; fi
 }
+
+# make examples compiles with the headers of the repository, not with installed ones: each uvmpolicy/ header that a program names
+# is one that the build copied.
+rm -rf "$build/examples"
+check "make examples" ${MAKE:-make} -s examples BUILD="$build"
+for name in sgemm_out_of_core bfs_out_of_core sort_out_of_core own_store; do
+	headers=$(grep -c '^#include [<"]uvmpolicy/' docs/examples/$name.c)
+	found=$(grep -o "[^ ]*/include/uvmpolicy/[a-z]*\.h" "$build/examples/$name.d" 2>"$tmp/out" | grep -c "^$build/")
+	check "make examples: $name, $found of its $headers headers from the build" test -x "$build/examples/$name" -a "$headers" -gt 0 -a "$found" = "$headers"
+done
 
 # The prefix is moved after installation, so that nothing but the installed files is used.
 check "make install DESTDIR" ${MAKE:-make} -s install BUILD="$build" DESTDIR="$tmp/installed" PREFIX=/usr

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Documents and comments keep to the style: at most 100 columns, terms in the glossary, plain words. usage: prose.sh
+# Documents and comments keep to the style: at most 100 columns, paragraphs of at most six lines, terms in the glossary, plain
+# words. usage: prose.sh
 #
 # Tables, code, generated pages and what cannot be broken (a long link) may be wider.
 set -eu
@@ -23,6 +24,15 @@ wide() { # PAGE...
 			gsub(/\[[^]]*/, "x", text)
 			if (text ~ / /) print FILENAME ":" FNR ": " length($0) " columns"
 		}' "$@"
+}
+
+# Prints paragraphs of more than six lines, lists, tables and code aside: page:line.
+long_paragraphs() { # PAGE...
+	awk '
+		FNR == 1 { is_code = lines = 0 }
+		/^ *```/ { is_code = !is_code; lines = 0; next }
+		is_code || /^([ |#<$]|!\[)/ || /^([-*+]|[0-9]+\.) / || NF == 0 { lines = 0; next }
+		++lines == 7 { print FILENAME ":" FNR - 6 ": a paragraph of more than six lines" }' "$@"
 }
 
 # Words that have a plainer one, in pages and in sources.
@@ -74,8 +84,13 @@ TBNe'
 long='word word word word word word word word word word word word word word word word word word word word word'
 printf '%s\n%s\n' "$long" "| $long |" > "$tmp/a.md"
 printf '```\n%s\n```\n- [`x`](%s)\nNobody waits.\n' "$long" "$(echo "$long" | tr ' ' -)" > "$tmp/b.md"
-seen=$(cd "$tmp" && wide a.md b.md && old_words a.md b.md)
+{
+	printf '1\n2\n3\n4\n5\n6\n\n- 1\n  2\n  3\n  4\n  5\n  6\n  7\n\n'
+	printf '1\n2\n3\n4\n5\n6\n7\n8\n'
+} > "$tmp/paragraphs.md"
+seen=$(cd "$tmp" && wide a.md b.md && long_paragraphs a.md b.md paragraphs.md && old_words a.md b.md)
 expected='a.md:1: 104 columns
+paragraphs.md:16: a paragraph of more than six lines
 b.md:5:Nobody waits.'
 if [ "$seen" != "$expected" ]; then
 	printf 'FAILED: the checks of prose print:\n%s\nexpected:\n%s\n' "$seen" "$expected"
@@ -113,6 +128,16 @@ if [ -s "$tmp/wide" ]; then
 	failed=1
 else
 	echo "ok   $(echo "$pages" | wc -l) pages have at most 100 columns outside of tables and code"
+fi
+
+# shellcheck disable=SC2086
+long_paragraphs $pages > "$tmp/long"
+if [ -s "$tmp/long" ]; then
+	echo 'FAILED: paragraphs:'
+	cat "$tmp/long"
+	failed=1
+else
+	echo 'ok   no paragraph has more than six lines'
 fi
 
 echo "$terms" | while read -r term; do

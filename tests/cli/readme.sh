@@ -19,6 +19,9 @@ verdict() { # NAME STATUS
 sed -n 1,24p "$readme" >"$work/first"
 sed -n 1,5p "$work/first" | grep -q '^    make run' && sed -n 1,5p "$work/first" | grep -q '^    make test'
 verdict "it opens with make run and make test" $?
+# Its commands need what `make` builds, and `make run` does not.
+awk '/^    make  *#/ {is_made = 1} /`cc -I.*libuvmpolicy\.a|^ *build\/uvmp-run/ && !is_made {print NR ": " $0; wrong = 1} END {exit wrong}' "$readme" >"$work/out"
+verdict "it says make before it needs build/libuvmpolicy.a and build/uvmp-run" $?
 grep -q 'Decisions are equal' "$work/first" && grep -q '(docs/accuracy.md)' "$work/first"
 verdict "the first screen claims equal decisions and links docs/accuracy.md" $?
 awk 'length > 100 {print NR ": " $0; wide = 1} END {exit wide}' "$readme" >"$work/out"

@@ -102,7 +102,7 @@ cat >"$work/want" <<'E'
    + first fetched  . resident  x evicted  # fetched again  blank: in CPU memory
     0 MiB|                 +++++++++++++++++xxxxxxxxxxxxxxxxx#################|
     2 MiB|                                  +++++++++++++++++xxxxxxxxxxxxxxxxx|
-          0                                                   3 faults fetched
+          0               time, counted in faults fetched -->                3
 E
 diff "$work/want" "$work/out" >"$work/err"
 verdict "plot: heat map of a known trace" $?

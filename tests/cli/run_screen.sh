@@ -53,6 +53,9 @@ verdict "conclusion of the table: $random x" $?
 grep -E '^ +[0-9]+ MiB\|' "$work/screen" >"$work/out"
 [ "$(wc -l <"$work/out")" = 8 ] && for mark in '+' '#' 'x' '\.'; do grep -q "|.*[$mark].*|" "$work/out" || exit 1; done
 verdict "picture over time: 8 blocks, first fetches, evictions, refetches" $?
+grep -q '^3\. .*: stencil, [0-9.]* MiB on a [0-9]* MiB GPU$' "$work/screen" &&
+	grep -qE '^ +0 +time, counted in faults fetched --> +[0-9]+$' "$work/screen"
+verdict "picture over time: sizes with units, an axis of time" $?
 grep -q '^Next: ' "$work/screen" && grep -q 'make run V=1' "$work/screen" && grep -q 'README.md' "$work/screen"
 verdict "what to type next" $?
 

@@ -30,8 +30,8 @@ two='--policy nvidia-595 --policy prefetch=none'
 # shellcheck disable=SC2086 # $two is four words
 run 0 'a profile' whatif "$work/profile" --memory 16M $two
 prints 'What moved, as recorded' 'GPU 288 of 288 pages, CPU 0; 0 kernels' 'to the GPU  18.0 MiB in 576 copies: faults 1.1, prefetching 16.9' \
-	'to the CPU  12.0 MiB in 192 copies: eviction 12.0' 'Of what moved to the GPU, 6 % came for faults, 94 % because the driver guessed' \
-	"the GPU's memory is smaller" 'Optimum' 'all that migrated' 'Not told' 'Accesses to resident or prefetched pages'
+	'to the CPU  12.0 MiB in 192 copies: eviction 12.0' 'Of the bytes moved to the GPU, 6 % served faults, 94 % were prefetched by the driver' \
+	'exceeds GPU memory' 'Optimum' 'all that migrated' 'Not told' 'Accesses to resident or prefetched pages'
 sed "s|$work|.|g" "$work/out" >"$work/short" # the path of a checkout may be long
 if [ "$(awk 'length > 110' "$work/short" | wc -l)" = 0 ] && [ "$(wc -l <"$work/out")" -le 60 ]; then ok "$name: one page"; else fail "$name: more than a page"; fi
 

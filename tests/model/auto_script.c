@@ -169,7 +169,7 @@ static bool same_range(const struct auto_range *own, const struct naive_auto_ran
 static bool same_block(const struct auto_block *own, const struct naive_auto_block *naive)
 {
 	return own->is_known == naive->is_known && own->mode == (uint32_t)naive->mode && own->spent == naive->spent &&
-	       own->gone == naive->gone && own->degree == (naive->is_expected ? naive->degree : 0) &&
+	       own->departed == naive->gone && own->degree == (naive->is_expected ? naive->degree : 0) &&
 	       own->begun == (uint32_t)(naive->is_expected ? naive->expected_at : naive->begun) &&
 	       (!own->is_known || own->probe == (naive->probe < 0 ? 3 : naive->probe));
 }

@@ -83,7 +83,7 @@ static void leave_tree(const struct naive_service *n, const struct eviction *e, 
 		memset(b->tree.valid, 0, sizeof(b->tree.valid));
 }
 
-/* The copies have ended: what has arrived is the CPU's. If all has, the memory is gone. */
+/* The copies have ended: what has arrived is the CPU's. If all has, the memory is free. */
 static enum uvmp_status end_leaving(struct naive_service *n, struct eviction *e)
 {
 	struct block *b = e->block;

@@ -161,7 +161,7 @@ static uint32_t ranges_across(struct naive_service *n, uint64_t space, uvmp_addr
 	return range != NULL && range->base != address;
 }
 
-/* The lowest piece is gone: the others go by where the next one begins. */
+/* The lowest part was freed: the other parts then belong to the start of the next one. */
 static void rename_pieces(struct naive_service *n, uint64_t space, uvmp_addr origin)
 {
 	struct range *heir = naive_lowest_piece(n, space, origin, 0), *piece;

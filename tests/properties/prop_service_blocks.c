@@ -18,7 +18,7 @@
 #define RANGES	  3u
 #define WINDOWS	  40u /* of a range */
 #define STEPS	  120
-#define PIECES	  8u
+#define SEGMENTS	  8u
 #define NS_A_STEP 50000u
 
 static uint64_t seed;
@@ -26,8 +26,8 @@ static uint64_t seed;
 /* An engine with its arena. */
 struct host {
 	struct uvmp_service *service;
-	void *piece[PIECES];
-	uint32_t pieces;
+	void *segment[SEGMENTS];
+	uint32_t segments;
 	uint64_t bytes;
 	bool asks; /* before each uvmp_service_next, instead of after UVMP_ERR_ARENA */
 	uint32_t grown;
@@ -47,26 +47,26 @@ static uint32_t draw(struct pair *p, uint32_t bound)
 	return (uint32_t)uvmp_random_below(&p->random, bound);
 }
 
-static void add_piece(struct host *h, size_t bytes)
+static void add_segment(struct host *h, size_t bytes)
 {
-	assert_true(h->pieces < PIECES);
-	h->piece[h->pieces] = aligned_alloc(16, (bytes + 15u) / 16u * 16u);
-	assert_non_null(h->piece[h->pieces]);
-	memset(h->piece[h->pieces], 0xa5, bytes);
+	assert_true(h->segments < SEGMENTS);
+	h->segment[h->segments] = aligned_alloc(16, (bytes + 15u) / 16u * 16u);
+	assert_non_null(h->segment[h->segments]);
+	memset(h->segment[h->segments], 0xa5, bytes);
 	h->bytes += bytes;
-	h->pieces++;
+	h->segments++;
 }
 
-/* As much as the engine needs, or all again: there are eight pieces. */
+/* As much as the engine needs, or all again: there are eight segments. */
 static void grow(struct host *h)
 {
 	size_t bytes = (size_t)uvmp_service_needs(h->service);
 
 	assert_true(bytes >= UVMP_SERVICE_GROW_MIN);
-	if (h->pieces + 3u > PIECES && bytes < 4u * h->bytes)
+	if (h->segments + 3u > SEGMENTS && bytes < 4u * h->bytes)
 		bytes = (size_t)(4u * h->bytes);
-	add_piece(h, bytes);
-	assert_int_equal(uvmp_service_grow(h->service, h->piece[h->pieces - 1u], bytes), UVMP_OK);
+	add_segment(h, bytes);
+	assert_int_equal(uvmp_service_grow(h->service, h->segment[h->segments - 1u], bytes), UVMP_OK);
 	assert_int_equal(uvmp_service_needs(h->service), 0);
 	h->grown++;
 }
@@ -87,8 +87,8 @@ static void open(struct host *h, const struct uvmp_policy *policy, uint32_t gpus
 						   .counts_units = counts_units};
 	bytes = (size_t)(uvmp_service_size(&params, 0) + more);
 	assert_true(bytes > more);
-	add_piece(h, bytes);
-	assert_int_equal(uvmp_service_init(&params, h->piece[0], bytes, &h->service), UVMP_OK);
+	add_segment(h, bytes);
+	assert_int_equal(uvmp_service_init(&params, h->segment[0], bytes, &h->service), UVMP_OK);
 	for (uint32_t i = 1; i <= gpus; i++)
 		assert_int_equal(uvmp_service_bind(h->service, i, UVMP_APERTURE_VID, 0, 0, SPACE), UVMP_OK);
 }
@@ -96,8 +96,8 @@ static void open(struct host *h, const struct uvmp_policy *policy, uint32_t gpus
 static void close_host(struct host *h)
 {
 	assert_true(uvmp_service_check(h->service));
-	for (uint32_t i = 0; i < h->pieces; i++)
-		free(h->piece[i]);
+	for (uint32_t i = 0; i < h->segments; i++)
+		free(h->segment[i]);
 }
 
 static enum uvmp_status next(struct host *h, uint64_t now_ns, const struct uvmp_action **action)

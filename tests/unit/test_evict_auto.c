@@ -438,25 +438,25 @@ static void returns(void **state)
 	touch(0, 128);
 	assert_int_equal(evict_once(), 0);
 	assert_int_equal(order()->clock, 32);
-	assert_int_equal(order()->group[0].gone, 32);
+	assert_int_equal(order()->group[0].departed, 32);
 	touch(0, 1); /* at once: a weight of 96 * 16 / 97 */
-	assert_int_equal(order()->group[0].gone, 31);
+	assert_int_equal(order()->group[0].departed, 31);
 	assert_int_equal(order()->regret[AUTO_OLDEST], 15);
 	assert_int_equal(order()->score, 4096); /* 32 is ahead of 0 */
 	touch(1, 2); /* of the same block: the order of blocks is judged once in a batch */
 	assert_int_equal(order()->score, 4096);
 	assert_int_equal(order()->regret[AUTO_OLDEST], 30);
 	uvmp_evict_forget(&evict, 5); /* the number names other memory */
-	assert_int_equal(order()->group[0].gone, 0);
+	assert_int_equal(order()->group[0].departed, 0);
 	touch(2, 3);
 	assert_int_equal(order()->regret[AUTO_OLDEST], 30);
-	order()->group[1].gone = 1; /* left too long ago */
+	order()->group[1].departed = 1; /* left too long ago */
 	order()->group[1].left = order()->clock - evict.count - 1u;
 	for (uint32_t unit = 32; unit < 64; unit++)
 		uvmp_evict_remove(&evict, unit);
 	touch(32, 33);
 	assert_int_equal(order()->regret[AUTO_OLDEST], 30);
-	assert_int_equal(order()->group[1].gone, 0);
+	assert_int_equal(order()->group[1].departed, 0);
 }
 
 /* Behind the block that returned last by more than the slack: out of order. */
@@ -494,7 +494,7 @@ static void reports(void **state)
 	assert_int_equal(uvmp_evict_left(&evict, 0, 512, 512), UVMP_OK);
 	assert_int_equal(uvmp_evict_left(&evict, 1, 17, 0), UVMP_OK);
 	assert_int_equal(order()->clock, 1 + 32 + 2);
-	assert_int_equal(order()->group[0].gone, 32);
+	assert_int_equal(order()->group[0].departed, 32);
 	assert_int_equal(order()->group[0].left, 35);
 	assert_int_equal(together(UNITS), 0); /* out of range */
 	assert_int_equal(uvmp_evict_together(NULL, 0), 0);

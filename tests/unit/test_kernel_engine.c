@@ -1,6 +1,6 @@
 /* docs/examples/kernel_engine.c as a driver would run it: rings, interrupt, worker. The decision log equals
  * that of the engine fed directly; nothing is performed while the lock is held; no interrupt is lost; the
- * arena grows as far as it can and no piece is lost; what time alone gives to do is done. */
+ * arena grows as far as it can and no segment is lost; what time alone gives to do is done. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -31,9 +31,9 @@ static struct ring *rings[] = {&ring};
 static char *text;
 static size_t length;
 static uint32_t queued;
-static uint32_t asked, freed; /* pieces of arena */
+static uint32_t asked, freed; /* segments of arena */
 static size_t asked_bytes;    /* of the last one */
-static void *piece[1024];
+static void *segment[1024];
 static bool is_one_late, is_memory_short;
 static uint64_t now_ns;
 
@@ -84,18 +84,18 @@ void mask_interrupt(struct ring *r)
 void *arena_alloc(size_t bytes)
 {
 	assert_int_equal(driver.lock.held, 0);
-	assert_true(asked < sizeof(piece) / sizeof(piece[0]));
+	assert_true(asked < sizeof(segment) / sizeof(segment[0]));
 	asked_bytes = bytes;
-	piece[asked] = is_memory_short ? NULL : aligned_alloc(16, (bytes + 15) / 16 * 16);
-	return piece[asked++];
+	segment[asked] = is_memory_short ? NULL : aligned_alloc(16, (bytes + 15) / 16 * 16);
+	return segment[asked++];
 }
 
 void arena_free(void *memory)
 {
 	assert_int_equal(driver.lock.held, 0);
-	assert_true(asked > 0 && memory == piece[asked - 1]);
+	assert_true(asked > 0 && memory == segment[asked - 1]);
 	free(memory);
-	piece[asked - 1] = NULL;
+	segment[asked - 1] = NULL;
 	freed++;
 }
 
@@ -196,7 +196,7 @@ static void stop(void *memory)
 {
 	assert_true(uvmp_service_check(driver.service));
 	for (uint32_t i = 0; i < asked; i++)
-		free(piece[i]);
+		free(segment[i]);
 	free(memory);
 	free(text);
 }
@@ -233,7 +233,7 @@ static void test_log_is_the_engines(void **state)
 	interrupt();
 	assert_int_equal(ring.get, ring.put);
 	assert_false(ring.is_masked);
-	assert_true(driver.pieces > 0); /* it looked ahead */
+	assert_true(driver.segments > 0); /* it looked ahead */
 	assert_int_equal(freed, 0);
 	driven = text;
 	driven_length = length;
@@ -327,7 +327,7 @@ static uint64_t arena_bytes(void)
 }
 
 /* Pieces of the smallest size: many of them are no room. */
-static void add_pieces(void **small, uint32_t count)
+static void add_segments(void **small, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		small[i] = aligned_alloc(16, 4096);
@@ -335,7 +335,7 @@ static void add_pieces(void **small, uint32_t count)
 	}
 }
 
-static void free_pieces(void **small, uint32_t count)
+static void free_segments(void **small, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
 		free(small[i]);
@@ -356,12 +356,12 @@ static void test_arena_doubles(void **state)
 	interrupt();
 	assert_true(asked > 1);
 	assert_int_equal(asked_bytes, first);
-	assert_int_equal(driver.pieces, 0);
+	assert_int_equal(driver.segments, 0);
 	assert_int_equal(arena_bytes(), first);
 	is_memory_short = false;
 	asked = 0;
 	keep_room(&driver);
-	assert_int_equal(driver.pieces, 1);
+	assert_int_equal(driver.segments, 1);
 	assert_int_equal(asked_bytes, first);
 	assert_int_equal(arena_bytes(), 2 * first);
 	stop(memory);
@@ -369,14 +369,14 @@ static void test_arena_doubles(void **state)
 
 /* The seventh segment after the first is the last: the engine requests no further segment, even without
  * memory. */
-static void test_arena_has_eight_pieces(void **state)
+static void test_arena_has_eight_segments(void **state)
 {
 	void *memory, *small[6];
 
 	(void)state;
 	start(&memory);
-	add_pieces(small, 6);
-	driver.pieces = 6;
+	add_segments(small, 6);
+	driver.segments = 6;
 	is_memory_short = true;
 	keep_room(&driver);
 	keep_room(&driver);
@@ -384,34 +384,34 @@ static void test_arena_has_eight_pieces(void **state)
 	is_memory_short = false;
 	keep_room(&driver);
 	assert_int_equal(asked, 3);
-	assert_int_equal(driver.pieces, 7);
+	assert_int_equal(driver.segments, 7);
 	write_ring(300);
 	interrupt();
 	assert_int_equal(asked, 3);
 	assert_int_equal(freed, 0);
 	stop(memory);
-	free_pieces(small, 6);
+	free_segments(small, 6);
 }
 
-/* A piece that the engine does not take is not lost. */
-static void test_refused_pieces_are_freed(void **state)
+/* A segment that the engine does not take is not lost. */
+static void test_refused_segments_are_freed(void **state)
 {
 	void *memory, *small[7];
 	uint64_t bytes;
 
 	(void)state;
 	start(&memory);
-	add_pieces(small, 7);
+	add_segments(small, 7);
 	bytes = arena_bytes();
 	write_ring(40);
 	interrupt();
 	assert_true(asked > 1);
 	assert_int_equal(freed, asked);
-	assert_int_equal(driver.pieces, 0);
+	assert_int_equal(driver.segments, 0);
 	assert_int_equal(arena_bytes(), bytes);
 	assert_int_equal(asked_bytes, bytes);
 	stop(memory);
-	free_pieces(small, 7);
+	free_segments(small, 7);
 }
 
 /* -- time -- */
@@ -468,8 +468,8 @@ int main(void)
 	        cmocka_unit_test(test_no_interrupt_is_lost),
 	        cmocka_unit_test(test_cpu_fault),
 	        cmocka_unit_test(test_arena_doubles),
-	        cmocka_unit_test(test_arena_has_eight_pieces),
-	        cmocka_unit_test(test_refused_pieces_are_freed),
+	        cmocka_unit_test(test_arena_has_eight_segments),
+	        cmocka_unit_test(test_refused_segments_are_freed),
 	        cmocka_unit_test(test_time_alone_unpins),
 	};
 

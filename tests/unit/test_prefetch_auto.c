@@ -611,25 +611,25 @@ static void test_price(void **state)
 	processor->departed = 999;
 	(void)fault(0, "5");
 	leave(0, "0-9");
-	assert_int_equal(block[0].gone, 10);
+	assert_int_equal(block[0].departed, 10);
 	leave(0, "10-15");
-	assert_int_equal(block[0].gone, 16);
+	assert_int_equal(block[0].departed, 16);
 	assert_int_equal(block[0].left, 5016);
 	c.facts.memory.evicted_pages += 500; /* half a turn later: worth two copies each */
 	(void)fault(0, "5");
 	assert_int_equal(processor->worth, 16 * 2 * 16);
 	assert_int_equal(processor->departed, 999 + 516);
-	assert_int_equal(block[0].gone, 0);
+	assert_int_equal(block[0].departed, 0);
 	leave(0, "0");
 	c.facts.memory.evicted_pages += 250;
 	(void)fault(0, "0");
 	assert_int_equal(processor->worth, 512 + 4 * 16); /* the most */
-	block[0].gone = 0xfffe; /* the sums end there */
+	block[0].departed = 0xfffe; /* the sums end there */
 	leave(0, "-");
-	assert_int_equal(block[0].gone, 0xfffe);
+	assert_int_equal(block[0].departed, 0xfffe);
 	leave(0, "0-1");
-	assert_int_equal(block[0].gone, 0xffff);
-	block[0].gone = 0;
+	assert_int_equal(block[0].departed, 0xffff);
+	block[0].departed = 0;
 	c.facts.memory.evicted_pages -= 2;
 	leave(0, "0");
 	(void)fault(0, "0"); /* at once */
@@ -910,7 +910,7 @@ static void test_stream_price(void **state)
 	c.facts.memory.evicted_pages += 128 * 256;
 	assert_int_equal(enter(1), blocks(2, 2));
 	assert_int_equal(processor->worth, 10 * 32);
-	assert_int_equal(block[2].gone, 0);
+	assert_int_equal(block[2].departed, 0);
 }
 
 /* A follow that no answer has named, or for which there is no state. */

@@ -312,18 +312,18 @@ static void test_auto(void **state)
 	assert_int_equal(resident(0), 512);
 	fault(1, 1, 0);
 	assert_int_equal(e.service->gpu[1].evicted_pages, 512);
-	assert_int_equal(state_of_auto(0)->gone, 512);
+	assert_int_equal(state_of_auto(0)->departed, 512);
 	assert_int_equal(state_of_auto(0)->left, 512);
-	assert_int_equal(state_of_auto(1)->gone, 0);
+	assert_int_equal(state_of_auto(1)->departed, 0);
 	fault(1, 0, 3); /* a probe: the first mode is dense */
 	assert_int_equal(resident(0), 16);
-	assert_int_equal(state_of_auto(0)->gone, 0);
+	assert_int_equal(state_of_auto(0)->departed, 0);
 	assert_int_equal(e.service->gpu[1].evicted_pages, 1024);
 	assert_int_equal(uvmp_service_cpu_fault(e.service, SPACE, at(0, 3), UVMP_ACCESS_WRITE, 0, NULL), UVMP_OK);
 	assert_int_equal(engine_run(&e), UVMP_OK);
 	assert_int_equal(resident(0), 0); /* all of it, though the stay is one of a finer mode */
 	assert_int_equal(e.service->gpu[1].evicted_pages, 1024);
-	assert_int_equal(state_of_auto(0)->gone, 0);
+	assert_int_equal(state_of_auto(0)->departed, 0);
 	assert_int_equal(state_of_auto(0)->mode, AUTO_SPARSE);
 	stop();
 }
@@ -378,7 +378,7 @@ static void test_auto_and_pattern(void **state)
 	/* states are aligned to 8 */
 	own = (const void *)((const uint8_t *)pattern(0) + (sizeof(struct pattern_block) + 7u) / 8u * 8u);
 	assert_int_equal(uvmp_mask_weight(&pattern(0)->pages), 1);
-	assert_int_equal(own->gone, 16);
+	assert_int_equal(own->departed, 16);
 	assert_int_equal(own->left, 16);
 	stop();
 }

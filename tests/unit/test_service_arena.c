@@ -1,4 +1,4 @@
-/* service.h: the arena of the engine: objects, pieces, what is in use. */
+/* service.h: the arena of the engine: objects, segments, what is in use. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

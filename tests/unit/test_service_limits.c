@@ -319,12 +319,12 @@ static void arena_that_grows(void **state)
 		(void)live(policies[0], 1000, at, &(uint32_t){0});
 }
 
-/* Runs little_of_all with 16 MiB of arena, or with none beside the reserve and a piece whenever the engine
+/* Runs little_of_all with 16 MiB of arena, or with none beside the reserve and a segment whenever the engine
  * wants one. Returns how many came. */
 static uint32_t live_on_demand(const char *policy, bool is_ample, char *text)
 {
-	void *piece[7];
-	uint32_t pieces = 0;
+	void *segment[7];
+	uint32_t segments = 0;
 
 	engine_init(&e, 1, 2);
 	assert_true(engine_policy(&e, policy));
@@ -344,11 +344,11 @@ static uint32_t live_on_demand(const char *policy, bool is_ample, char *text)
 			assert_false(engine_step(&e)); /* nothing changes */
 			assert_int_equal(e.next, UVMP_ERR_ARENA);
 			assert_true(uvmp_service_check(e.service));
-			assert_true(pieces < 7);
-			piece[pieces] = aligned_alloc(16, (size_t)12288 << pieces);
-			assert_int_equal(uvmp_service_grow(e.service, piece[pieces], (size_t)12288 << pieces),
+			assert_true(segments < 7);
+			segment[segments] = aligned_alloc(16, (size_t)12288 << segments);
+			assert_int_equal(uvmp_service_grow(e.service, segment[segments], (size_t)12288 << segments),
 			                 UVMP_OK);
-			pieces++;
+			segments++;
 		}
 		assert_int_equal(e.next, UVMP_ERR_RETRY);
 		e.now_ns += 200000;
@@ -357,9 +357,9 @@ static uint32_t live_on_demand(const char *policy, bool is_ample, char *text)
 	assert_int_equal(e.count[UVMP_ACTION_CANCEL], 0);
 	(void)snprintf(text, ENGINE_TEXT_BYTES, "%s", e.text);
 	engine_stop(&e);
-	for (uint32_t i = 0; i < pieces; i++)
-		free(piece[i]);
-	return pieces;
+	for (uint32_t i = 0; i < segments; i++)
+		free(segment[i]);
+	return segments;
 }
 
 /* An arena that grows when the engine asks for it: the same decisions, and no fault is cancelled. */

@@ -557,7 +557,7 @@ static void test_cancel(void **state)
 	assert_int_equal(cancel(1, 3, 12).pages.end, 0);
 }
 
-/* [uvmsmart: stale-list-units] mended: a page that is gone, here freed by the host, does not come back
+/* [uvmsmart: stale-list-units] mended: a page that was freed by the host does not come back
  * with its range. */
 static void test_cancel_absent(void **state)
 {

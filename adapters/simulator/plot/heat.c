@@ -1,4 +1,6 @@
 /* A heat map: one row of characters for some pages, time from left to right. */
+#include <string.h>
+
 #include "plot_internal.h"
 
 enum { LABEL_COLUMNS = 9 };
@@ -54,15 +56,15 @@ static enum mark mark_of(const struct view *v, uint32_t row, uint32_t column, ui
 {
 	uint32_t from = column_at(v, column), end = column_at(v, column + 1);
 	uint32_t until = end > from ? end : from + 1; /* fewer columns than characters: some show the same */
-	uint64_t came = pages_in(v, GRID_FAULTED, row, from, until) + pages_in(v, GRID_PREFETCHED, row, from, until);
+	uint64_t arrived = pages_in(v, GRID_FAULTED, row, from, until) + pages_in(v, GRID_PREFETCHED, row, from, until);
 	uint64_t again = pages_in(v, GRID_AGAIN, row, from, until), evicted = pages_in(v, GRID_EVICTED, row, from, until);
-	uint64_t gone = evicted + pages_in(v, GRID_LEFT, row, from, until), before = *resident;
+	uint64_t departed = evicted + pages_in(v, GRID_LEFT, row, from, until), before = *resident;
 
 	if (end > from)
-		*resident = before + came > gone ? before + came - gone : 0;
+		*resident = before + arrived > departed ? before + arrived - departed : 0;
 	if (again != 0)
 		return AGAIN;
-	if (came != 0)
+	if (arrived != 0)
 		return FIRST;
 	if (evicted != 0)
 		return EVICTED;
@@ -110,18 +112,19 @@ static void draw_label(const struct view *v, uint32_t row, uint64_t row_bytes, F
 	fprintf(out, "%5llu %ciB", (unsigned long long)(at / unit), unit == 1024 ? 'K' : unit == 1u << 20 ? 'M' : 'G');
 }
 
+/* The axis below the rows: time runs to the right. Without a GPU model faults are its clock. */
 static void draw_clock(const struct report *report, FILE *out)
 {
 	const struct grid *g = &report->collector->grid;
-	char text[PLOT_TEXT_MAX];
+	const char *axis = report->gpu ? "time -->" : "time, counted in faults fetched -->";
+	int width = (int)strlen(axis), indent = (PLOT_COLUMNS - width) / 2;
+	char end[PLOT_TEXT_MAX];
 
-	if (report->gpu) {
-		plot_time(text, g->columns * g->column_width);
-		fprintf(out, "%*s0%*s\n", LABEL_COLUMNS + 1, "", PLOT_COLUMNS - 1, text);
-	} else {
-		snprintf(text, sizeof(text), "%llu faults fetched", (unsigned long long)report->result.faults_raw);
-		fprintf(out, "%*s0%*s\n", LABEL_COLUMNS + 1, "", PLOT_COLUMNS - 1, text);
-	}
+	if (report->gpu)
+		plot_time(end, g->columns * g->column_width);
+	else
+		snprintf(end, sizeof(end), "%llu", (unsigned long long)report->result.faults_raw);
+	fprintf(out, "%*s0%*s%*s\n", LABEL_COLUMNS + 1, "", indent + width - 1, axis, PLOT_COLUMNS - indent - width, end);
 }
 
 static void draw_title(const struct report *report, uint64_t row_bytes, FILE *out)

@@ -26,7 +26,7 @@ bool fault_buffer_open(struct fault_buffer *buffer, uint32_t room);
 void fault_buffer_close(struct fault_buffer *buffer);
 /* Adds the newest fault; there is room for it. O(1). */
 void fault_buffer_add(struct fault_buffer *buffer, struct reported_fault fault);
-/* The oldest `count` faults are gone. O(1). */
+/* Removes the oldest `count` faults. O(1). */
 void fault_buffer_drop(struct fault_buffer *buffer, uint32_t count);
 /* The oldest `count` faults are the batch in hand. O(count). */
 void fault_buffer_take(struct fault_buffer *buffer, uint32_t count);

@@ -108,12 +108,11 @@ static void print_recorded_why(const struct import_told *told, FILE *out)
 	if (in == 0)
 		return;
 	if (told->moved[IMPORT_TO_GPU][IMPORT_CAUSE_UNKNOWN].bytes == in)
-		snprintf(text, sizeof(text), "The profile does not tell causes.");
+		snprintf(text, sizeof(text), "The profile does not state causes.");
 	else
 		snprintf(text, sizeof(text),
-			 "Of what moved to the GPU, %.0f %% came for faults, %.0f %% because the driver "
-			 "guessed, %.0f %% by "
-			 "calls.",
+			 "Of the bytes moved to the GPU, %.0f %% served faults, %.0f %% were prefetched by the "
+			 "driver, %.0f %% were moved by calls.",
 			 percent(told->moved[IMPORT_TO_GPU][IMPORT_CAUSE_COHERENCE].bytes, in),
 			 percent(told->moved[IMPORT_TO_GPU][IMPORT_CAUSE_PREFETCH].bytes, in),
 			 percent(told->moved[IMPORT_TO_GPU][IMPORT_CAUSE_USER].bytes, in));
@@ -121,10 +120,10 @@ static void print_recorded_why(const struct import_told *told, FILE *out)
 	if (out_bytes == 0)
 		return;
 	snprintf(text, sizeof(text),
-		 "Evictions took %.1f MiB; up to %.1f MiB of the same blocks came again: %s.",
+		 "%.1f MiB were evicted; up to %.1f MiB of the same blocks were migrated again: %s.",
 		 (double)out_bytes / MIB, (double)told->returned_bytes / MIB,
-		 2 * told->returned_bytes > out_bytes ? "the GPU's memory is smaller than what is used again"
-						      : "most of it was not used again");
+		 2 * told->returned_bytes > out_bytes ? "the working set exceeds GPU memory"
+						      : "most of them were not used again");
 	print_sentence(out, text);
 }
 
@@ -136,8 +135,8 @@ static void print_why(const struct whatif_runs *runs, const char *explained, FIL
 	fputs("\nWhy\n", out);
 	print_recorded_why(&runs->input->told, out);
 	snprintf(text, sizeof(text),
-		 "Under %.80s, %" PRIu64 " pages come by prefetching, pages of zeros among them, and %.0f %% of these are "
-		 "never touched; %" PRIu64 " pages are evicted, and %" PRIu64 " come again.",
+		 "Under %.80s, %" PRIu64 " pages are prefetched (pages of zeros, too), and %.0f %% of these are never "
+		 "touched; %" PRIu64 " pages are evicted, and %" PRIu64 " are migrated again.",
 		 runs->request->policies.policy[0].given, result->pages_prefetched,
 		 percent(result->pages_prefetched_unused, result->pages_prefetched), result->pages_evicted,
 		 result->pages_thrashed);
@@ -239,8 +238,8 @@ static void print_check(const struct whatif_runs *runs, FILE *out)
 	if (in == 0)
 		return;
 	snprintf(text, sizeof(text),
-		 "The profile has %.1f MiB to the GPU, %.80s moves %.1f..%.1f MiB here: the nearer, the more "
-		 "the ranking says.",
+		 "The profile has %.1f MiB to the GPU, and %.80s moves %.1f..%.1f MiB here. If these figures are "
+		 "close, the runs resemble the recorded one, and the ranking can be relied on.",
 		 (double)in / MIB, runs->request->policies.policy[0].given, (double)least / MIB,
 		 (double)most / MIB);
 	print_sentence(out, text);

@@ -2,7 +2,7 @@
  * and pages that come.
  *
  * A staged range stays resident until its write starts; until then an access can call it back. At the start,
- * not at the end, its pages are gone and their memory is free. The queue can hold a page twice, where a
+ * not at the end, its pages leave memory, which is then free. The queue can hold a page twice, where a
  * change of policy has staged a tree over a smaller range [uvmsmart: stale-list-units], so the tree's set of
  * staged pages is recomputed from the queue when a range is removed. */
 #include "smart_evict_internal.h"
