@@ -6,6 +6,7 @@
 #include "huge_pages.h"
 #include "observe/host_events.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -468,8 +469,13 @@ void host_set_rights(const struct host_target *target, const struct uvmp_action 
 
 static bool write_line(struct host *h, const char *text)
 {
-	return fprintf(h->params.run.log.file, "%s\n", text) >= 0 ||
-	       host_fail(h, "the decision log cannot be written");
+	const struct sim_log *log = &h->params.run.log;
+
+	if (fprintf(log->file, "%s\n", text) >= 0)
+		return true;
+	snprintf(h->error, SOURCE_ERROR_MAX, "%s%.400s: %s", log->name ? "--log " : "the decision log cannot be written",
+		 log->name ? log->name : "", strerror(errno));
+	return false;
 }
 
 static bool write_log(struct host *h, const struct uvmp_action *a)
