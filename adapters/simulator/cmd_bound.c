@@ -56,7 +56,7 @@ static int take(void *request, int option, const char *value)
 	case MEMORY:
 	case OVERSUB:
 		if (q->memory.bytes != 0 || q->memory.oversub_percent != 0)
-			return say_error("bound: one memory size");
+			return say_error("bound: one memory size: --memory or --oversub, once");
 		q->has_oversub = option == OVERSUB;
 		return cli_memory(q->has_oversub, value, &q->memory);
 	case SEED:

@@ -178,8 +178,10 @@ static int check_draws(const struct run_request *q, const char *subcommand)
 int run_check_request(const struct run_request *q, const char *subcommand)
 {
 	if (!q->is_compare && run_runs_of(q) > 1)
-		return say_error(
-			"run: one workload, one memory size, one policy; `uvmsim compare` takes several");
+		return say_error("run: one %s; `uvmsim compare` takes several",
+				 q->sources.count > 1 ? "workload or trace: --workload or --trace, once"
+				 : q->memories > 1    ? "memory size: --memory or --oversub, once"
+						      : "policy: --policy, once");
 	if (q->is_compare && q->outputs.log_path)
 		return say_error("compare: --log belongs to one run; use `uvmsim run`");
 	if (q->log.has_completions && !q->outputs.log_path)

@@ -122,6 +122,7 @@ static bool open_engine(struct host *h, const struct uvmp_service_params *params
 	size_t size = arena_bytes(h, params, params->blocks);
 	enum uvmp_status status = UVMP_ERR_NO_MEMORY;
 	struct uvmp_service_error error;
+	char text[256];
 
 	h->known_blocks = params->blocks;
 	h->arena[0] = size == 0 ? NULL : malloc(size);
@@ -135,11 +136,11 @@ static bool open_engine(struct host *h, const struct uvmp_service_params *params
 		snprintf(h->error, SOURCE_ERROR_MAX, "no engine: %s", error.text);
 		return false;
 	}
-	snprintf(h->error, SOURCE_ERROR_MAX,
-		 "no engine for %llu roots of 2 MiB, %u VABlocks, %u fault entries and %u uTLBs: a number is "
-		 "too large, or memory is short",
+	snprintf(text, sizeof(text),
+		 "no engine for %llu roots of 2 MiB, %u VABlocks, %u fault entries and %u uTLBs: a number is too large, or memory is "
+		 "short; use smaller ranges, or a smaller --memory",
 		 (unsigned long long)roots, params->blocks, params->gpu->fault_entries, params->gpu->utlbs);
-	return false;
+	return host_fail(h, text);
 }
 
 uint64_t host_capacity_bytes(const struct host *h)

@@ -225,9 +225,9 @@ untouched
 save
 expect 0 'uvmp-run: a program without managed memory' "$run" --budget 8M --quiet --log good.log --record s ./true
 untouched
-rm -f new.log
-expect 0 "$name, and no file" "$run" --budget 8M --quiet --log new.log ./true
-[ -e new.log ] && [ ! -s new.log ]
+rm -f none.log
+expect 0 "$name, and no file" "$run" --budget 8M --quiet --log none.log ./true
+[ -e none.log ] && [ ! -s none.log ]
 verdict $? "$name: is there, and empty"
 if "$run" --budget 8M --require "$program" simple 16 >/dev/null 2>&1; then
 	ln -sf good.log soft.log
