@@ -37,6 +37,7 @@ FAST  := $(subst -O2,-O3,$(CFLAGS))
 
 core  := $(wildcard libuvmpolicy/*/*.c)
 hostkit := $(wildcard adapters/common/host_*.c)
+nearest := adapters/common/nearest.c
 common := $(filter-out $(hostkit),$(wildcard adapters/common/*.c))
 sim   := $(common) $(wildcard $(addprefix adapters/simulator/,*.c curve/*.c explain/*.c html/*.c import/*.c observe/*.c plot/*.c whatif/*.c report/*.c sweep/*.c timed/*.c vectors/*.c vectors/reference/*.c workloads/*.c))
 fast  := $(core) $(filter $(addprefix adapters/simulator/,agents% belady% bound% curve/% host% observe/% page_cache% shared_rows% space% trace% untimed% timed/% workloads/%),$(sim))

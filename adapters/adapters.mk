@@ -54,7 +54,7 @@ $(BUILD)/libuvmpolicy-pager.so.$(VERSION): $(call obj,rel,$(pager)) $(BUILD)/lib
 $(BUILD)/libuvmpolicy-pager.so.$(SOMAJOR): $(BUILD)/libuvmpolicy-pager.so.$(VERSION)
 	@ln -sf $(<F) $@; ln -sf $(@F) $(BUILD)/libuvmpolicy-pager.so
 preload := $(wildcard adapters/userspace/preload*.c) adapters/userspace/run_config.c adapters/common/plugin_files.c
-$(call obj,rel,$(pager) $(preload) $(hostkit)): HOST += -fPIC -fvisibility=hidden
+$(call obj,rel,$(pager) $(preload) $(hostkit) $(nearest)): HOST += -fPIC -fvisibility=hidden
 $(call obj,rel,$(wildcard adapters/userspace/preload_*.c)): HOST += -fexceptions
 $(BUILD)/libuvmp-preload.so: $(call obj,rel,$(preload) $(pager)) $(BUILD)/libuvmpolicy.a adapters/userspace/preload.map
 	$(link) -shared -Wl,--version-script=$(filter %.map,$^) -Wl,--exclude-libs,ALL -Wl,-z,defs $(filter-out %.map,$^) $(LIBS) -lpthread -ldl -o $@
@@ -62,12 +62,12 @@ $(BUILD)/uvmp-run: $(call obj,rel,$(runner)) $(BUILD)/libuvmpolicy-pager.a $(BUI
 	$(link) $(CFLAGS) $(filter-out %.so,$^) $(LIBS) -lpthread -ldl -o $@
 
 # The host kit, likewise. Both libraries contain the core and export its functions, so that a program links one library.
-$(BUILD)/host.o: $(call obj,rel,$(hostkit))
+$(BUILD)/host.o: $(call obj,rel,$(hostkit) $(nearest))
 	$(link) $(CFLAGS) $(if $(findstring -flto,$(CFLAGS)),-flinker-output=nolto-rel) -nostdlib -r $^ -o $@
 	@$(OBJCOPY) --localize-hidden $@
 $(BUILD)/libuvmpolicy-host.a: $(BUILD)/host.o $(call obj,rel,$(core))
 	@rm -f $@; $(AR) rcs $@ $^
-$(BUILD)/libuvmpolicy-host.so.$(VERSION): $(call obj,rel,$(hostkit) $(core)) adapters/common/host.map
+$(BUILD)/libuvmpolicy-host.so.$(VERSION): $(call obj,rel,$(hostkit) $(nearest) $(core)) adapters/common/host.map
 	$(link) -shared -Wl,-soname,libuvmpolicy-host.so.$(SOMAJOR) -Wl,--version-script=$(filter %.map,$^) -Wl,-z,defs $(filter %.o,$^) -o $@
 $(BUILD)/libuvmpolicy-host.so.$(SOMAJOR): $(BUILD)/libuvmpolicy-host.so.$(VERSION)
 	@ln -sf $(<F) $@; ln -sf $(@F) $(BUILD)/libuvmpolicy-host.so

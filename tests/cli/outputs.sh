@@ -1,6 +1,7 @@
 #!/bin/sh
 # The files that programs write: no input and no other output is overwritten, whatever name or link leads to it; what fails
-# leaves a file as it was; an interrupted run keeps its results. Then the standard output of uvmp-run and uvmp-calibrate.
+# leaves a file as it was; an interrupted run keeps its results. Then ranges that are too large, and the standard output of
+# uvmp-run and uvmp-calibrate.
 # usage: outputs.sh BUILD
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -175,6 +176,13 @@ wait $pid
 [ $? = 143 ] && grep -q '"complete": false' int.json && [ "$(wc -l <int.log)" -gt 100 ] && grep -q '<html' int.html &&
 	[ -z "$(find . -name 'new.*')" ]
 verdict $? 'run, interrupted: log and report have what was known'
+
+# -- what is too large --
+printf 'uvmp-trace 1\nrange,0x200000,17592186044416,a\n,0,r,0x200000\n' >huge.trace
+expect 2 'a range of 16 TiB' sh -c 'ulimit -v 12000000; exec "$0" "$@"' "$build/uvmsim" run --trace huge.trace
+says 'huge.trace:2: range a: 17592186044416 bytes need at least ' 'use a smaller range'
+[ "$(wc -l <"$work/out")" = 1 ]
+verdict $? "$name: one line"
 
 # -- errors of a full disk --
 if [ -c /dev/full ]; then
