@@ -88,7 +88,7 @@ static enum output_result result_of(const struct outputs *o, int status)
 		return OUTPUT_COMPLETE;
 	if (!o->has_results)
 		return OUTPUT_DISCARD;
-	return status == CLI_BAD_INPUT ? OUTPUT_PARTIAL : OUTPUT_COMPLETE; /* as promised to those who interrupt */
+	return status == CLI_BAD_INPUT ? OUTPUT_PARTIAL : OUTPUT_COMPLETE; /* an interrupt keeps the results */
 }
 
 int outputs_close(struct outputs *o, int status)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The files that programs write: no input and no other output is overwritten, whatever name or link leads to it; what fails
-# leaves a file as it was; an interrupted run keeps its results. Then ranges that are too large, and the standard output of
+# The files that programs write: no input and no other output is overwritten, by any name or link; a run that fails leaves a
+# file as it was; an interrupted run keeps its results. Then ranges that are too large, and the standard output of
 # uvmp-run and uvmp-calibrate.
 # usage: outputs.sh BUILD
 set -u
