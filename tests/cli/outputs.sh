@@ -165,7 +165,10 @@ rm -rf closed
 
 # -- interrupted --
 echo old >int.log && echo old >int.html
-"$uvmsim" run --workload regular:bytes=16m,passes=1000000 --memory 8M --log int.log --report int.html --format json >int.json 2>"$work/out" &
+(
+	ulimit -f 1000000 # half a GiB, if the signal has no effect
+	exec "$uvmsim" run --workload regular:bytes=16m,passes=1000000 --memory 8M --log int.log --report int.html --format json
+) >int.json 2>"$work/out" &
 pid=$!
 for _ in $(seq 100); do
 	[ -n "$(find . -name 'new.*int.log' -size +64k)" ] && break
