@@ -16,7 +16,7 @@ cupti := $(firstword $(wildcard $(CUDA)/include/cupti.h $(CUDA)/extras/CUPTI/inc
 nvcc  := $(wildcard $(CUDA)/bin/nvcc)
 cuda: $(BUILD)/uvmp-calibrate $(if $(cupti),$(BUILD)/libuvmp-cupti.so) $(if $(cupti),$(if $(nvcc),$(BUILD)/uvmp-cuda-bench))
 	@$(if $(cupti),:,echo 'no cupti.h under $(CUDA): only uvmp-calibrate is built')
-$(BUILD)/uvmp-calibrate: $(call obj,rel,adapters/cuda/calibrate.c $(cuda) adapters/common/say.c)
+$(BUILD)/uvmp-calibrate: $(call obj,rel,adapters/cuda/calibrate.c $(cuda) $(addprefix adapters/common/,nearest.c number.c options.c output.c say.c)) $(BUILD)/libuvmpolicy.a
 	$(link) $(CFLAGS) $^ -lm -o $@
 $(BUILD)/libuvmp-cupti.so: $(addprefix adapters/cuda/,cupti.c record.c record_memory.c record_write.c record.h record_events.h record_memory.h)
 	$(link) $(HOST) $(CFLAGS) -isystem $(dir $(cupti)) -isystem $(CUDA)/include -fPIC -shared -fvisibility=hidden $(filter %.c,$^) -L$(CUDA)/lib64 -L$(CUDA)/extras/CUPTI/lib64 -lcupti -lpthread -o $@
@@ -54,7 +54,7 @@ $(BUILD)/libuvmpolicy-pager.so.$(VERSION): $(call obj,rel,$(pager)) $(BUILD)/lib
 $(BUILD)/libuvmpolicy-pager.so.$(SOMAJOR): $(BUILD)/libuvmpolicy-pager.so.$(VERSION)
 	@ln -sf $(<F) $@; ln -sf $(@F) $(BUILD)/libuvmpolicy-pager.so
 preload := $(wildcard adapters/userspace/preload*.c) adapters/userspace/run_config.c adapters/common/plugin_files.c
-$(call obj,rel,$(pager) $(preload) $(hostkit)): HOST += -fPIC -fvisibility=hidden
+$(call obj,rel,$(pager) $(preload) $(hostkit) $(nearest)): HOST += -fPIC -fvisibility=hidden
 $(call obj,rel,$(wildcard adapters/userspace/preload_*.c)): HOST += -fexceptions
 $(BUILD)/libuvmp-preload.so: $(call obj,rel,$(preload) $(pager)) $(BUILD)/libuvmpolicy.a adapters/userspace/preload.map
 	$(link) -shared -Wl,--version-script=$(filter %.map,$^) -Wl,--exclude-libs,ALL -Wl,-z,defs $(filter-out %.map,$^) $(LIBS) -lpthread -ldl -o $@
@@ -62,12 +62,12 @@ $(BUILD)/uvmp-run: $(call obj,rel,$(runner)) $(BUILD)/libuvmpolicy-pager.a $(BUI
 	$(link) $(CFLAGS) $(filter-out %.so,$^) $(LIBS) -lpthread -ldl -o $@
 
 # The host kit, likewise. Both libraries contain the core and export its functions, so that a program links one library.
-$(BUILD)/host.o: $(call obj,rel,$(hostkit))
+$(BUILD)/host.o: $(call obj,rel,$(hostkit) $(nearest))
 	$(link) $(CFLAGS) $(if $(findstring -flto,$(CFLAGS)),-flinker-output=nolto-rel) -nostdlib -r $^ -o $@
 	@$(OBJCOPY) --localize-hidden $@
 $(BUILD)/libuvmpolicy-host.a: $(BUILD)/host.o $(call obj,rel,$(core))
 	@rm -f $@; $(AR) rcs $@ $^
-$(BUILD)/libuvmpolicy-host.so.$(VERSION): $(call obj,rel,$(hostkit) $(core)) adapters/common/host.map
+$(BUILD)/libuvmpolicy-host.so.$(VERSION): $(call obj,rel,$(hostkit) $(nearest) $(core)) adapters/common/host.map
 	$(link) -shared -Wl,-soname,libuvmpolicy-host.so.$(SOMAJOR) -Wl,--version-script=$(filter %.map,$^) -Wl,-z,defs $(filter %.o,$^) -o $@
 $(BUILD)/libuvmpolicy-host.so.$(SOMAJOR): $(BUILD)/libuvmpolicy-host.so.$(VERSION)
 	@ln -sf $(<F) $@; ln -sf $(@F) $(BUILD)/libuvmpolicy-host.so

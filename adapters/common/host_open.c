@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "nearest.h"
+
 #define GPUS_MAX	63u
 #define RANGE_BYTES_MAX ((uint64_t)1 << 40)
 #define RETRY_NS	1000000u
@@ -106,10 +108,11 @@ static bool read_policy(struct uvmp_host *h, char *error)
 {
 	const char *text = h->options.policy == NULL ? "" : h->options.policy;
 	struct uvmp_policy_error why;
+	char hint[NEAREST_TEXT_MAX];
 
 	uvmp_policy_init(&h->policy);
 	if (uvmp_policy_parse_plugins(text, strlen(text), h->options.plugins, &h->policy, &why) != UVMP_OK)
-		return refuse(error, "policy: %s", why.text);
+		return refuse(error, "policy: %s%s", why.text, nearest_policy(text, h->options.plugins, &why, hint));
 	h->options.policy = NULL; /* belongs to the caller */
 	h->needs.size = sizeof(h->needs);
 	(void)uvmp_policy_needs(&h->policy, &h->needs);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "options.h"
+#include "output.h"
 #include "plugin_files.h"
 #include "say.h"
 
@@ -20,6 +21,8 @@ bool plugins_load(const char *path)
 {
 	char error[PLUGIN_FILES_ERROR_MAX];
 
+	if (!output_reads(OPTION, path))
+		return false;
 	if (!plugin_files_load(&files, path, error, sizeof(error))) {
 		say_error(OPTION ": %.200s: %s", path, error);
 		return false;

@@ -2,11 +2,15 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "measurements.h"
+#include "options.h"
+#include "output.h"
 #include "say.h"
 
 static const char help[] = "usage: uvmp-calibrate MEASUREMENTS --link FILE.link [> FILE.gpu]\n"
+			   "       uvmp-calibrate --help | -h | --version | -V\n"
 			   "\n"
 			   "Reads what uvmp-cuda-bench measured (-: standard input), writes the link as\n"
 			   "FILE.link and prints the model of the GPU, which names that file: put both in\n"
@@ -30,20 +34,19 @@ static bool ends_in_link(const char *path)
 	return length > 5 && strcmp(path + length - 5, ".link") == 0;
 }
 
-/* False: the error has been reported. */
-static bool write_link(const char *path, const char *text)
+/* Writes the link and prints the model: both or, if one cannot be written, none. False after a report. */
+static bool write_both(struct output *output, const char *link, const char *model)
 {
-	FILE *out = fopen(path, "w");
-	bool is_good = out && fputs(text, out) >= 0;
+	FILE *out = output_begin(output) ? output_stream(output) : NULL;
 
-	if ((out && fclose(out) != 0) || !is_good) {
-		say_error("%s: %s", path, strerror(errno));
+	if (!out)
 		return false;
-	}
-	return true;
+	fputs(link, out);
+	fputs(model, stdout);
+	return output_flush_standard();
 }
 
-static int convert(FILE *in, const char *name, const char *link)
+static int convert(FILE *in, const char *name, const char *link, struct output *output)
 {
 	static struct measurements measured;
 	char error[MEASUREMENTS_ERROR_MAX], base[MEASUREMENTS_ERROR_MAX];
@@ -65,44 +68,89 @@ static int convert(FILE *in, const char *name, const char *link)
 		fclose(out);
 	if (!is_good)
 		say_error("%s: %s", name, error);
-	is_good = is_good && write_link(link, text);
-	if (is_good)
-		fputs(model, stdout);
+	is_good = is_good && write_both(output, text, model);
 	free(model);
 	free(text);
-	if (!is_good)
-		return BAD_INPUT;
-	return fflush(stdout) == 0 ? DONE : say_error("standard output: %s", strerror(errno));
+	return is_good ? DONE : BAD_INPUT;
 }
 
-int main(int argc, char **argv)
+/* NULL after a report. */
+static FILE *open_measurements(const char *path)
 {
-	const char *path = NULL, *link = NULL;
+	struct stat info;
+	FILE *in;
+
+	if (!output_reads(NULL, path))
+		return NULL;
+	in = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
+	if (!in) {
+		say_error("%s: %s", path, strerror(errno));
+	} else if (fstat(fileno(in), &info) == 0 && S_ISDIR(info.st_mode)) {
+		say_error("%s: %s", path, strerror(EISDIR));
+		fclose(in);
+		in = NULL;
+	}
+	return in;
+}
+
+static int run(const char *path, const char *link)
+{
+	struct output *output;
 	FILE *in;
 	int status;
 
-	say_program("uvmp-calibrate");
-	for (int i = 1; i < argc; i++) {
-		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-			fputs(help, stdout);
-			return DONE;
-		}
-		if (strcmp(argv[i], "--link") == 0 && i + 1 < argc && !link)
-			link = argv[++i];
-		else if (!path && (argv[i][0] != '-' || argv[i][1] == '\0'))
-			path = argv[i];
-		else
-			return say_error("\"%s\" is not expected here; see uvmp-calibrate --help", argv[i]);
-	}
 	if (!path || !link)
 		return say_error("MEASUREMENTS and --link FILE.link are needed; see uvmp-calibrate --help");
 	if (!ends_in_link(link))
 		return say_error("--link %s: the name must end in .link", link);
-	in = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
+	in = open_measurements(path);
 	if (!in)
-		return say_error("%s: %s", path, strerror(errno));
-	status = convert(in, path, link);
+		return BAD_INPUT;
+	output = output_claim("--link", link);
+	status = output ? convert(in, path, link, output) : BAD_INPUT;
 	if (in != stdin)
 		fclose(in);
-	return status;
+	return output_close(output, status == DONE ? OUTPUT_COMPLETE : OUTPUT_DISCARD) ? status : BAD_INPUT;
+}
+
+static bool is_either(const char *word, const char *brief, const char *full)
+{
+	return strcmp(word, brief) == 0 || strcmp(word, full) == 0;
+}
+
+static int take(int argc, char **argv)
+{
+	static const char *const options[] = {"link=", NULL};
+	struct options args = {.argc = argc, .argv = argv, .list = options, .help = "uvmp-calibrate --help"};
+	const char *path = NULL, *link = NULL, *value;
+	int option;
+
+	if (argc == 2 && is_either(argv[1], "-h", "--help"))
+		return fputs(help, stdout) < 0 ? BAD_INPUT : DONE;
+	if (argc == 2 && is_either(argv[1], "-V", "--version"))
+		return printf("uvmp-calibrate %s\n", UVMSIM_VERSION) < 0 ? BAD_INPUT : DONE;
+	while ((option = options_next(&args, &value)) != OPTIONS_END) {
+		if (option == OPTIONS_BAD)
+			return BAD_INPUT;
+		if (option != OPTIONS_OPERAND)
+			link = value;
+		else if (!path)
+			path = value;
+		else
+			return say_error("unexpected argument %.200s; see uvmp-calibrate --help", value);
+	}
+	return run(path, link);
+}
+
+int main(int argc, char **argv)
+{
+	int status;
+
+	say_program("uvmp-calibrate");
+	if (!output_begin_standard())
+		return BAD_INPUT;
+	status = take(argc, argv);
+	if (status != DONE)
+		return status;
+	return output_flush_standard() ? DONE : BAD_INPUT;
 }

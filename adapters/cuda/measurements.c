@@ -1,6 +1,7 @@
 /* Reads measurements. */
 #include "measurements.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -168,7 +169,11 @@ bool measurements_read(FILE *in, const char *name, struct measurements *out, cha
 			return false;
 	}
 	line.number += line.number == 0;
-	if (ferror(in))
-		return bad(&line, "cannot be read");
+	if (ferror(in)) {
+		char text[96];
+
+		snprintf(text, sizeof(text), "cannot be read: %s", strerror(errno));
+		return bad(&line, text);
+	}
 	return line.number > 1 || bad(&line, "no measurements");
 }

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "number.h"
+#include "output.h"
 
 #define COLUMNS_MOST 100
 #define WHOLE_LEAST  20 /* percent without a sign or a point */
@@ -30,15 +31,6 @@ void cli_print_words(int column, const char *words, FILE *out)
 		words += strspn(words, " ");
 	}
 	fputc('\n', out);
-}
-
-bool cli_flush(void)
-{
-	errno = 0;
-	if (fflush(stdout) == 0 && !ferror(stdout))
-		return true;
-	say_error("standard output: %s", errno != 0 ? strerror(errno) : "write error");
-	return false;
 }
 
 void cli_note_oversub(const char *source, uint32_t percent, uint64_t footprint_bytes, uint64_t memory_bytes)
@@ -100,6 +92,8 @@ FILE *cli_open(const char *path)
 	struct stat info;
 	FILE *file;
 
+	if (!output_reads(NULL, path))
+		return NULL;
 	if (strcmp(path, "-") == 0)
 		return stdin;
 	file = fopen(path, "r");

@@ -23,8 +23,6 @@ void cli_note_oversub(const char *source, uint32_t percent, uint64_t footprint_b
 /* Prints words separated by blanks, wrapped at 100 columns: the first line continues one that stands at
  * `column`, the others start there. Ends with a line feed. */
 void cli_print_words(int column, const char *words, FILE *out);
-/* Flushes stdout. True if all that was written to it has arrived; false after a report on stderr. */
-bool cli_flush(void);
 
 /* Starts the options of a subcommand, from the argc and argv of its function. */
 #define CLI_OPTIONS(names, subcommand)                                                                       \
@@ -51,7 +49,7 @@ bool cli_time(const char *option, const char *text, uint64_t *ns);
 /* GPU memory: --memory in bytes, or --oversub in percent. */
 int cli_memory(bool is_percent, const char *text, struct sim_memory *memory);
 
-/* Opens for reading; "-" is stdin. NULL after a report (also for a directory). Close with cli_close. */
+/* Opens for reading; "-" is stdin. NULL after a report (also for a directory, and for an output). Close with cli_close. */
 FILE *cli_open(const char *path);
 void cli_close(FILE *file);
 

@@ -10,13 +10,40 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "output.h"
 
 int cli_source_add(struct cli_sources *sources, bool is_trace, const char *spec)
 {
 	if (sources->count == CLI_SOURCES_MAX)
 		return say_error("more than %d workloads and traces", CLI_SOURCES_MAX);
+	if (is_trace && !output_reads("--trace", spec))
+		return CLI_BAD_INPUT;
 	sources->source[sources->count++] = (struct cli_source){spec, is_trace};
 	return CLI_DONE;
+}
+
+static bool protect_text(void *context, const char *text)
+{
+	(void)context;
+	return output_reads("--workload", text);
+}
+
+int cli_source_take(struct cli_sources *sources, bool is_trace, const char *spec)
+{
+	int status = cli_source_add(sources, is_trace, spec);
+	char error[SOURCE_ERROR_MAX] = "";
+	struct stat info;
+	bool is_good;
+
+	if (status != CLI_DONE)
+		return status;
+	if (is_trace) /* a pipe is read once */
+		is_good = strcmp(spec, "-") == 0 || (stat(spec, &info) == 0 && !S_ISREG(info.st_mode)) || trace_check(spec, error);
+	else
+		is_good = workload_check(spec, protect_text, NULL, error);
+	if (!is_good && error[0] != '\0')
+		say_error("%s", error);
+	return is_good ? CLI_DONE : CLI_BAD_INPUT;
 }
 
 /* -- standard input -- */

@@ -30,8 +30,11 @@ struct cli_sources {
 	char kept_error[SOURCE_ERROR_MAX];
 };
 
-/* CLI_DONE, or CLI_BAD_INPUT after a report that there are too many. */
+/* CLI_DONE, or CLI_BAD_INPUT after a report: there are too many, or an output is the same file. */
 int cli_source_add(struct cli_sources *sources, bool is_trace, const char *spec);
+/* The same for the value of an option, which is checked before anything runs: the words of a workload, the first line of a
+ * trace that is a regular file. */
+int cli_source_take(struct cli_sources *sources, bool is_trace, const char *spec);
 /* Standard input can be read once. Where it is among the sources this keeps it in a temporary file, from
  * which every opening reads at its own pace, in other processes too. cli_source_open reports errors. */
 void cli_source_keep_stdin(struct cli_sources *sources);
@@ -39,9 +42,9 @@ void cli_source_keep_stdin(struct cli_sources *sources);
  * `error` filled. */
 struct source *cli_source_open(const struct cli_sources *sources, size_t index, uint64_t seed,
 			       char error[SOURCE_ERROR_MAX]);
-/* Drops the temporary file; opened sources must have been closed. */
 /* A trace that every opening reads from its beginning. */
 bool cli_source_is_file(const struct cli_sources *sources, size_t index);
+/* Drops the temporary file; opened sources must have been closed. */
 void cli_source_close_all(struct cli_sources *sources);
 
 #endif

@@ -39,6 +39,7 @@ struct request {
 	bool has_oversub; /* was given */
 	enum report_format format;
 	const char *report_path; /* NULL: not asked for */
+	struct output *report;
 	struct html_command command;
 };
 
@@ -51,11 +52,11 @@ static int take(void *request, int option, const char *value)
 	case TRACE:
 		if (q->sources.count > 0)
 			return say_error("bound: one workload or trace");
-		return cli_source_add(&q->sources, option == TRACE, value);
+		return cli_source_take(&q->sources, option == TRACE, value);
 	case MEMORY:
 	case OVERSUB:
 		if (q->memory.bytes != 0 || q->memory.oversub_percent != 0)
-			return say_error("bound: one memory size");
+			return say_error("bound: one memory size: --memory or --oversub, once");
 		q->has_oversub = option == OVERSUB;
 		return cli_memory(q->has_oversub, value, &q->memory);
 	case SEED:
@@ -91,11 +92,7 @@ static int write_report(struct request *q, const struct bound_report *asked)
 	struct bound_report all[SIZES_MOST + 1];
 	struct html_page page = {.command = q->command, .bound = all, .bounds = 1};
 	char error[SOURCE_ERROR_MAX] = "";
-	FILE *out = outputs_create("--report", q->report_path);
-	bool is_good = out != NULL;
 
-	if (!is_good)
-		return CLI_BAD_INPUT;
 	all[0] = *asked;
 	for (uint64_t i = 1; i <= SIZES_MOST; i++) {
 		struct bound_report *next = &all[page.bounds];
@@ -108,11 +105,9 @@ static int write_report(struct request *q, const struct bound_report *asked)
 			break;
 		page.bounds++;
 	}
-	is_good = html_write(&page, out);
-	if (!is_good)
-		say_error("--report %s: out of memory", q->report_path);
-	is_good = outputs_end("--report", q->report_path, out) && is_good;
-	return !is_good ? CLI_BAD_INPUT : error[0] == '\0' ? CLI_DONE : say_error("%s", error);
+	if (!outputs_write_page(q->report, &page))
+		return CLI_BAD_INPUT;
+	return error[0] == '\0' ? CLI_DONE : say_error("%s", error);
 }
 
 static int run(struct request *q)
@@ -163,5 +158,8 @@ int cmd_bound(int argc, char **argv)
 		return say_error("bound: one of --workload and --trace is needed; see `uvmsim bound --help`");
 	if (q.memory.bytes == 0 && q.memory.oversub_percent == 0)
 		q.memory.oversub_percent = 100;
-	return run(&q);
+	if (q.report_path && !(q.report = output_claim("--report", q.report_path)))
+		return CLI_BAD_INPUT;
+	status = run(&q);
+	return output_close(q.report, status == CLI_DONE ? OUTPUT_COMPLETE : OUTPUT_DISCARD) ? status : CLI_BAD_INPUT;
 }

@@ -148,7 +148,7 @@ static int take(void *request, int option, const char *value)
 	case TRACE:
 		if (q->curves.run.sources.count > 0)
 			return say_error("curve: one workload or trace");
-		return cli_source_add(&q->curves.run.sources, option == TRACE, value);
+		return cli_source_take(&q->curves.run.sources, option == TRACE, value);
 	case POLICY:
 		return cli_policies_add(&q->curves.policies, "--policy", value);
 	case PLUGIN: /* loaded before the options are read */

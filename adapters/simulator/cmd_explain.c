@@ -63,12 +63,13 @@ static bool read_address(const char *text, struct explain_query *query)
 static int explain_with_report(FILE *in, const char *name, struct explain_query query, struct html_page *page,
 			       const char *path)
 {
+	struct output *output = output_claim("--report", path);
 	struct collector *collector = malloc(sizeof(*collector));
 	struct observers observers = {.count = 0};
 	char error[EXPLAIN_ERROR_MAX] = "out of memory", *text = NULL;
 	size_t bytes;
-	FILE *out = outputs_create("--report", path), *answer = out ? open_memstream(&text, &bytes) : NULL;
-	bool is_good = collector && answer, is_written = out != NULL;
+	FILE *answer = output ? open_memstream(&text, &bytes) : NULL;
+	bool is_good = collector && answer, is_written = output != NULL;
 
 	if (is_good) {
 		collector_init(collector);
@@ -82,10 +83,8 @@ static int explain_with_report(FILE *in, const char *name, struct explain_query 
 	page->log = name;
 	page->log_pictures = collector;
 	page->summary = text;
-	if (is_good && !html_write(page, out))
-		is_written = say_error("--report %s: out of memory", path) == 0;
-	if (out)
-		is_written = outputs_end("--report", path, out) && is_written;
+	is_written = is_written && (!is_good || outputs_write_page(output, page));
+	is_written = output_close(output, is_good && is_written ? OUTPUT_COMPLETE : OUTPUT_DISCARD) && is_written;
 	free(text);
 	free(collector);
 	return !is_written ? CLI_BAD_INPUT : is_good ? CLI_DONE : say_error("%s", error);

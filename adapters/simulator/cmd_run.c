@@ -1,5 +1,4 @@
 /* The command lines of uvmsim run and uvmsim compare. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,7 +90,7 @@ int run_take_option(void *request, int option, const char *value)
 	switch ((enum run_option)option) {
 	case RUN_WORKLOAD:
 	case RUN_TRACE:
-		return cli_source_add(&q->sources, option == RUN_TRACE, value);
+		return cli_source_take(&q->sources, option == RUN_TRACE, value);
 	case RUN_GPU:
 		return add_gpu(q, value);
 	case RUN_MEMORY:
@@ -104,7 +103,7 @@ int run_take_option(void *request, int option, const char *value)
 	case RUN_FORMAT:
 		return cli_format(value, &q->format);
 	case RUN_LOG:
-		q->log_path = value;
+		q->outputs.log_path = q->log.name = value;
 		break;
 	case RUN_JOBS:
 		if (!options_number("--jobs", value, 1, JOBS_MOST, &number))
@@ -159,22 +158,6 @@ int run_set_defaults(struct run_request *q, const char *command)
 	return CLI_DONE;
 }
 
-static int open_log(struct run_request *q)
-{
-	if (!q->log_path)
-		return CLI_DONE;
-	q->log.file = fopen(q->log_path, "w");
-	return q->log.file ? CLI_DONE : say_error("--log %s: %s", q->log_path, strerror(errno));
-}
-
-/* What the operating system could not write is an error of the run. */
-static int close_log(struct run_request *q, int status)
-{
-	if (q->log.file && fclose(q->log.file) != 0 && status == CLI_DONE)
-		return say_error("--log %s: %s", q->log_path, strerror(errno));
-	return status;
-}
-
 static int check_draws(const struct run_request *q, const char *subcommand)
 {
 	if (q->draws == 0)
@@ -186,7 +169,7 @@ static int check_draws(const struct run_request *q, const char *subcommand)
 		return say_error("%s: --uncertainty: no constant of %s has a range", subcommand, q->model.name);
 	if (q->seeds != 0)
 		return say_error("compare: --uncertainty and --seeds: one of them; draws are of one seed");
-	if (q->log_path)
+	if (q->outputs.log_path)
 		return say_error("run: --uncertainty makes several runs, and --log belongs to one run");
 	return CLI_DONE;
 }
@@ -195,11 +178,13 @@ static int check_draws(const struct run_request *q, const char *subcommand)
 int run_check_request(const struct run_request *q, const char *subcommand)
 {
 	if (!q->is_compare && run_runs_of(q) > 1)
-		return say_error(
-			"run: one workload, one memory size, one policy; `uvmsim compare` takes several");
-	if (q->is_compare && q->log_path)
+		return say_error("run: one %s; `uvmsim compare` takes several",
+				 q->sources.count > 1 ? "workload or trace: --workload or --trace, once"
+				 : q->memories > 1    ? "memory size: --memory or --oversub, once"
+						      : "policy: --policy, once");
+	if (q->is_compare && q->outputs.log_path)
 		return say_error("compare: --log belongs to one run; use `uvmsim run`");
-	if (q->log.has_completions && !q->log_path)
+	if (q->log.has_completions && !q->outputs.log_path)
 		return say_error(
 			"%s: --log-completions belongs to --log FILE of `uvmsim run`, which is missing",
 			subcommand);
@@ -241,13 +226,11 @@ static int run_request(struct run_request *q, struct options *args)
 		status = run_check_request(q, args->argv[0]);
 	if (status == CLI_DONE)
 		status = check_outputs(q, args->argv[0]);
-	if (status == CLI_DONE)
-		status = open_log(q);
 	q->has_bounds = q->is_compare || q->outputs.report_path != NULL;
 	if (status != CLI_DONE)
 		return status;
-	status = outputs_open(&q->outputs);
-	return close_log(q, status == CLI_DONE ? outputs_close(&q->outputs, run_batch_perform(q)) : status);
+	status = outputs_open(&q->outputs, &q->log.file);
+	return outputs_close(&q->outputs, status == CLI_DONE ? run_batch_perform(q) : status);
 }
 
 static int run_command(struct options args, bool is_compare)

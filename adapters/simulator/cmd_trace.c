@@ -1,13 +1,12 @@
 /* uvmsim trace: any source as a trace file. */
-#include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli.h"
 #include "cli_source.h"
 #include "interrupt.h"
 #include "nearest.h"
+#include "output.h"
 #include "packer.h"
 #include "progress.h"
 #include "trace_oracle.h"
@@ -32,37 +31,21 @@ const char help_trace[] =
 static const char *const options[] = {"workload=*", "trace=*", "seed=", "output=", "format=", "help", NULL};
 enum option { WORKLOAD, TRACE, SEED, OUTPUT, FORMAT, HELP };
 
-struct output {
+struct trace_output {
 	const char *path; /* NULL: standard output */
 	FILE *file;
-	unsigned form;	/* TRACE_WRITE_* */
-	bool is_oracle; /* a cache trace instead */
-	bool is_ours;	/* a regular file: taken away again when it could not be completed */
+	struct output *whole; /* NULL: standard output */
+	unsigned form;	       /* TRACE_WRITE_* */
+	bool is_oracle;	       /* a cache trace instead */
 };
 
-/* Is the output the very trace that is to be read? Opening it would empty that. */
-static bool is_source(const struct cli_source *source, const struct stat *output)
+static int open_output(struct trace_output *output)
 {
-	struct stat info;
-	int status;
-
-	if (!source->is_trace || !S_ISREG(output->st_mode))
-		return false;
-	status = strcmp(source->spec, "-") == 0 ? fstat(STDIN_FILENO, &info) : stat(source->spec, &info);
-	return status == 0 && info.st_dev == output->st_dev && info.st_ino == output->st_ino;
-}
-
-static int open_output(struct output *output, const struct cli_source *source)
-{
-	struct stat info;
-
 	output->file = stdout;
 	if (output->path && strcmp(output->path, "-") == 0)
 		output->path = NULL;
 	if (!output->path)
 		return CLI_DONE;
-	if (stat(output->path, &info) == 0 && is_source(source, &info))
-		return say_error("--output %s: is the input trace", output->path);
 	if (packer_is_wanted(output->path) && output->is_oracle)
 		return say_error(
 			"--output %s: --format oracleGeneral is not compressed; name it without .zst",
@@ -72,22 +55,8 @@ static int open_output(struct output *output, const struct cli_source *source)
 	if ((output->form & TRACE_WRITE_PACKED) != 0 && !packer_is_available())
 		return say_error("--output %s: cannot be compressed, this program was built without zstd",
 				 output->path);
-	output->file = fopen(output->path, "wb");
-	if (!output->file)
-		return say_error("--output %s: %s", output->path, strerror(errno));
-	output->is_ours = fstat(fileno(output->file), &info) == 0 && S_ISREG(info.st_mode);
-	return CLI_DONE;
-}
-
-static bool close_output(struct output *output, bool is_good, char error[SOURCE_ERROR_MAX])
-{
-	if (output->path && fclose(output->file) != 0 && is_good) {
-		snprintf(error, SOURCE_ERROR_MAX, "%.250s: %s", output->path, strerror(errno));
-		is_good = false;
-	}
-	if (!is_good && output->is_ours)
-		unlink(output->path);
-	return is_good;
+	output->whole = output_open("--output", output->path, &output->file);
+	return output->whole ? CLI_DONE : CLI_BAD_INPUT;
 }
 
 static void show(const struct source *source, uint64_t accesses, uint64_t kernels)
@@ -161,7 +130,7 @@ static const char *origin(char text[SOURCE_ERROR_MAX], const struct source *sour
 }
 
 /* Accesses keep their bytes; a trace without bytes stays one of version 1. */
-static bool write_trace(struct source *source, const struct cli_sources *sources, const struct output *output,
+static bool write_trace(struct source *source, const struct cli_sources *sources, const struct trace_output *output,
 			char error[SOURCE_ERROR_MAX])
 {
 	unsigned form = output->form | (source->has_bytes ? TRACE_WRITE_SIZED : 0);
@@ -187,7 +156,7 @@ static bool write_trace(struct source *source, const struct cli_sources *sources
 	return false;
 }
 
-static bool write_oracle(struct source *source, const struct output *output, char error[SOURCE_ERROR_MAX])
+static bool write_oracle(struct source *source, const struct trace_output *output, char error[SOURCE_ERROR_MAX])
 {
 	struct sink sink = {.oracle = trace_oracle_open()};
 	bool is_good;
@@ -204,11 +173,11 @@ static bool write_oracle(struct source *source, const struct output *output, cha
 	return is_good;
 }
 
-static int run(const struct cli_sources *sources, struct output *output)
+static int run(const struct cli_sources *sources, struct trace_output *output)
 {
 	char error[SOURCE_ERROR_MAX] = "";
 	struct source *source;
-	bool is_good;
+	bool is_good, is_beside;
 
 	interrupt_catch();
 	if ((output->path && strcmp(output->path, "-") != 0) ||
@@ -220,7 +189,7 @@ static int run(const struct cli_sources *sources, struct output *output)
 		say_error("%s", error);
 		return interrupt_caught != 0 ? interrupt_status() : CLI_BAD_INPUT;
 	}
-	if (open_output(output, &sources->source[0]) != CLI_DONE) {
+	if (open_output(output) != CLI_DONE) {
 		progress_end();
 		source->close(source);
 		return CLI_BAD_INPUT;
@@ -228,11 +197,13 @@ static int run(const struct cli_sources *sources, struct output *output)
 	is_good = output->is_oracle ? write_oracle(source, output, error)
 				    : write_trace(source, sources, output, error);
 	source->close(source);
-	is_good = close_output(output, is_good, error);
+	is_beside = output->whole && output_is_beside(output->whole);
 	progress_end();
 	interrupt_done();
+	if (!output_close(output->whole, is_good ? OUTPUT_COMPLETE : OUTPUT_DISCARD))
+		return CLI_BAD_INPUT;
 	if (!is_good && interrupt_caught != 0) {
-		say_error("trace: interrupted%s", output->is_ours ? ", no output file was written" : "");
+		say_error("trace: interrupted%s", is_beside ? ", no output file was written" : "");
 		return interrupt_status();
 	}
 	return is_good ? CLI_DONE : say_error("%s", error);
@@ -240,10 +211,10 @@ static int run(const struct cli_sources *sources, struct output *output)
 
 struct request {
 	struct cli_sources sources;
-	struct output output;
+	struct trace_output output;
 };
 
-static int take_format(const char *value, struct output *output)
+static int take_format(const char *value, struct trace_output *output)
 {
 	char hint[NEAREST_TEXT_MAX];
 	struct nearest nearest;
@@ -269,7 +240,7 @@ static int take(void *request, int option, const char *value)
 	case TRACE:
 		if (q->sources.count > 0)
 			return say_error("trace: one workload or trace");
-		return cli_source_add(&q->sources, option == TRACE, value);
+		return cli_source_take(&q->sources, option == TRACE, value);
 	case SEED:
 		return cli_seed(value, &q->sources.seed);
 	case OUTPUT:

@@ -88,7 +88,7 @@ static int take(struct whatif_request *q, struct given *given, int option, const
 	case MEMORY:
 	case OVERSUB:
 		if (given->has_memory)
-			return say_error("whatif: one memory size");
+			return say_error("whatif: one memory size: --memory or --oversub, once");
 		given->has_memory = true;
 		return cli_memory(option == OVERSUB, value, &q->memory);
 	case POLICY:

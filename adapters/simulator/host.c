@@ -6,6 +6,7 @@
 #include "huge_pages.h"
 #include "observe/host_events.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -121,6 +122,7 @@ static bool open_engine(struct host *h, const struct uvmp_service_params *params
 	size_t size = arena_bytes(h, params, params->blocks);
 	enum uvmp_status status = UVMP_ERR_NO_MEMORY;
 	struct uvmp_service_error error;
+	char text[256];
 
 	h->known_blocks = params->blocks;
 	h->arena[0] = size == 0 ? NULL : malloc(size);
@@ -134,11 +136,11 @@ static bool open_engine(struct host *h, const struct uvmp_service_params *params
 		snprintf(h->error, SOURCE_ERROR_MAX, "no engine: %s", error.text);
 		return false;
 	}
-	snprintf(h->error, SOURCE_ERROR_MAX,
-		 "no engine for %llu roots of 2 MiB, %u VABlocks, %u fault entries and %u uTLBs: a number is "
-		 "too large, or memory is short",
+	snprintf(text, sizeof(text),
+		 "no engine for %llu roots of 2 MiB, %u VABlocks, %u fault entries and %u uTLBs: a number is too large, or memory is "
+		 "short; use smaller ranges, or a smaller --memory",
 		 (unsigned long long)roots, params->blocks, params->gpu->fault_entries, params->gpu->utlbs);
-	return false;
+	return host_fail(h, text);
 }
 
 uint64_t host_capacity_bytes(const struct host *h)
@@ -467,8 +469,13 @@ void host_set_rights(const struct host_target *target, const struct uvmp_action 
 
 static bool write_line(struct host *h, const char *text)
 {
-	return fprintf(h->params.run.log.file, "%s\n", text) >= 0 ||
-	       host_fail(h, "the decision log cannot be written");
+	const struct sim_log *log = &h->params.run.log;
+
+	if (fprintf(log->file, "%s\n", text) >= 0)
+		return true;
+	snprintf(h->error, SOURCE_ERROR_MAX, "%s%.400s: %s", log->name ? "--log " : "the decision log cannot be written",
+		 log->name ? log->name : "", strerror(errno));
+	return false;
 }
 
 static bool write_log(struct host *h, const struct uvmp_action *a)

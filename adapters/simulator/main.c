@@ -1,12 +1,11 @@
 /* uvmsim: the command line. Each subcommand is a row of the table; design: exit 0 done, 1 a check failed, 2
  * usage or bad input; 128 and the signal's number interrupted. */
-#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli.h"
 #include "nearest.h"
+#include "output.h"
 
 struct command {
 	const char *name;
@@ -119,10 +118,8 @@ static int dispatch(int argc, char **argv)
 {
 	bool is_help, is_verbose;
 
-	if (argc < 2) {
-		print_usage(stderr);
+	if (argc < 2)
 		return say_error("a subcommand must follow; see `uvmsim --help`");
-	}
 	is_help = is_either(argv[1], "-h", "--help");
 	if (!is_help && !is_either(argv[1], "-V", "--version"))
 		return run_command(argc - 1, argv + 1);
@@ -132,23 +129,6 @@ static int dispatch(int argc, char **argv)
 	return is_help ? print_help() : cli_version(is_verbose);
 }
 
-/* A file that is opened while descriptor 0 or 2 is closed would take its place; a closed 1 cannot take the
- * results. */
-static bool has_standard_files(void)
-{
-	for (int fd = 0; fd <= 2; fd++) {
-		if (fcntl(fd, F_GETFD) != -1)
-			continue;
-		if (open("/dev/null", O_RDWR) != fd)
-			return false;
-		if (fd == 1) {
-			say_error("standard output is closed");
-			return false;
-		}
-	}
-	return true;
-}
-
 int main(int argc, char **argv)
 {
 	int status;
@@ -156,11 +136,11 @@ int main(int argc, char **argv)
 	say_program("uvmsim");
 	signal(SIGPIPE, SIG_IGN); /* a closed pipe is reported like a full disk, */
 	signal(SIGXFSZ, SIG_IGN); /* and so is a file beyond the limit on file sizes */
-	if (!has_standard_files())
+	if (!output_begin_standard())
 		return CLI_BAD_INPUT;
 	status = dispatch(argc, argv);
 	/* An error is already reported; a second report for the output would be too much. */
 	if (status == CLI_BAD_INPUT)
 		return status;
-	return cli_flush() ? status : CLI_BAD_INPUT;
+	return output_flush_standard() ? status : CLI_BAD_INPUT;
 }

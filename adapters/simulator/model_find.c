@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "output.h"
+
 #include "nearest.h"
 
 static const char *const endings[] = {".gpu", ".host", ".link"};
@@ -93,6 +95,7 @@ static FILE *open_file(struct model_parse *parse, const char *name, const char *
 		}
 		parse->folder = parse->file;
 		in = fopen(parse->file, "r");
+		output_protect("--gpu", parse->file);
 	}
 	if (!in)
 		snprintf(parse->error, MODEL_ERROR_MAX, "%s: %s", parse->file, strerror(errno));

@@ -1,42 +1,23 @@
 /* The files that show runs; outputs.h. */
 #include "outputs.h"
 
-#include <errno.h>
-#include <string.h>
-
 #include "cli.h"
 
-FILE *outputs_create(const char *option, const char *path)
+int outputs_open(struct outputs *o, FILE **log)
 {
-	FILE *file = fopen(path, "w");
+	FILE *file;
 
-	if (!file)
-		say_error("%s %s: %s", option, path, strerror(errno));
-	return file;
-}
-
-bool outputs_end(const char *option, const char *path, FILE *file)
-{
-	bool is_bad = ferror(file) != 0;
-	int error = is_bad ? EIO : 0;
-
-	if (fclose(file) == 0 && !is_bad)
-		return true;
-	error = is_bad && errno == 0 ? error : errno;
-	say_error("%s %s: %s", option, path, strerror(error));
-	return false;
-}
-
-int outputs_open(struct outputs *o)
-{
-	if (o->report_path && !(o->report_file = outputs_create("--report", o->report_path)))
+	if (o->report_path && !(o->report_output = output_claim("--report", o->report_path)))
 		return CLI_BAD_INPUT;
+	if (o->log_path && !(o->log_output = output_open("--log", o->log_path, &o->log_file)))
+		return CLI_BAD_INPUT;
+	*log = o->log_file;
 	if (!o->timeline_path)
 		return CLI_DONE;
-	o->timeline_file = outputs_create("--timeline", o->timeline_path);
-	if (!o->timeline_file)
+	o->timeline_output = output_open("--timeline", o->timeline_path, &file);
+	if (!o->timeline_output)
 		return CLI_BAD_INPUT;
-	o->timeline = timeline_open(o->timeline_file);
+	o->timeline = timeline_open(file);
 	return o->timeline ? CLI_DONE : say_error("out of memory");
 }
 
@@ -76,32 +57,50 @@ static uint64_t not_drawn(const struct report *report, size_t count)
 	return number;
 }
 
-static void write_report(struct outputs *o, const struct report *report, size_t count)
+bool outputs_write_page(struct output *output, const struct html_page *page)
 {
-	struct html_page page = {.command = o->command, .report = report, .reports = count};
+	FILE *file = output_begin(output) ? output_stream(output) : NULL;
 
-	page.not_drawn = not_drawn(report, count);
-	if (!html_write(&page, o->report_file))
-		say_error("--report %s: out of memory", o->report_path);
+	if (file && !html_write(page, file)) {
+		say_error("--report: out of memory");
+		return false;
+	}
+	return file != NULL;
 }
 
 void outputs_write(struct outputs *o, const struct report *report, size_t count)
 {
+	struct html_page page = {.command = o->command, .report = report, .reports = count};
+
+	o->has_results = count > 0;
 	if (o->timeline && count > 0)
 		describe_timeline(o->timeline, report);
-	if (o->report_file && count > 0)
-		write_report(o, report, count);
+	if (!o->report_output || count == 0)
+		return;
+	page.not_drawn = not_drawn(report, count);
+	o->has_failed = !outputs_write_page(o->report_output, &page);
+}
+
+/* What becomes of the files. */
+static enum output_result result_of(const struct outputs *o, int status)
+{
+	if (status == CLI_DONE)
+		return OUTPUT_COMPLETE;
+	if (!o->has_results)
+		return OUTPUT_DISCARD;
+	return status == CLI_BAD_INPUT ? OUTPUT_PARTIAL : OUTPUT_COMPLETE; /* an interrupt keeps the results */
 }
 
 int outputs_close(struct outputs *o, int status)
 {
-	bool is_good = true;
+	enum output_result result = result_of(o, status);
+	/* A run that failed because the log could not be written has said so. */
+	bool is_log_lost = status != CLI_DONE && o->log_file && ferror(o->log_file), is_good = true;
 
-	if (o->timeline) {
+	if (o->timeline)
 		timeline_close(o->timeline);
-		is_good = outputs_end("--timeline", o->timeline_path, o->timeline_file);
-	}
-	if (o->report_file)
-		is_good = outputs_end("--report", o->report_path, o->report_file) && is_good;
+	is_good = output_close(o->timeline_output, result);
+	is_good = output_close(o->report_output, o->has_failed ? OUTPUT_DISCARD : result) && !o->has_failed && is_good;
+	is_good = output_close(o->log_output, is_log_lost ? OUTPUT_DISCARD : result) && is_good;
 	return is_good ? status : CLI_BAD_INPUT;
 }

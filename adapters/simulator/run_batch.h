@@ -24,7 +24,6 @@ struct run_request {
 	uint32_t seeds; /* 0: not given; the first is that of the sources */
 	uint32_t draws; /* 0: not given; of the constants of the model, besides the model itself; then seeds is 0 */
 	enum report_format format;
-	const char *log_path;
 	struct sim_log log;
 	uint64_t until_ns; /* 0: not given */
 	struct outputs outputs;

@@ -2,16 +2,14 @@
  * they are. Memory is counted in segments as the recording grows. */
 #include "shared_rows.h"
 
-#include <inttypes.h>
-#include <limits.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "interrupt.h"
+#include "machine_memory.h"
 
 #define BUDGET_MOST (UINT64_C(1) << 30)
 #define SEGMENT_BYTES ((size_t)1 << 20)
@@ -57,55 +55,11 @@ static void *map_shared(size_t bytes)
 	return memory == MAP_FAILED ? NULL : memory;
 }
 
-/* The limit in a file of a memory cgroup; UINT64_MAX: none. */
-static uint64_t limit_in(const char *directory)
-{
-	char name[PATH_MAX + 64];
-	uint64_t bytes = UINT64_MAX;
-	FILE *file;
-
-	snprintf(name, sizeof(name), "/sys/fs/cgroup%s/memory.max", directory);
-	file = fopen(name, "re");
-	if (!file)
-		return UINT64_MAX;
-	if (fscanf(file, "%" SCNu64, &bytes) != 1) /* "max" */
-		bytes = UINT64_MAX;
-	fclose(file);
-	return bytes;
-}
-
-/* The least limit of the process's memory cgroup and those above it. */
-static uint64_t cgroup_bytes(void)
-{
-	char line[PATH_MAX] = "", *path = NULL;
-	FILE *file = fopen("/proc/self/cgroup", "re");
-	uint64_t least = limit_in("");
-
-	while (file && !path && fgets(line, sizeof(line), file))
-		path = strncmp(line, "0::/", 4) == 0 ? line + 3 : NULL;
-	if (file)
-		fclose(file);
-	if (path)
-		path[strcspn(path, "\n")] = '\0';
-	while (path && path[1] != '\0') {
-		uint64_t bytes = limit_in(path);
-
-		least = bytes < least ? bytes : least;
-		*strrchr(path, '/') = '\0';
-		if (path[0] == '\0')
-			break;
-	}
-	return least;
-}
-
 /* At most an eighth of the memory that the process may have. */
 static uint64_t budget(void)
 {
-	long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
-	uint64_t bytes = pages > 0 && page_bytes > 0 ? (uint64_t)pages * (uint64_t)page_bytes : 0;
-	uint64_t allowed = cgroup_bytes();
+	uint64_t bytes = machine_ram_bytes() / 8u;
 
-	bytes = (allowed < bytes ? allowed : bytes) / 8u;
 	return (bytes < BUDGET_MOST ? bytes : BUDGET_MOST) / SEGMENT_BYTES * SEGMENT_BYTES;
 }
 

@@ -83,6 +83,10 @@ struct source {
 /* A built-in workload: "NAME" or "NAME:key=value,key=value". NULL with `error` filled (unknown name, key, bad
  * value, absurd size) on failure. Random choices come from `seed` only. */
 struct source *workload_open(const char *spec, uint64_t seed, char error[SOURCE_ERROR_MAX]);
+/* Would workload_open accept the words? Makes no data. Each text among the values, which names a file, goes to `take`; if that
+ * returns false, so does this function, without an error. */
+bool workload_check(const char *spec, bool (*take)(void *context, const char *text), void *context,
+		    char error[SOURCE_ERROR_MAX]);
 /* What `uvmsim list workloads` prints: each with its parameters, ranges and defaults. */
 void workload_list(FILE *out);
 /* The same of one; false with `error`: none has that name. */
@@ -91,7 +95,9 @@ bool workload_list_one(const char *name, FILE *out, char error[SOURCE_ERROR_MAX]
 /* A trace (CSV, first line `uvmp-trace 1` or `uvmp-trace 2`, or binary), streamed; "-" is stdin; zstd-compressed input and
  * the binary form are recognised by their first bytes. NULL with `error`: cannot be opened, or the first line is wrong. */
 struct source *trace_open(const char *path, char error[SOURCE_ERROR_MAX]);
-/* The same from an open stream, which is closed with the source, and at once on failure (stdin never is).
+/* Can a trace in a regular file be opened, as far as its first line says? False with `error` filled. */
+bool trace_check(const char *path, char error[SOURCE_ERROR_MAX]);
+/* The same as trace_open from an open stream, which is closed with the source, and at once on failure (stdin never is).
  * `name` appears in errors. */
 struct source *trace_open_stream(FILE *in, const char *name, char error[SOURCE_ERROR_MAX]);
 

@@ -8,8 +8,11 @@
 
 #include "array.h"
 #include "huge_pages.h"
+#include "machine_memory.h"
 
-#define BLOCKS_MAX (1u << 24) /* 32 TiB of 2 MiB blocks */
+#define BLOCKS_MAX	   (1u << 24) /* 32 TiB of 2 MiB blocks */
+#define BLOCKS_UNCHECKED   (1u << 18) /* of a range whose tables any machine can hold */
+#define ENGINE_BLOCK_BYTES 1024u      /* of each block in the engine, at least */
 
 bool space_open(struct space *space, uint32_t page_bytes)
 {
@@ -119,6 +122,27 @@ static struct sim_block *zero_blocks(uint64_t blocks)
 		       huge_pages_zeros((size_t)blocks * sizeof(struct sim_block));
 }
 
+/* Large ranges are refused before their tables are filled, which would take the memory that is left. */
+static bool check_machine(const struct space *space, const struct source_range *range, uint64_t blocks, char error[SOURCE_ERROR_MAX])
+{
+	uint64_t all = space->blocks + blocks, tables = all * sizeof(struct sim_block), most;
+
+	if (blocks < BLOCKS_UNCHECKED)
+		return true;
+	most = machine_memory_bytes();
+	if (machine_address_bytes() < tables + all * ENGINE_BLOCK_BYTES) {
+		tables += all * ENGINE_BLOCK_BYTES;
+		most = machine_address_bytes();
+	}
+	if (tables <= most)
+		return true;
+	snprintf(error, SOURCE_ERROR_MAX,
+		 "range %s: %llu bytes need at least %llu MiB of this machine's memory, and %llu MiB are allowed; use a smaller "
+		 "range, or raise the limit",
+		 range->name, (unsigned long long)range->bytes, (unsigned long long)(tables >> 20), (unsigned long long)(most >> 20));
+	return false;
+}
+
 bool space_add_range(struct space *space, const struct source_range *source, char error[SOURCE_ERROR_MAX])
 {
 	uint64_t bytes = (source->bytes + space->page_bytes - 1) & ~(uint64_t)(space->page_bytes - 1);
@@ -147,6 +171,8 @@ bool space_add_range(struct space *space, const struct source_range *source, cha
 			 (unsigned long long)source->base);
 		return false;
 	}
+	if (!check_machine(space, source, blocks, error))
+		return false;
 	range = calloc(1, sizeof(*range));
 	if (range) {
 		range->blocks = blocks;

@@ -496,18 +496,42 @@ static bool is_trace(FILE *in)
 	       memcmp(first, TRACE_ROW_FIRST_SIZED, sizeof(TRACE_ROW_FIRST_SIZED) - 1u) == 0;
 }
 
+static FILE *open_trace_file(const char *path, char error[SOURCE_ERROR_MAX])
+{
+	FILE *in = fopen(path, "rb");
+
+	if (in == NULL)
+		trace_describe(error, path, strerror(errno));
+	return in;
+}
+
 struct source *trace_open(const char *path, char error[SOURCE_ERROR_MAX])
 {
 	FILE *in;
 
 	if (strcmp(path, "-") == 0)
 		return trace_open_stream(stdin, "-", error);
-	in = fopen(path, "rb");
-	if (in == NULL) {
-		trace_describe(error, path, strerror(errno));
+	in = open_trace_file(path, error);
+	if (in == NULL)
 		return NULL;
-	}
 	if (trace_is_requests(path) && !is_trace(in))
 		return trace_open_requests(in, path, error);
 	return trace_open_stream(in, path, error);
+}
+
+bool trace_check(const char *path, char error[SOURCE_ERROR_MAX])
+{
+	FILE *in = open_trace_file(path, error);
+	struct source *source;
+
+	if (in == NULL)
+		return false;
+	if (trace_is_requests(path) && !is_trace(in)) { /* has no first line; opening it reads all of it */
+		fclose(in);
+		return true;
+	}
+	source = trace_open_stream(in, path, error);
+	if (source != NULL)
+		source->close(source);
+	return source != NULL;
 }

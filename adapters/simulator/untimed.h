@@ -35,7 +35,8 @@ struct sim_result {
 /* The decision log: one action a line (uvmpolicy/service.h), and with `has_completions` a line for its end behind each.
  * Actions end at once without time, else on the simulated clock. */
 struct sim_log {
-	FILE *file; /* NULL: no log */
+	FILE *file;	  /* NULL: no log */
+	const char *name; /* for messages: of the file; NULL: none */
 	bool has_completions;
 };
 

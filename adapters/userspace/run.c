@@ -26,6 +26,7 @@
 
 #include "number.h"
 #include "options.h"
+#include "output.h"
 #include "plugins.h"
 #include "say.h"
 #include "uvmpolicy/policy.h"
@@ -40,7 +41,6 @@ struct run {
 	struct run_report report;
 	struct run_shared *shared;
 	struct run_watch watch;
-	FILE *out; /* path of the report; NULL: standard error */
 	char policy[UVMP_POLICY_TEXT_MAX], features[FEATURES_BYTES], program[PATH_MAX];
 	int exec_error;		    /* of the child, which shares this structure */
 	struct sigaction too_large; /* action of the program for SIGXFSZ */
@@ -136,19 +136,11 @@ static int find_program(struct run *run)
 	if (error == 0 && run->report.objection && is_required(run))
 		return say_error("%s %s: no pager can run, which --require asks for", name,
 				 run->report.objection);
-	if (error == 0)
+	if (error == 0) {
+		output_protect("the program", run->program);
 		return 0;
+	}
 	return error == ENOENT || error == ENOTDIR ? NOT_FOUND : NOT_RUN;
-}
-
-static int open_report(struct run *run)
-{
-	const char *path = run_option(&run->options, "--report");
-
-	if (!path)
-		return 0;
-	run->out = fopen(path, "we");
-	return run->out ? 0 : say_error("--report: %.200s: %s", path, strerror(errno));
 }
 
 static int describe_report(struct run *run)
@@ -278,9 +270,7 @@ static int prepare(struct run *run, int argc, char **argv)
 	if (status == 0)
 		status = find_program(run);
 	if (status == 0)
-		status = run_options_make_files(&run->options);
-	if (status == 0)
-		status = open_report(run);
+		status = run_options_claim_files(&run->options);
 	if (status == 0)
 		status = run_watch_open(&run->watch, &run->options);
 	if (status == 0)
@@ -289,7 +279,7 @@ static int prepare(struct run *run, int argc, char **argv)
 		status = preload();
 	if (status == 0 && !run->report.is_quiet)
 		note_memory(run->report.budget_bytes);
-	return status;
+	return status == 0 ? run_options_begin_files(&run->options) : status;
 }
 
 /* -- signals: none is handled, all are waited for -- */
@@ -381,16 +371,23 @@ static void begin_watch(struct run *run, uint64_t start_ns)
 /* False: a requested file is incomplete. */
 static bool report(struct run *run)
 {
-	bool is_complete = true;
+	struct output *output = run_options_take_file(&run->options, "--report");
+	FILE *out = output && output_begin(output) ? output_stream(output) : NULL;
+	bool is_complete = !output || out;
 
-	run->report.is_aside = run->out != NULL;
-	if (run->out || !run->report.is_quiet)
-		run_report_write(run->out ? run->out : stderr, &run->report);
-	if (run->out && (fflush(run->out) != 0 || ferror(run->out))) {
-		say_error("--report: %s: %s", run_option(&run->options, "--report"), strerror(errno));
-		is_complete = false;
-	}
+	run->report.is_aside = output != NULL;
+	if (out || (!output && !run->report.is_quiet))
+		run_report_write(out ? out : stderr, &run->report);
+	is_complete = output_close(output, OUTPUT_COMPLETE) && is_complete;
 	return run_report_trouble(&run->report) && is_complete;
+}
+
+/* Log and trace take their places, unless no process has begun them. False: one is incomplete. */
+static bool end_files(struct run *run, bool is_complete)
+{
+	bool is_begun = run->shared->first != 0;
+
+	return run_options_end_files(&run->options, is_begun && is_complete ? OUTPUT_COMPLETE : OUTPUT_PARTIAL);
 }
 
 /* No process has loaded the library. */
@@ -435,8 +432,10 @@ static int execute(struct run *run)
 	sigaction(SIGCHLD, &usual, &children);
 	sigprocmask(SIG_BLOCK, &set, &mask);
 	pid = fork();
-	if (pid < 0)
+	if (pid < 0) {
+		(void)run_options_end_files(&run->options, OUTPUT_DISCARD);
 		return say_error("fork: %s", strerror(errno));
+	}
 	if (pid == 0)
 		become_program(run, &mask, &children);
 	begin_watch(run, start_ns);
@@ -446,10 +445,12 @@ static int execute(struct run *run)
 	if (getrusage(RUSAGE_CHILDREN, &usage) == 0)
 		run->report.peak_rss_bytes = (uint64_t)usage.ru_maxrss << 10;
 	if (run->exec_error != 0) {
+		(void)run_options_end_files(&run->options, OUTPUT_DISCARD);
 		say_error("%s: %s", run->options.program[0], strerror(run->exec_error));
 		return run->exec_error == ENOENT ? NOT_FOUND : NOT_RUN;
 	}
 	is_complete = report(run) && is_complete;
+	is_complete = end_files(run, is_complete) && is_complete;
 	if (is_without_pager(run))
 		return RUN_NO_PAGER;
 	status = end_as(run->report.status);
@@ -470,14 +471,19 @@ int main(int arguments, char **argument)
 	say_program("uvmp-run");
 	if (is_first(arguments, argument, "--help", "-h")) {
 		run_options_help();
-		return fflush(stdout) != 0;
+		return output_flush_standard() ? 0 : RUN_USAGE;
 	}
-	if (is_first(arguments, argument, "--version", "-V"))
-		return printf("uvmp-run %s\n", UVMSIM_VERSION) < 0;
+	if (is_first(arguments, argument, "--version", "-V")) {
+		printf("uvmp-run %s\n", UVMSIM_VERSION);
+		return output_flush_standard() ? 0 : RUN_USAGE;
+	}
 	if (!run)
 		return say_error("out of memory");
 	sigaction(SIGXFSZ, &ignored, &run->too_large); /* a file that becomes too large is an error of
 							* the file */
 	status = prepare(run, arguments, argument);
-	return status != 0 ? status : execute(run);
+	if (status == 0)
+		return execute(run);
+	(void)run_options_end_files(&run->options, OUTPUT_DISCARD);
+	return status;
 }

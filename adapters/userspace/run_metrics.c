@@ -42,6 +42,9 @@ static int open_file(struct run_metrics *metrics)
 	if (stat(metrics->path, &info) == 0 && !S_ISREG(info.st_mode))
 		return refuse(metrics->path,
 			      S_ISDIR(info.st_mode) ? "Is a directory" : "is not a regular file");
+	metrics->claim = output_claim("--metrics:", metrics->path);
+	if (!metrics->claim)
+		return RUN_USAGE;
 	if (asprintf(&metrics->beside, "%s.%d.tmp", metrics->path, (int)getpid()) < 0)
 		return say_error("out of memory");
 	file = fopen(metrics->beside, "we");
@@ -277,5 +280,7 @@ bool run_metrics_close(struct run_metrics *metrics)
 		return true;
 	if (metrics->socket >= 0)
 		unlink(metrics->path);
+	output_close(metrics->claim, OUTPUT_DISCARD);
+	metrics->claim = NULL;
 	return !metrics->has_failed;
 }

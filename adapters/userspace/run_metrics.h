@@ -2,6 +2,7 @@
 #ifndef UVMP_RUN_METRICS_H
 #define UVMP_RUN_METRICS_H
 
+#include "output.h"
 #include "run_rates.h"
 
 #include <pthread.h>
@@ -12,6 +13,7 @@ struct run_metrics {
 	const char *policy, *store;
 	char *beside; /* name of the file that replaces `path` */
 	int socket;   /* -1: a file */
+	struct output *claim; /* of a file, against other outputs */
 	bool has_failed;
 	bool is_ended;	      /* the program has ended */
 	pthread_mutex_t lock; /* of text and bytes */

@@ -4,7 +4,6 @@
 #include "run_options.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -236,27 +235,6 @@ static int pass_store(const struct run_option *option, const char *text)
 	return 0;
 }
 
-/* Opening a pipe would make this process its writer. */
-static bool is_writable(const char *path)
-{
-	struct stat info;
-	int fd;
-
-	if (stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode))
-		return access(path, W_OK) == 0;
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	if (fd >= 0)
-		close(fd);
-	return fd >= 0;
-}
-
-static int pass_output(const struct run_option *option, const char *text)
-{
-	if (!is_writable(text))
-		return say_error("%s: %.200s: %s", option->flag, text, strerror(errno));
-	return option->name ? pass_path(option, "", text) : 0;
-}
-
 static int pass(const struct run_option *option, const char *text)
 {
 	if (option->kind == POLICY)
@@ -275,8 +253,6 @@ static int pass(const struct run_option *option, const char *text)
 		return pass_count(option, text);
 	case STORE:
 		return pass_store(option, text);
-	case OUTPUT:
-		return pass_output(option, text);
 	default:
 		if (option->name)
 			setenv(option->name, option->kind == SWITCH ? "1" : text, 1);
@@ -284,27 +260,88 @@ static int pass(const struct run_option *option, const char *text)
 	}
 }
 
-static int pass_all(const struct run_options *options, bool is_output)
+int run_options_pass(const struct run_options *options)
 {
 	int status = 0;
 
 	for (size_t row = 0; row < ROWS && status == 0; row++) {
-		if (table[row].kind == PLUGIN && !is_output)
+		if (table[row].kind == PLUGIN)
 			status = pass_plugins(&table[row], options);
-		else if (table[row].kind != PLUGIN && (table[row].kind == OUTPUT) == is_output)
+		else if (table[row].kind != OUTPUT)
 			status = pass(&table[row], options->value[row]);
+		else if (table[row].name)
+			unsetenv(table[row].name); /* of a uvmp-run around this one */
 	}
 	return status;
 }
 
-int run_options_pass(const struct run_options *options)
+/* -- files -- */
+
+/* The path of a file that the program writes; NULL: none. */
+static const char *file_of(const struct run_option *option, const char *text)
 {
-	return pass_all(options, false);
+	struct stat info;
+
+	if (!text || option->kind == OUTPUT)
+		return text;
+	if (option->kind != STORE || strncmp(text, "file:", 5) != 0)
+		return NULL;
+	text += 5;
+	return stat(text, &info) == 0 && !S_ISREG(info.st_mode) ? NULL : text;
 }
 
-int run_options_make_files(const struct run_options *options)
+int run_options_claim_files(struct run_options *options)
 {
-	return pass_all(options, true);
+	static char label[RUN_OPTIONS_MOST][32];
+
+	for (size_t row = 0; row < ROWS; row++) {
+		const char *path = file_of(&table[row], options->value[row]);
+
+		if (!path)
+			continue;
+		snprintf(label[row], sizeof(label[row]), "%s:", table[row].flag);
+		options->output[row] = output_claim(label[row], path);
+		if (!options->output[row])
+			return RUN_USAGE;
+	}
+	return 0;
+}
+
+int run_options_begin_files(struct run_options *options)
+{
+	int status = 0;
+
+	for (size_t row = 0; row < ROWS && status == 0; row++) {
+		if (table[row].kind != OUTPUT || !table[row].name || !options->output[row])
+			continue;
+		status = output_begin(options->output[row]) ? pass_path(&table[row], "", output_place(options->output[row]))
+							    : RUN_USAGE;
+	}
+	return status;
+}
+
+struct output *run_options_take_file(struct run_options *options, const char *flag)
+{
+	struct output *output = NULL;
+
+	for (size_t row = 0; row < ROWS; row++) {
+		if (strcmp(table[row].flag, flag) != 0)
+			continue;
+		output = options->output[row];
+		options->output[row] = NULL;
+	}
+	return output;
+}
+
+bool run_options_end_files(struct run_options *options, enum output_result result)
+{
+	bool is_good = true;
+
+	for (size_t row = 0; row < ROWS; row++) {
+		is_good = output_close(options->output[row], result) && is_good;
+		options->output[row] = NULL;
+	}
+	return is_good;
 }
 
 /* -- help -- */

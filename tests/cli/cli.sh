@@ -686,7 +686,7 @@ expect 2 'trace, unknown workload' "$uvmsim" trace --workload bogus --output "$w
 if [ -e "$work/none" ]; then fail "$name: no file"; else ok "$name: no file"; fi
 cp "$work/a.trace" "$work/want"
 expect 2 'trace onto itself' "$uvmsim" trace --trace "$work/a.trace" --output "$work/a.trace"
-says 'is the input trace'
+says 'is an input (--trace '
 cp "$work/a.trace" "$work/out"
 same "$work/want"
 expect 2 'trace, output that cannot be opened' "$uvmsim" trace --workload $small --output "$work/missing/a"
@@ -816,7 +816,7 @@ says 'migrated from the CPU with' '; complete after '
 expect 0 'run, log, as before' "$uvmsim" run --workload $small --memory 4M --log "$log"
 if [ -c /dev/full ]; then
 	expect 2 'run, log on a full disk' "$uvmsim" run --workload $small --log /dev/full
-	says 'the decision log cannot be written'
+	says '--log /dev/full: No space left on device'
 	expect 2 'run, short log on a full disk' "$uvmsim" run --workload regular:bytes=2097152,threads=1 --log /dev/full
 	says '--log /dev/full: No space left on device'
 fi
@@ -852,8 +852,10 @@ expect 2 'explain, bad space' "$uvmsim" explain "$log" --space x
 expect 2 'explain, missing file' "$uvmsim" explain "$work/missing"
 expect 2 'explain, directory' "$uvmsim" explain "$work"
 : >"$work/in"
-input 0 'explain, an empty log' "$uvmsim" explain -
-says '0 actions'
+input 2 'explain, an empty log' "$uvmsim" explain -
+says '-: is empty: a log has a line for each action'
+input 2 'explain, an empty log and an address' "$uvmsim" explain - 0x7e0000000000
+says '-: is empty'
 sed 's/^3 /3  /' "$log" >"$work/in"
 input 2 'explain, a line that is no action' "$uvmsim" explain -
 says 'uvmsim: -:3: '

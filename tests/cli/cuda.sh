@@ -278,7 +278,7 @@ usage 0 'usage: uvmp-calibrate' --help
 usage 2 'MEASUREMENTS and --link FILE.link are needed'
 usage 2 'the name must end in .link' measurements --link a
 usage 2 'none: No such file' none --link a.link
-usage 2 '"x" is not expected here' measurements x --link a.link
+usage 2 'unexpected argument x' measurements x --link a.link
 usage 2 '-:1: no measurements' - --link a.link
 if [ -e a.link ]; then fail 'no link is left after an error'; else ok 'no link is left after an error'; fi
 echo old >kept.link

@@ -47,7 +47,15 @@ done
 run 0 '-V' -V
 prints 'uvmsim '
 run 2 'no arguments'
-says 'usage: uvmsim SUBCOMMAND' '  compare ' 'uvmsim: a subcommand must follow'
+says 'uvmsim: a subcommand must follow; see `uvmsim --help`'
+lines=$(wc -l <"$work/err")
+if [ "$lines" = 1 ]; then ok "$name: one line"; else fail "$name: one line, not $lines"; fi
+run 2 'run, two memory sizes' run --workload regular --oversub 125 --memory 4M
+says 'run: one memory size: --memory or --oversub, once; `uvmsim compare` takes several'
+run 2 'run, two workloads' run --workload regular --workload random
+says 'run: one workload or trace: --workload or --trace, once'
+run 2 'run, two policies' run --workload regular --policy nvidia-595 --policy uvmsmart
+says 'run: one policy: --policy, once'
 run 2 'help of two' help run compare
 run 2 'help of an unknown subcommand' help runn
 says 'did you mean run?'

@@ -336,6 +336,15 @@ class Policies(unittest.TestCase):
         self.assertEqual((error.offset, error.length), (10, 13))
         self.assertEqual(error.status, "UVMP_ERR_RANGE")
 
+    def test_an_error_names_the_nearest_word(self) -> None:
+        for text, word in (
+            ("prefetch=dens", "density"),
+            ("threshhold=5", "threshold"),
+            ("nvidia-59", "nvidia-595"),
+        ):
+            with self.assertRaisesRegex(uvmp.PolicyError, f"; did you mean {word}[?]$"):
+                uvmp.Policy(text)
+
     def test_keys_and_presets_are_those_of_the_library(self) -> None:
         keys = {key["name"]: key for key in uvmp.keys()}
         self.assertEqual(keys["threshold"]["max"], 100)

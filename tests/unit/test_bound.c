@@ -652,7 +652,7 @@ static void test_below_policies(void **unused)
 
 			assert_int_equal(uvmp_policy_parse(policies[k], strlen(policies[k]), &policy, NULL),
 					 UVMP_OK);
-			assert_true(untimed_run(source, &(struct sim_run){&policy, memory, 1, {NULL, false}, 0, NULL},
+			assert_true(untimed_run(source, &(struct sim_run){&policy, memory, 1, {.file = NULL}, 0, NULL},
 						&run, error));
 			source->close(source);
 			assert_int_equal(run.memory_bytes, result.memory_bytes);

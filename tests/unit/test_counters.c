@@ -78,7 +78,7 @@ static void run(const char *gpu, const char *policy_text)
 	model.wakeup_ns = WAKEUP_NS;
 	model.alloc_ns = 0; /* a short trace would be over before memory is there */
 	assert_int_equal(uvmp_policy_parse(policy_text, strlen(policy_text), &policy, NULL), UVMP_OK);
-	is_done = timed_run(source, &model, &(struct sim_run){&policy, memory, 1, {log, false}, 0, NULL}, &result,
+	is_done = timed_run(source, &model, &(struct sim_run){&policy, memory, 1, {.file = log}, 0, NULL}, &result,
 			    &times, error);
 	fclose(log);
 	source->close(source);
@@ -221,7 +221,7 @@ static void test_after_eviction(void **unused)
 		assert_int_equal(uvmp_policy_parse(text[i], strlen(text[i]), &policy, NULL), UVMP_OK);
 		source = workload_open("random:bytes=12m,passes=3", 1, error);
 		assert_non_null(source);
-		assert_true(timed_run(source, &model, &(struct sim_run){&policy, memory, 1, {NULL, false}, 0, NULL},
+		assert_true(timed_run(source, &model, &(struct sim_run){&policy, memory, 1, {.file = NULL}, 0, NULL},
 				      &result, &times, error));
 		source->close(source);
 		assert_true(result.evictions > 0);
@@ -261,7 +261,7 @@ static void test_hot_pages_without_time(void **unused)
 	assert_non_null(source);
 	assert_int_equal(uvmp_policy_parse(text, strlen(text), &policy, NULL), UVMP_OK);
 	assert_true(
-		untimed_run(source, &(struct sim_run){&policy, memory, 1, {NULL, false}, 0, NULL}, &result, error));
+		untimed_run(source, &(struct sim_run){&policy, memory, 1, {.file = NULL}, 0, NULL}, &result, error));
 	source->close(source);
 	assert_int_equal(result.accesses, 100);
 	/* one fault and seven accesses, the last of which makes it hot */
@@ -288,7 +288,7 @@ static void test_thrashing_is_less(void **unused)
 		assert_int_equal(uvmp_policy_parse(text[i], strlen(text[i]), &policy, NULL), UVMP_OK);
 		source = workload_open("random:bytes=12m,passes=3", 1, error);
 		assert_non_null(source);
-		assert_true(timed_run(source, &model, &(struct sim_run){&policy, memory, 1, {NULL, false}, 0, NULL},
+		assert_true(timed_run(source, &model, &(struct sim_run){&policy, memory, 1, {.file = NULL}, 0, NULL},
 				      &result, &times, error));
 		source->close(source);
 		assert_int_equal(result.remote_accesses > 0, i > 0);

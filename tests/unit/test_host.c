@@ -67,6 +67,8 @@ static void test_options(void **unused)
 	assert_refused(o, "range_bytes: 3145728 is not accepted; a power of two, 2097152..");
 	o = good, o.policy = "prefetch=dens";
 	assert_refused(o, "policy: prefetch: \"dens\" is not accepted; none density");
+	o = good, o.policy = "nvidia-59";
+	assert_refused(o, "policy: nvidia-59: neither key=value nor a preset; did you mean nvidia-595?");
 	o = good, o.policy = "prefetch=stride", o.gpus = 2;
 	assert_refused(o, "prefetch: ");
 	o = good, o.policy = "evict=lru4k", o.page_bytes = 65536;

@@ -190,7 +190,7 @@ static char *run_simulator(const char *workload, const char *text, uint64_t memo
 	struct sim_result result;
 	size_t length;
 	FILE *file = open_memstream(&log, &length);
-	struct sim_run run = {&policy, {memory_bytes, 100}, 1, {file, false}, 0, NULL};
+	struct sim_run run = {&policy, {memory_bytes, 100}, 1, {.file = file}, 0, NULL};
 
 	assert_non_null(source);
 	assert_int_equal(uvmp_policy_parse(text, strlen(text), &policy, NULL), UVMP_OK);

@@ -297,7 +297,7 @@ static void plays_the_same(const char *policy)
 	assert_int_equal(uvmp_policy_parse(policy, strlen(policy), &parsed, NULL), UVMP_OK);
 	source = trace_open(path, error);
 	assert_non_null(source);
-	if (!untimed_run(source, &(struct sim_run){&parsed, memory, 1, {out, false}, 0, NULL}, &result, error))
+	if (!untimed_run(source, &(struct sim_run){&parsed, memory, 1, {.file = out}, 0, NULL}, &result, error))
 		fail_msg("%s", error);
 	source->close(source);
 	fclose(out);

@@ -245,7 +245,7 @@ static bool try_acts(const struct act *first, size_t count)
 	acts = count;
 	uvmp_policy_init(&policy);
 	open_quiet(&model);
-	is_done = timed_run(source, &model, &(struct sim_run){&policy, memory, 1, {NULL, false}, 0, NULL}, &result,
+	is_done = timed_run(source, &model, &(struct sim_run){&policy, memory, 1, {.file = NULL}, 0, NULL}, &result,
 			    &times, error);
 	source->close(source);
 	return is_done;
@@ -450,7 +450,7 @@ static uint64_t time_of_tiles(const char *order)
 	source = workload_open(spec, 1, error);
 	if (!source)
 		fail_msg("%s", error);
-	is_done = timed_run(source, &model, &(struct sim_run){&policy, memory, 1, {NULL, false}, 0, NULL}, &result,
+	is_done = timed_run(source, &model, &(struct sim_run){&policy, memory, 1, {.file = NULL}, 0, NULL}, &result,
 			    &times, error);
 	source->close(source);
 	if (!is_done)

@@ -92,7 +92,7 @@ static void run(const char *workload, uint32_t sync_frees, uint64_t memory_bytes
 	assert_int_equal(uvmp_policy_parse("preset=uvmsmart", 15, &policy, NULL), UVMP_OK);
 	if (!timed_run(
 		    source, &model,
-		    &(struct sim_run){&policy, (struct sim_memory){.bytes = memory_bytes}, 1, {NULL, false}, 0, NULL},
+		    &(struct sim_run){&policy, (struct sim_memory){.bytes = memory_bytes}, 1, {.file = NULL}, 0, NULL},
 		    &result, &times, error))
 		fail_msg("%s", error);
 	source->close(source);

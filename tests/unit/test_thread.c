@@ -52,7 +52,7 @@ static bool try_file(FILE *file, const char *policy_text)
 	source = trace_open_stream(file, "t", error);
 	assert_non_null(source);
 	is_done =
-		timed_run(source, &model, &(struct sim_run){&policy, memory, 1, {decisions, has_completions}, 0, NULL},
+		timed_run(source, &model, &(struct sim_run){&policy, memory, 1, {.file = decisions, .has_completions = has_completions}, 0, NULL},
 			  &result, &times, error);
 	source->close(source);
 	return is_done;
@@ -514,7 +514,7 @@ static void test_nothing_takes_time(void **unused)
 			assert_int_equal(uvmp_policy_parse(policies[j], strlen(policies[j]), &policy, NULL),
 					 UVMP_OK);
 			is_done = timed_run(source, &model,
-					    &(struct sim_run){&policy, little, 1, {NULL, false}, 0, NULL}, &result,
+					    &(struct sim_run){&policy, little, 1, {.file = NULL}, 0, NULL}, &result,
 					    &times, error);
 			source->close(source);
 			if (!is_done)

@@ -32,7 +32,7 @@ static bool run_source(const char *gpu, struct source *source, const char *polic
 		fail_msg("%s", error);
 	assert_true(model_open(gpu, NULL, &model, error));
 	assert_int_equal(uvmp_policy_parse(policy_text, strlen(policy_text), &policy, NULL), UVMP_OK);
-	is_done = timed_run(source, &model, &(struct sim_run){&policy, memory, 1, {NULL, false}, 0, NULL}, &result,
+	is_done = timed_run(source, &model, &(struct sim_run){&policy, memory, 1, {.file = NULL}, 0, NULL}, &result,
 			    &times, error);
 	source->close(source);
 	return is_done;
@@ -185,7 +185,7 @@ static void few_roots(const char *preset, uint64_t roots)
 	assert_non_null(source);
 	assert_true(model_open("titan-v", NULL, &model, error));
 	assert_int_equal(uvmp_policy_parse(preset, strlen(preset), &policy, NULL), UVMP_OK);
-	if (!timed_run(source, &model, &(struct sim_run){&policy, {roots << 21, 100}, 1, {log, false}, 0, NULL},
+	if (!timed_run(source, &model, &(struct sim_run){&policy, {roots << 21, 100}, 1, {.file = log}, 0, NULL},
 		       &result, &times, error))
 		fail_msg("%s, %u roots: %s", preset, (unsigned)roots, error);
 	assert_in_range(frames_end(log, &frames), 65536, (roots << 21) * policy.memory_ratio / 100u);
@@ -246,7 +246,7 @@ static uint64_t taking_turns(uint32_t waits_to_evict, const char *policy_text)
 	model.waits_to_evict = waits_to_evict;
 	assert_int_equal(uvmp_policy_parse(policy_text, strlen(policy_text), &policy, NULL), UVMP_OK);
 	assert_true(timed_run(source, &model,
-			      &(struct sim_run){&policy, {.bytes = 16u << 20}, 1, {NULL, false}, 0, NULL}, &result,
+			      &(struct sim_run){&policy, {.bytes = 16u << 20}, 1, {.file = NULL}, 0, NULL}, &result,
 			      &times, error));
 	source->close(source);
 	return times.time_ns;
@@ -346,7 +346,7 @@ static void test_small_buffer(void **unused)
 	for (model.fault_entries = 32; model.fault_entries <= 512; model.fault_entries *= 16) {
 		struct source *source = workload_open("random:bytes=16m,passes=2", 1, error);
 
-		assert_true(timed_run(source, &model, &(struct sim_run){&policy, memory, 1, {NULL, false}, 0, NULL},
+		assert_true(timed_run(source, &model, &(struct sim_run){&policy, memory, 1, {.file = NULL}, 0, NULL},
 				      &result, &times, error));
 		source->close(source);
 		assert_int_equal(times.batch_faults.most, model.fault_entries == 32 ? 31 : 256);
@@ -398,7 +398,7 @@ static void test_full_stream(void **unused)
 	model.prefetch_defer_ns = 1000000;
 	source = workload_open("tiles:tiles=700,tile=2m,order=move", 1, error);
 	assert_non_null(source);
-	assert_true(timed_run(source, &model, &(struct sim_run){&policy, memory, 1, {NULL, false}, 0, NULL}, &result,
+	assert_true(timed_run(source, &model, &(struct sim_run){&policy, memory, 1, {.file = NULL}, 0, NULL}, &result,
 			      &times, error));
 	source->close(source);
 	assert_int_equal(result.h2d_bytes, 700u << 21);
@@ -493,7 +493,7 @@ static void test_errors(void **unused)
 	source = workload_open("regular:bytes=16m,threads=1024", 1, error);
 	assert_non_null(source);
 	model.warps_per_sm = 16;
-	assert_false(timed_run(source, &model, &(struct sim_run){&policy, memory, 1, {NULL, false}, 0, NULL}, &result,
+	assert_false(timed_run(source, &model, &(struct sim_run){&policy, memory, 1, {.file = NULL}, 0, NULL}, &result,
 			       &times, error));
 	assert_non_null(strstr(error, "a thread block of 32 warps does not fit an SM"));
 	source->close(source);

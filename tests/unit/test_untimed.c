@@ -39,7 +39,7 @@ static bool run_source(struct source *source, const char *text, uint64_t memory_
 
 	assert_non_null(source);
 	error[0] = '\0';
-	done = untimed_run(source, &(struct sim_run){&policy, memory, 1, {decisions, false}, 0, NULL}, &result, error);
+	done = untimed_run(source, &(struct sim_run){&policy, memory, 1, {.file = decisions}, 0, NULL}, &result, error);
 	source->close(source);
 	return done;
 }

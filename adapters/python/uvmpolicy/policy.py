@@ -30,7 +30,9 @@ class Policy:
         else:
             status = c.uvmp_policy_parse_size(raw, len(raw), self.struct, size, error)
         if status != 0:
-            raise PolicyError(status, error.text.decode(), error.offset, error.length)
+            known = self.plugins.struct if self.plugins.policies else None
+            text = error.text.decode() + _hint(raw, known, error)
+            raise PolicyError(status, text, error.offset, error.length)
 
     @property
     def text(self) -> str:
@@ -65,6 +67,17 @@ class Policy:
         needs = c.sized("uvmp_needs")
         check(c.uvmp_policy_needs(self.struct, needs), "needs")
         return {name: value for name, value in needs.as_dict().items() if name != "size"}
+
+
+def _hint(raw: bytes, plugins: Any, error: Any) -> str:
+    """Return the nearest valid word as `; did you mean WORD?`, or nothing."""
+    find = getattr(c.library, "uvmp_python_hint", None)
+    if find is None:  # another library, of $UVMPOLICY_LIBRARY
+        return ""
+    find.restype = ctypes.c_char_p
+    known = ctypes.byref(plugins) if plugins is not None else None
+    hint: bytes = find(ctypes.c_char_p(raw), known, ctypes.byref(error))
+    return hint.decode()
 
 
 def keys() -> list[dict[str, Any]]:

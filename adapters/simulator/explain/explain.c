@@ -60,7 +60,9 @@ static bool read_log(struct explanation *explanation, struct line_reader *reader
 	if (line == LINE_BAD)
 		snprintf(error, EXPLAIN_ERROR_MAX, "%.300s:%" PRIu64 ": %s", name, reader->number,
 			 reader->error);
-	return line == LINE_END;
+	else if (reader->number == 0)
+		snprintf(error, EXPLAIN_ERROR_MAX, "%.300s: is empty: a log has a line for each action", name);
+	return line == LINE_END && reader->number != 0;
 }
 
 bool explain_log(FILE *in, const char *name, const struct explain_query *query, FILE *out,

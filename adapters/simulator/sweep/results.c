@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "array.h"
 #include "csv_line.h"
@@ -212,37 +210,24 @@ bool results_sort(struct results *results, char error[RESULTS_ERROR_MAX])
 
 /* -- writing -- */
 
-static bool put_lines(const struct results *results, FILE *out)
+/* Errors stay in the stream. */
+static void put_lines(const struct results *results, FILE *out)
 {
-	bool is_good = fprintf(out, "%s\n", results->header) > 0;
-
-	for (size_t i = 0; i < results->count && is_good; i++)
-		is_good = fputs(results->line[i].text, out) >= 0 && fputc('\n', out) >= 0;
-	return fflush(out) == 0 && fsync(fileno(out)) == 0 && is_good;
+	fprintf(out, "%s\n", results->header);
+	for (size_t i = 0; i < results->count && !ferror(out); i++) {
+		fputs(results->line[i].text, out);
+		fputc('\n', out);
+	}
 }
 
-/* The new file lies beside the old one until it is complete. */
-bool results_write(const struct results *results, const char *path, char error[RESULTS_ERROR_MAX])
+bool results_write(const struct results *results, struct output *output)
 {
-	size_t room = strlen(path) + 32u;
-	char *beside = malloc(room);
-	bool is_good = false;
-	FILE *out = NULL;
+	FILE *out = output_begin(output) ? output_stream(output) : NULL;
+	bool is_good = out != NULL;
 
-	if (beside)
-		snprintf(beside, room, "%s.%ld.new", path, (long)getpid());
-	if (beside)
-		out = fopen(beside, "w");
 	if (out) {
-		is_good = put_lines(results, out);
-		is_good = fclose(out) == 0 && is_good;
-		is_good = is_good && rename(beside, path) == 0;
+		put_lines(results, out);
+		is_good = output_sync(output);
 	}
-	if (!is_good)
-		snprintf(error, RESULTS_ERROR_MAX, "%.300s: cannot be written: %s", path,
-			 beside ? strerror(errno) : "out of memory");
-	if (!is_good && out)
-		(void)remove(beside);
-	free(beside);
-	return is_good;
+	return output_close(output, is_good ? OUTPUT_COMPLETE : OUTPUT_DISCARD) && is_good;
 }

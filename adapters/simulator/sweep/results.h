@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "output.h"
+
 #define RESULTS_ERROR_MAX 1024
 
 /* The fields before the parameters. */
@@ -44,8 +46,9 @@ bool results_read(struct results *results, FILE *in, const char *path, uint64_t 
 bool results_add(struct results *results, char *text, uint64_t run, uint64_t number, const char *path);
 /* Sorts by run and drops equal lines. False with `error`: two lines of a run differ in more than the host. */
 bool results_sort(struct results *results, char error[RESULTS_ERROR_MAX]);
-/* Replaces the file by header and lines: as a whole, or not at all. False with `error`. */
-bool results_write(const struct results *results, const char *path, char error[RESULTS_ERROR_MAX]);
+/* Replaces the file, which was claimed, by header and lines: as a whole, or not at all. Closes the output. False after a
+ * report. */
+bool results_write(const struct results *results, struct output *output);
 void results_close(struct results *results);
 
 #endif

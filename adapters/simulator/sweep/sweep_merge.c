@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../cli.h"
+#include "output.h"
 #include "results.h"
 
 /* The run after `run` that has no line, from the i-th line on, which is moved on. */
@@ -53,8 +54,12 @@ static int read_all(struct results *results, const char *const *path, size_t cou
 int sweep_merge(const char *out, const char *const *path, size_t count)
 {
 	struct results results = {.header = NULL};
+	struct output *output = NULL;
 	char error[RESULTS_ERROR_MAX];
 	int status = read_all(&results, path, count);
+
+	if (status == CLI_DONE && !(output = output_claim("--merge", out)))
+		status = CLI_BAD_INPUT;
 
 	if (status == CLI_DONE && !results_sort(&results, error)) {
 		say_error("--merge: %s", error);
@@ -62,8 +67,10 @@ int sweep_merge(const char *out, const char *const *path, size_t count)
 	}
 	if (status == CLI_DONE)
 		status = check_complete(&results);
-	if (status == CLI_DONE && !results_write(&results, out, error))
-		status = say_error("--merge: %s", error);
+	if (status != CLI_DONE)
+		output_close(output, OUTPUT_DISCARD);
+	else if (!results_write(&results, output))
+		status = CLI_BAD_INPUT;
 	if (status == CLI_DONE)
 		printf("%s: %zu runs of %zu files\n", out, results.count, count);
 	results_close(&results);

@@ -78,7 +78,8 @@ static bool check_source(const char *path, const struct sweep_value *value)
 		say_error("%s: standard input cannot be read for every run", where);
 		return false;
 	}
-	(void)cli_source_add(&sources, value->is_other, value->text);
+	if (cli_source_add(&sources, value->is_other, value->text) != CLI_DONE)
+		return false;
 	source = cli_source_open(&sources, 0, 1, error);
 	if (!source) {
 		say_error("%s: %s", where, error);

@@ -16,6 +16,7 @@
 #include "../progress.h"
 #include "array.h"
 #include "csv_line.h"
+#include "output.h"
 #include "results.h"
 #include "sweep_row.h"
 
@@ -25,6 +26,7 @@ struct performance {
 	const struct sweep_plan *plan;
 	const struct sweep_order *order;
 	struct results results;
+	struct output *whole; /* the file in the order of the sweep */
 	FILE *out;
 	uint64_t *todo; /* runs without a result */
 	size_t todos, room;
@@ -229,9 +231,15 @@ static int finish(struct performance *p)
 	char error[RESULTS_ERROR_MAX];
 	size_t done, errors;
 
-	if (!results_sort(&p->results, error) ||
-	    (p->results.count == p->wanted && !results_write(&p->results, p->order->out, error)))
+	if (!results_sort(&p->results, error))
 		return say_error("--out %s", error);
+	if (p->results.count == p->wanted) {
+		struct output *whole = p->whole;
+
+		p->whole = NULL;
+		if (!results_write(&p->results, whole))
+			return CLI_BAD_INPUT;
+	}
 	done = p->results.count;
 	errors = count_errors(&p->results);
 	printf("%s: %zu of %llu runs", p->order->out, done, (number)p->wanted);
@@ -253,11 +261,13 @@ int sweep_run(const struct sweep_plan *plan, const struct sweep_order *order)
 	struct performance p = {.plan = plan, .order = order};
 	int status = CLI_BAD_INPUT;
 
-	if (open_results(&p) && find_todo(&p)) {
+	p.whole = output_claim("--out", order->out);
+	if (p.whole && open_results(&p) && find_todo(&p)) {
 		perform(&p);
 		if (!p.is_broken)
 			status = finish(&p);
 	}
+	output_close(p.whole, OUTPUT_DISCARD);
 	if (p.out)
 		fclose(p.out);
 	free(p.todo);

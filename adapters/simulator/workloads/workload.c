@@ -40,7 +40,8 @@ static const struct workload_type *find_type(struct workload_word name, char err
 	return NULL;
 }
 
-struct source *workload_open(const char *spec, uint64_t seed, char error[SOURCE_ERROR_MAX])
+/* The workload of a specification, before it is opened. */
+static struct workload *parse(const char *spec, uint64_t seed, char error[SOURCE_ERROR_MAX])
 {
 	const char *colon = strchr(spec, ':');
 	struct workload_word name = {spec, colon != NULL ? (size_t)(colon - spec) : strlen(spec)};
@@ -57,10 +58,34 @@ struct source *workload_open(const char *spec, uint64_t seed, char error[SOURCE_
 	workload->type = type;
 	workload->random = seed;
 	workload_set_source(workload);
-	if (!workload_parse(workload, colon != NULL ? colon + 1 : NULL, error)) {
+	if (workload_parse(workload, colon != NULL ? colon + 1 : NULL, error))
+		return workload;
+	workload_discard(workload);
+	return NULL;
+}
+
+bool workload_check(const char *spec, bool (*take)(void *context, const char *text), void *context,
+		    char error[SOURCE_ERROR_MAX])
+{
+	struct workload *workload = parse(spec, 0, error);
+	bool is_good = workload != NULL;
+
+	for (unsigned i = 0; is_good && i < workload_params(workload->type); i++)
+		if (workload->text[i] != NULL)
+			is_good = take(context, workload->text[i]);
+	if (workload != NULL)
 		workload_discard(workload);
+	return is_good;
+}
+
+struct source *workload_open(const char *spec, uint64_t seed, char error[SOURCE_ERROR_MAX])
+{
+	struct workload *workload = parse(spec, seed, error);
+	const struct workload_type *type;
+
+	if (workload == NULL)
 		return NULL;
-	}
+	type = workload->type;
 	workload->agents = (uint32_t)workload->value[workload_params(type) - 1];
 	workload->slot = calloc(workload->agents, sizeof(*workload->slot));
 	if (workload->slot == NULL || !workload_print_name(workload, strlen(spec))) {

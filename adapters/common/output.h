@@ -1,0 +1,51 @@
+/* output.h: the files that a program writes, and their conflicts with the files that it reads.
+ *
+ * The new content of a regular file is written beside the file, as new.PID.NAME, and takes its place when it is complete: what
+ * fails or is killed leaves the file as it was. Pipes, devices and descriptors (/dev/stdout, /dev/fd/3) are written directly.
+ * A file that is read, or that another output or a redirection of standard output or standard error writes, is refused; device
+ * and inode decide, so that links are recognised. */
+#ifndef UVMP_HOST_OUTPUT_H
+#define UVMP_HOST_OUTPUT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+struct output;
+
+/* Call it first. Descriptors 0 and 2 that are closed become /dev/null, since the first file that is opened would take their
+ * place. False after a report: standard output is closed. */
+bool output_begin_standard(void);
+/* Has all that was written to standard output arrived? False after a report. */
+bool output_flush_standard(void);
+
+enum output_result {
+	OUTPUT_DISCARD, /* the new content is dropped */
+	OUTPUT_PARTIAL, /* kept beside the file if there was one, and a note says where; else in its place */
+	OUTPUT_COMPLETE
+};
+
+/* No output may be this file; "-": standard input. `option`: for messages; NULL: the path alone. */
+void output_protect(const char *option, const char *path);
+/* The same, for a file that the program reads. False after a report: the program writes it already. */
+bool output_reads(const char *option, const char *path);
+/* The program will write this file. Checks all that can be known before anything is written. `option` and `path` are not
+ * copied. NULL after a report. */
+struct output *output_claim(const char *option, const char *path);
+/* Creates the file of the new content. Does not open a pipe or device, for which another process may do that. False after a
+ * report. */
+bool output_begin(struct output *output);
+/* The stream of the new content; closed by output_close. NULL after a report. */
+FILE *output_stream(struct output *output);
+/* The three together. */
+struct output *output_open(const char *option, const char *path, FILE **stream);
+/* What was written so far reaches the disk. False after a report; an error of the stream is left to output_close. */
+bool output_sync(struct output *output);
+/* Where another process writes the new content, after output_begin. */
+const char *output_place(const struct output *output);
+/* Is the new content written beside the file? */
+bool output_is_beside(const struct output *output);
+/* Ends and frees an output; NULL: nothing. False after a report: the content could not be written. OUTPUT_DISCARD reports
+ * nothing. */
+bool output_close(struct output *output, enum output_result result);
+
+#endif
