@@ -84,6 +84,8 @@ enum uvmp_status uvmpi_units_init(struct uvmp_service *s, const struct uvmp_serv
 				  uint32_t gpu, uint8_t *memory);
 /* Bytes of arena by which the tables of the GPU grow if the next job needs that; 0: they suffice, or cannot grow. */
 size_t uvmpi_units_more(const struct uvmp_service *s, const struct gpu *g);
+/* The pages of the block that count while these are resident: they, or all pages of their units (counts_units). */
+uint32_t uvmpi_units_counted(const struct gpu *g, const struct block *b, const uvmp_mask *resident);
 struct uvmp_region uvmpi_units_unit(const struct gpu *g, const struct residency *p, uint32_t page, uint32_t *unit);
 enum backing uvmpi_units_back(struct uvmp_service *s, uint32_t gpu, handle block, struct residency *p,
 			      const struct arriving *arriving, enum uvmp_chunk_size *size);

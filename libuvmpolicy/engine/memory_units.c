@@ -62,8 +62,7 @@ static uint32_t pages_of_block(const struct gpu *g)
 	return g->block_units * g->unit_pages;
 }
 
-/* The pages that count while these are resident: they, or all pages of their units. */
-static uint32_t counted(const struct gpu *g, const struct block *b, const uvmp_mask *resident)
+uint32_t uvmpi_units_counted(const struct gpu *g, const struct block *b, const uvmp_mask *resident)
 {
 	uint32_t pages = 0;
 
@@ -177,7 +176,7 @@ enum backing uvmpi_units_back(struct uvmp_service *s, uint32_t gpu, handle block
 		return tables;
 	take_number(g, block, b->range, p);
 	uvmp_mask_or(&all, arriving->pages, &p->resident);
-	need = counted(g, b, &all) - counted(g, b, &p->resident);
+	need = uvmpi_units_counted(g, b, &all) - uvmpi_units_counted(g, b, &p->resident);
 	note_pressure(s, g, need);
 	if (need > uvmpi_units_free_pages(g))
 		return BACKING_NEED_ROOM;
@@ -199,7 +198,7 @@ void uvmpi_units_abandon(struct gpu *g, const struct residency *p, const uvmp_ma
 /* Exactly these pages of the block are resident. */
 static void recount(struct gpu *g, const struct block *b, const struct residency *p, const uvmp_mask *resident)
 {
-	uint32_t pages = counted(g, b, resident);
+	uint32_t pages = uvmpi_units_counted(g, b, resident);
 
 	g->used_pages += pages;
 	g->used_pages -= g->unit_used[p->memory];
@@ -512,7 +511,7 @@ bool uvmpi_units_check(const struct uvmp_service *s, handle block, const struct 
 	if ((uint64_t)p->memory * g->block_units >= g->order.units || g->unit_block[p->memory] != block)
 		return false;
 	*pages += g->unit_used[p->memory];
-	return counted(g, block_at(s, block), &p->resident) == g->unit_used[p->memory] && check_backed(g, p) &&
+	return uvmpi_units_counted(g, block_at(s, block), &p->resident) == g->unit_used[p->memory] && check_backed(g, p) &&
 	       (!is_idle || check_listed(g, p));
 }
 

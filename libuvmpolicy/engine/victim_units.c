@@ -5,6 +5,7 @@
  * uses that tree. Without such a prefetcher, and without quirks, TBNe builds the tree from the resident and arriving pages.
  */
 #include "../base/bits_internal.h"
+#include "../base/geometry_internal.h"
 #include "../evict/evict_internal.h"
 #include "block_service_internal.h"
 #include "space_internal.h"
@@ -140,26 +141,55 @@ static void add_group(struct uvmp_service *s, struct eviction *e, uint32_t gpu)
 		uvmp_mask_region_set(&e->rest, pages_of_unit(g, lowest_bit(more)));
 }
 
-/* Is all of the block that follows the job on the GPU? */
-static bool has_next(const struct uvmp_service *s, const struct job *job, uint32_t gpu)
+/* The pages of a block that is not made yet; as many as any block has if the address is in no range. */
+static uint32_t count_pages(const struct uvmp_service *s, uint32_t space, uvmp_addr start)
 {
-	const struct block *b = block_at(s, job->block);
-	handle next = uvmpi_block_find(s, range_of(s, b)->space, job->next_start);
-	const struct residency *p = next != 0 ? uvmpi_residency_find(s, block_at(s, next), gpu) : NULL;
+	uint32_t index = uvmpi_range_find(s, space, start);
+	const struct range *r;
+	struct uvmp_block shape;
 
-	return p != NULL && uvmpi_mask_weight(&p->resident) == block_at(s, next)->pages;
+	if (index == NO_INDEX)
+		return s->block_pages;
+	r = &s->range[s->range_order[index]];
+	uvmpi_geometry_block_at(&s->geometry, r->start, r->last, start, &shape);
+	return shape.pages;
 }
 
-/* The next block probably needs as much as the present one. */
+/* The pages for which the block that follows the job has no room yet. */
+static uint32_t count_missing(const struct uvmp_service *s, const struct job *job, uint32_t gpu)
+{
+	uint32_t space = range_of(s, block_at(s, job->block))->space;
+	handle next = uvmpi_block_find(s, space, job->next_start);
+	const struct residency *p;
+	uvmp_mask held;
+
+	if (next == 0)
+		return count_pages(s, space, job->next_start);
+	p = uvmpi_residency_find(s, block_at(s, next), gpu);
+	if (p == NULL)
+		return block_at(s, next)->pages;
+	held = p->resident;
+	if (next == job->block)
+		uvmpi_mask_or(&held, &held, &job->arrive[gpu]);
+	if (s->is_full)
+		return block_at(s, next)->pages - uvmpi_mask_weight(&held);
+	return block_at(s, next)->pages - uvmpi_units_counted(&s->gpu[gpu], block_at(s, next), &held);
+}
+
+/* The next block probably needs as much as the present one, unless all of it is on the GPU. Until an arriving page has found no
+ * room, all data may fit. Then the room is at most what the next block can need. */
 uint32_t uvmpi_victim_room_ahead(const struct uvmp_service *s, const struct job *job, uint32_t gpu)
 {
-	uint32_t pages = s->gpu[gpu].unit_pages;
+	uint32_t pages = s->gpu[gpu].unit_pages, room, missing;
 
 	if (!s->order->has_groups)
 		return pages;
-	if (job->has_next && has_next(s, job, gpu))
-		return 0;
-	return uvmpi_mask_weight(&job->arrive[gpu]) > pages ? uvmpi_mask_weight(&job->arrive[gpu]) : pages;
+	room = uvmpi_mask_weight(&job->arrive[gpu]);
+	room = room > pages ? room : pages;
+	if (!job->has_next)
+		return room;
+	missing = count_missing(s, job, gpu);
+	return s->is_full && missing != 0 ? room : minimum(room, missing);
 }
 
 /* -- the victim -- */

@@ -1,6 +1,7 @@
 /* Evictions of the engine under random policies of the orders, their units, plans, pins and compressed
  * memory: after each action the engine is sound (uvmp_service_check), it agrees with a host that only sees
- * its actions, no more than memory holds is resident, and every bottom half ends. */
+ * its actions, no more than memory holds is resident, and every bottom half ends. With preset=auto, data that fit are
+ * not evicted. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -17,6 +18,7 @@
 #define PAGES  (BLOCKS * 512u)
 #define CASES  24
 #define ROUNDS 60
+#define FITS   200
 
 static struct engine e;
 
@@ -112,6 +114,52 @@ static void live(uint64_t *random)
 	engine_stop(&e);
 }
 
+/* Two ranges fill memory, or a part of it. Room that preset=auto makes ahead evicts nothing. */
+static void fit(uint64_t *random)
+{
+	uint32_t units = BLOCKS * 32u - below(random, 3) * below(random, 40), first = 1 + below(random, units - 1u), cursor = 0;
+	uint32_t pages[] = {first * 16u, (units - first) * 16u};
+	uint64_t start[] = {BASE, BASE + (((uint64_t)pages[0] + 511u) >> 9 << 21)};
+	char text[64];
+
+	engine_init(&e, 1, BLOCKS);
+	e.gpu[0].counts_units = below(random, 2) == 0;
+	snprintf(text, sizeof(text), "preset=auto remote=off batch=%u", 1 + below(random, 96));
+	assert_true(engine_policy(&e, text));
+	assert_true(engine_start(&e, 16, 1u << 18));
+	for (uint32_t i = 0; i < 2; i++)
+		engine_range(&e, 1, start[i], (uint64_t)pages[i] * ENGINE_PAGE, UVMP_CPU);
+	engine_bind(&e, 1, 1);
+	for (int round = 0; round < ROUNDS; round++) {
+		uint32_t count = 1 + below(random, 80), which = below(random, 2);
+		bool is_scan = below(random, 2) == 0;
+
+		for (uint32_t i = 0; i < count; i++) {
+			uint32_t page = (is_scan ? cursor++ * 67u : below(random, PAGES)) % pages[which];
+
+			engine_fault(&e, 1, 1, start[which] + (uint64_t)page * ENGINE_PAGE, UVMP_ACCESS_READ);
+		}
+		assert_int_equal(engine_run(&e), UVMP_OK);
+		if (e.count[UVMP_ACTION_EVICT] != 0)
+			fail_msg("%s, %u and %u pages, round %d: evicts", text, pages[0], pages[1], round);
+		engine_forget(&e);
+	}
+	engine_stop(&e);
+}
+
+static void check_fit(uint64_t random)
+{
+	for (uint32_t i = 0; i < test_share_of(FITS); i++)
+		fit(&random);
+}
+
+static void what_fits_stays(void **state)
+{
+	(void)state;
+	check_fit(20260102);
+	check_fit(test_seed());
+}
+
 static void check(uint64_t random)
 {
 	for (uint32_t i = 0; i < test_share_of(CASES); i++)
@@ -132,7 +180,8 @@ static void printed_seed(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(fixed_seed), cmocka_unit_test(printed_seed)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(fixed_seed), cmocka_unit_test(printed_seed),
+	                                   cmocka_unit_test(what_fits_stays)};
 
 	return cmocka_run_group_tests_name("evictions of the engine", tests, NULL, NULL);
 }

@@ -2035,6 +2035,54 @@ static void groups_stay(void **state)
 	assert_int_equal(resident(a, 1), 32);
 }
 
+/* While all data may fit, evict=auto makes no more room ahead than the next block lacks. Pages that arrive are not missing. */
+static void room_ahead_while_data_fit(void **state)
+{
+	struct job *job;
+	handle a;
+
+	(void)state;
+	prepare("evict=auto", 4096, 16, 0);
+	params.blocks = 24;
+	add_ranges(4096);
+	a = block(0);
+	have(a, 1, 0, 432); /* 80 pages are free */
+	for (uint32_t i = 10; i < 25; i++)
+		have(block(i), 1, 0, 512);
+	job = &s->fault.servicing->job;
+	job->block = block(2);
+	job->has_next = true;
+	job->next_start = BASE;
+	job->arrive[1] = pages(0, 200);
+	assert_false(evict_ahead(1, BASE)); /* 80 pages are missing */
+	s->is_full = true;
+	assert_true(evict_ahead(1, BASE));
+	assert_int_equal(evict(), UVMP_OK);
+	assert_int_equal(resident(a, 1), 0);
+	s->is_full = false;
+	have(a, 1, 0, 400);
+	have(at(TINY), 1, 0, 32); /* 80 pages are free */
+	job->block = a;
+	job->arrive[1] = pages(400, 500);
+	assert_false(evict_ahead(1, BASE)); /* 12 pages are missing */
+	s->is_full = true;
+	job->arrive[1] = pages(400, 512);
+	assert_false(evict_ahead(1, BASE)); /* none */
+	job->arrive[1] = pages(400, 500);
+	assert_true(evict_ahead(1, BASE));
+	assert_int_equal(evict(), UVMP_OK);
+	assert_int_equal(resident(block(10), 1), 0);
+	s->is_full = false;
+	have(block(10), 1, 0, 512);
+	job->block = block(2);
+	job->arrive[1] = pages(0, 200);
+	job->next_start = BASE - MIB2; /* in no range: as a whole block */
+	assert_true(evict_ahead(1, BASE - MIB2));
+	assert_int_equal(evict(), UVMP_OK);
+	assert_int_equal(resident(block(11), 1), 0);
+	job->arrive[1] = pages(0, 0);
+}
+
 /* evict=auto makes room ahead for as much as the present block needs, unless the next block is resident. */
 static void room_ahead(void **state)
 {
@@ -2251,6 +2299,7 @@ int main(void)
 	        cmocka_unit_test(groups_leave),
 	        cmocka_unit_test(groups_of_a_small_memory), cmocka_unit_test(groups_stay),
 	        cmocka_unit_test(room_ahead),
+	        cmocka_unit_test(room_ahead_while_data_fit),
 	};
 	int failed;
 
