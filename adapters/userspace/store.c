@@ -53,6 +53,8 @@ struct uvmp_pager_store *uvmp_store_open(const char *name, uint64_t pages, int *
 		snprintf(text, text_bytes,
 			 "store: \"%.100s\" is not accepted; mem, zstd, file:PATH, map, zstd:LEVEL (%d..%d)",
 			 name, UVMP_STORE_ZSTD_FASTEST, UVMP_STORE_ZSTD_SMALLEST);
+	if (!store && *error == -ENOTSUP && begins(name, "zstd") && text_bytes != 0)
+		snprintf(text, text_bytes, "store: %.100s: built without zstd; install libzstd-dev and build again", name);
 	if (!store)
 		say(text, text_bytes, name, *error);
 	return store;

@@ -2,6 +2,7 @@
  * ordered; and the actions that a bottom half queues for its GPU. bottom_half_internal.h. */
 #include "bottom_half_internal.h"
 
+#include "operations_internal.h"
 #include "queue_internal.h"
 #include "space_internal.h"
 

@@ -134,4 +134,7 @@ if [ ! -s "$work/out" ] && { [ -s "$work/compiled" ] || ! grep -q HAVE_ZSTD "$bu
 else verdict 1 'without zstd: only its users are compiled again'; fi
 ! nm -u "$copy/uvmsim" "$copy/uvmp-run" | grep ZSTD_ >"$work/out"
 verdict $? 'without zstd: nothing calls it'
+"$copy/uvmp-run" --budget 16M --store zstd -- true >"$work/out" 2>&1
+[ $? = 2 ] && grep -qx 'uvmp-run: .*zstd: built without zstd; install libzstd-dev and build again' "$work/out"
+verdict $? 'without zstd: --store zstd says so, and what to install'
 exit $failed
