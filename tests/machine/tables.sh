@@ -36,6 +36,7 @@ if [ "$table" = --pages ]; then
 	[ $# -ge 3 ] || usage
 	pages=$3
 	shift 3
+	# shellcheck disable=SC2046 # a list of names
 	[ $# -gt 0 ] || set -- $(echo "$tables" | cut -d' ' -f1)
 	rows=$(mktemp)
 	trap 'rm -f "$rows" "$rows.page"' EXIT
