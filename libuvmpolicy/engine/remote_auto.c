@@ -137,13 +137,13 @@ static bool may_open(const struct early_starts *early, uint32_t gpu)
 	return early->open == 0 || (early->gpu == gpu && early->open < EARLY_OPEN + early->more);
 }
 
-/* May the block that is serviced begin on the CPU, although memory is not full yet? */
-static bool may_begin_early(const struct uvmp_service *s, struct range *range, uint32_t gpu)
+/* May a block with so many faulted pages begin on the CPU, although memory is not full yet? */
+static bool may_begin_early(const struct uvmp_service *s, struct range *range, uint32_t gpu, uint32_t faulted)
 {
 	struct early_starts *early = &range->early_starts;
 	bool is_scattered;
 
-	count_group(early, uvmpi_mask_weight(&s->fault.bin.pages));
+	count_group(early, faulted);
 	close_open(s, early);
 	is_scattered = early->faults < EARLY_GROUP * early->blocks;
 	if (is_scattered && is_busy(s, gpu))
@@ -196,7 +196,7 @@ static void find_on_cpu(struct uvmp_service *s, const struct block *b, uvmp_mask
 		uvmpi_mask_andnot(pages, pages, &s->holders[p]);
 }
 
-void uvmpi_remote_auto_begin(struct uvmp_service *s, handle h, uint32_t gpu)
+void uvmpi_remote_auto_begin(struct uvmp_service *s, handle h, uint32_t gpu, const uvmp_mask *faulted)
 {
 	struct block *b = block_at(s, h);
 	struct range *range = range_of(s, b);
@@ -206,7 +206,7 @@ void uvmpi_remote_auto_begin(struct uvmp_service *s, handle h, uint32_t gpu)
 	if (!is_free(s, range, gpu) || (!s->is_full && !is_short(s)) || !is_unused(uvmpi_residency_find(s, b, gpu)))
 		return;
 	find_on_cpu(s, b, &pages);
-	if (uvmpi_mask_is_empty(&pages) || (!s->is_full && !may_begin_early(s, range, gpu)) ||
+	if (uvmpi_mask_is_empty(&pages) || (!s->is_full && !may_begin_early(s, range, gpu, uvmpi_mask_weight(faulted))) ||
 	    !uvmp_remote_begins(&range->first_faults, uvmpi_mask_weight(&pages) * s->page_bytes))
 		return;
 	residency = uvmpi_residency_make(s, b, gpu);

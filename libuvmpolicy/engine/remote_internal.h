@@ -23,9 +23,9 @@ static inline bool remote_is_counting(const struct uvmp_service *s)
  * processors beside them that were used before. True: they migrate. */
 bool uvmpi_remote_auto_migrates(const struct uvmp_service *s, const struct block *b, struct residency *residency,
 				uint64_t accesses, uvmp_mask *pages);
-/* A batch has faults in the block. If the GPU has not used the block, the pages that only the CPU holds may be mapped where
+/* A batch has faults on these pages of the block. If the GPU has not used the block, the pages that only the CPU holds may be mapped where
  * they are; faults on them then need no service. */
-void uvmpi_remote_auto_begin(struct uvmp_service *s, handle block, uint32_t gpu);
+void uvmpi_remote_auto_begin(struct uvmp_service *s, handle block, uint32_t gpu, const uvmp_mask *faulted);
 /* Notifications have made these pages migrate to the GPU. */
 void uvmpi_remote_auto_returned(struct uvmp_service *s, handle block, uint32_t gpu, const uvmp_mask *pages);
 /* Counts an access of the GPU to a page that it holds or maps. A page on the CPU may become hot. */

@@ -179,7 +179,7 @@ void uvmpi_walk(struct uvmp_service *s, handle h)
 	job->is_retry = run->retries != 0;
 	job->has_next = uvmpi_fault_has_next(s, &job->next_start);
 	if (remote_is_auto(s))
-		uvmpi_remote_auto_begin(s, h, run->gpu);
+		uvmpi_remote_auto_begin(s, h, run->gpu, &run->bin.pages);
 	walk_faults(s, block_at(s, h), job);
 	uvmpi_job_name_more(s, job);
 	if (job->has_remote)
