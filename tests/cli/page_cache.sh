@@ -26,6 +26,7 @@ trace()
 same()
 {
 	trace "$3" >"$work/t.trace"
+	rm -f "$work/log" # a run that fails would leave that of the run before
 	"$uvmsim" run --trace "$work/t.trace" --memory 2M --policy "$2" --format json >"$work/out" 2>"$work/err"
 	status=$?
 	"$uvmsim" run --trace "$work/t.trace" --memory 2M --policy "$2" --format json --log "$work/log" >"$work/out.log" 2>"$work/err.log"
