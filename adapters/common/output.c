@@ -379,7 +379,7 @@ static int create_in(struct output *o, const char *folder, size_t length)
 	return fd;
 }
 
-/* A file that may be written, in a folder that may not, gets its content from elsewhere in the end. */
+/* For a file that may be written in a folder that may not: creates the new content in TMPDIR; publish copies it. */
 static int create_elsewhere(struct output *o)
 {
 	const char *folder = getenv("TMPDIR");
@@ -391,7 +391,7 @@ static int create_elsewhere(struct output *o)
 	return fd;
 }
 
-/* The new content gets the owner, the mode and the names of the file, or is copied into it. */
+/* Gives the new file the mode of the old one. If links or owner would be lost, publish copies instead of renaming. */
 static void keep_nature(struct output *o, const struct stat *before)
 {
 	struct stat now;
@@ -468,9 +468,9 @@ bool output_is_beside(const struct output *o)
 	return o->beside != NULL;
 }
 
-/* -- the end -- */
+/* -- closing -- */
 
-/* 0, or the error. */
+/* Closes the stream. Returns 0 or an errno. */
 static int end_stream(struct output *o)
 {
 	bool is_bad = o->file && ferror(o->file);
@@ -515,7 +515,7 @@ static bool copy(const char *from, const char *to)
 	return is_good;
 }
 
-/* The new content takes its place. */
+/* Replaces the file by the new content. */
 static bool publish(struct output *o, enum output_result result)
 {
 	struct stat info;

@@ -20,7 +20,7 @@ bool output_flush_standard(void);
 
 enum output_result {
 	OUTPUT_DISCARD, /* the new content is dropped */
-	OUTPUT_PARTIAL, /* kept beside the file if there was one, and a note says where; else in its place */
+	OUTPUT_PARTIAL, /* an existing file stays: the new content is kept beside it, and a note says where */
 	OUTPUT_COMPLETE
 };
 
@@ -36,7 +36,7 @@ struct output *output_claim(const char *option, const char *path);
 bool output_begin(struct output *output);
 /* The stream of the new content; closed by output_close. NULL after a report. */
 FILE *output_stream(struct output *output);
-/* The three together. */
+/* output_claim, output_begin and output_stream in one call. NULL after a report. */
 struct output *output_open(const char *option, const char *path, FILE **stream);
 /* What was written so far reaches the disk. False after a report; an error of the stream is left to output_close. */
 bool output_sync(struct output *output);

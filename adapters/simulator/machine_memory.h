@@ -4,11 +4,11 @@
 
 #include <stdint.h>
 
-/* RAM, as far as memory cgroups allow. */
+/* RAM in bytes, as far as memory cgroups allow; 0: unknown. */
 uint64_t machine_ram_bytes(void);
-/* The same with swap space. */
+/* RAM and swap space, as far as memory cgroups allow; UINT64_MAX: unknown. */
 uint64_t machine_memory_bytes(void);
-/* Address space (ulimit -v). */
+/* The limit on address space (ulimit -v) in bytes; UINT64_MAX: none. */
 uint64_t machine_address_bytes(void);
 
 #endif

@@ -159,7 +159,7 @@ bool uvmpi_batch_order(struct uvmp_service *s)
 	return true;
 }
 
-/* -- what is left of it -- */
+/* -- faults that are not dispatched yet -- */
 
 bool uvmpi_batch_has_more(const struct uvmp_service *s, uvmp_addr *start)
 {

@@ -10,7 +10,7 @@ static inline struct gpu *gpu_of(struct uvmp_service *s)
 	return &s->gpu[s->fault.gpu];
 }
 
-/* Are both of one channel, and of one subcontext? */
+/* Do both faults have the same channel and subcontext? */
 static inline bool has_same_instance(const struct uvmp_fault *a, const struct uvmp_fault *b)
 {
 	return a->instance == b->instance && a->aperture == b->aperture && a->subcontext == b->subcontext;
@@ -21,17 +21,17 @@ static inline bool has_same_instance(const struct uvmp_fault *a, const struct uv
 /* Queues an action for the GPU. */
 struct uvmp_action *uvmpi_batch_queue(struct uvmp_service *s, enum uvmp_action_kind kind);
 void uvmpi_batch_wait(struct uvmp_service *s, bool for_copies);
-/* Drops what is in the buffer; update_put: up to its end as it is now. */
+/* Drops the faults in the buffer up to the PUT pointer; update_put: reads PUT again first. */
 void uvmpi_batch_flush(struct uvmp_service *s, bool update_put);
 /* A flush with update_put, and a replay. */
 void uvmpi_batch_replay_all(struct uvmp_service *s);
 /* Cannot fail: the engine's own ring has neither gaps nor fields out of range, and fits in the batch. */
 void uvmpi_batch_fetch(struct uvmp_service *s, enum uvmp_fetch_mode mode);
-/* Counts what was fetched, and queues BATCH. */
+/* Counts the fetched faults, and queues BATCH. */
 void uvmpi_batch_announce(struct uvmp_service *s);
-/* Translates and orders what was fetched. False: it is stale, flush and replay are queued. */
+/* Translates and orders the fetched faults. False: the batch is stale; a flush and a replay are queued. */
 bool uvmpi_batch_order(struct uvmp_service *s);
-/* Are faults left that are not dispatched, the next one in a range? *start: of its block. */
+/* Does the batch have a fault that is not dispatched yet, and lies in a range? *start: address of its block. */
 bool uvmpi_batch_has_more(const struct uvmp_service *s, uvmp_addr *start);
 static inline bool batch_is_last(const struct uvmp_service *s)
 {
@@ -47,18 +47,20 @@ void uvmpi_walk(struct uvmp_service *s, handle h);
 
 /* -- dispatch.c -- */
 
-/* The next block with faults, from s->fault.next_bin on. */
+/* Starts the service of the next block with faults, from s->fault.next_bin on. */
 void uvmpi_dispatch(struct uvmp_service *s);
-/* The job of the block has ended. */
+/* Handles the result of the job that serviced a block with faults: repeats the walk, prefetches for another block of the
+ * range, or reports to the replay state machine. */
 void uvmpi_dispatch_job_ended(struct uvmp_service *s);
-/* The job of a block beyond the one that faulted has ended. */
+/* Handles the result of a job that prefetched for another block of the range, and starts the next such job, if the prefetcher
+ * names a further block. */
 void uvmpi_dispatch_follow(struct uvmp_service *s);
 
 /* -- cancel.c -- */
 
 /* Begins the precise cancel: of fatal faults. */
 void uvmpi_cancel_start(struct uvmp_service *s);
-/* One decision of the precise cancel. */
+/* Takes one decision of the precise cancel. */
 void uvmpi_cancel_advance(struct uvmp_service *s);
 /* Cancels every fault of the batch after an error. False: faults are left for the next call. */
 bool uvmpi_cancel_batch(struct uvmp_service *s);

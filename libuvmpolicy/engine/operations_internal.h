@@ -7,7 +7,7 @@
 /* Only the file of an operation and its helpers use the state of the operation (s->run, s->fault, s->counter,
  * s->remote). The scheduler asks with the functions below. */
 
-/* -- bottom_half.c -- */
+/* -- bottom_half.c, batch.c -- */
 
 bool uvmpi_fault_is_due(struct uvmp_service *s, uint32_t gpu);
 void uvmpi_fault_start(struct uvmp_service *s, uint32_t gpu);

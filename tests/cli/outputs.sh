@@ -16,7 +16,7 @@ unset UVMP_POLICY
 mkdir "$work/in" && cd "$work/in" || exit 1
 small=regular:bytes=8m,threads=256
 
-# expect STATUS NAME COMMAND...; says TEXT...: on stderr, of one line
+# expect STATUS NAME COMMAND...: stderr is in $work/out, for says
 expect() {
 	want=$1 name=$2
 	shift 2
@@ -24,12 +24,6 @@ expect() {
 	status=$?
 	[ $status = "$want" ]
 	verdict $? "$name${status:+: exit status $status}"
-}
-says() {
-	for text in "$@"; do
-		grep -qF -- "$text" "$work/out"
-		verdict $? "$name: says $text"
-	done
 }
 # Nothing but the files of the folder as they were when it was saved; its listing has names, sizes, modes and links.
 list() { find . -mindepth 1 -printf '%P %y %m %n %l\n' | sort; }

@@ -16,12 +16,6 @@ runs() { # STATUS NAME TEST...
 	[ $status = "$want" ]
 	verdict $? "$name: exit status $want"
 }
-says() {
-	for text in "$@"; do
-		grep -qF -- "$text" "$work/out"
-		verdict $? "$name: says \"$text\""
-	done
-}
 says_not() {
 	for text in "$@"; do
 		! grep -qF -- "$text" "$work/out"

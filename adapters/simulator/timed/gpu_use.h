@@ -44,7 +44,7 @@ static inline void gpu_issue(struct gpu_step *s, uint32_t count)
 	s->now_ns += (uint64_t)count * GPU_ISSUE_NS;
 }
 
-/* gpu_find_block, where gpu->found does not have it. */
+/* gpu_find_block for a block that is not in gpu->found. */
 struct sim_block *gpu_search_block(struct gpu *gpu, uint64_t address);
 /* The block that holds the address; NULL: none, and the run has failed. */
 static inline struct sim_block *gpu_find_block(struct gpu *gpu, uint64_t address)
@@ -67,7 +67,7 @@ static inline bool gpu_tlb_holds(const struct gpu *gpu, struct utlb *utlb, uint6
 	return tlb_holds(&utlb->tlb, key);
 }
 
-/* A uTLB lacks the key: how long it takes from elsewhere. */
+/* After a miss in a uTLB: looks the key up in the L2 TLB, or walks. Returns the time in ns. */
 uint32_t gpu_tlb_miss(struct gpu *gpu, uint64_t key);
 /* How many accesses of the step the page has. With `coalesces` a page is asked for once, with the accesses of all its lanes. */
 uint32_t gpu_accesses_on(const struct gpu_step *s, uint64_t page);

@@ -37,7 +37,7 @@ struct staged {
 	bool is_back;
 	struct staged_place *place; /* the place of `back`, if is_back, is the last one */
 	size_t places, places_room;
-	struct staged_place taken; /* by pages of the victim in hand: so many of them, whose copies are not submitted yet */
+	struct staged_place taken; /* by the current victim; pages: those whose copies are not submitted yet */
 };
 
 /* Adds a victim, whose block is as before the eviction. False: out of memory. */
@@ -55,7 +55,7 @@ void staged_refuse(struct staged *staged);
 void staged_restore(struct staged *staged, struct host *host);
 /* A victim of so many pages leaves. Its pages take free places, the last one first; staged->taken says how many do, and when. */
 void staged_fill(struct staged *staged, uint32_t pages);
-/* A transfer of the victim has so many pages: how many of them go into the places that it has taken. */
+/* Submits a transfer of so many pages of the victim: returns how many of them use its free places, each place once. */
 uint32_t staged_place_pages(struct staged *staged, uint32_t pages);
 /* Is the action about pages of `back`, which the GPU has and reaches all the time? */
 bool staged_returns(const struct staged *staged, const struct uvmp_action *action);

@@ -26,3 +26,9 @@ no_lines() { # NAME FILE of violations
 		echo "ok   $1"
 	fi
 }
+says() { # TEXT...: of the command `name`, whose output is in $work/out
+	for text in "$@"; do
+		grep -qF -- "$text" "$work/out"
+		verdict $? "$name: says \"$text\""
+	done
+}
