@@ -86,6 +86,7 @@ EXPORT_SYMBOL(uvmp_remote_decide);
 EXPORT_SYMBOL(uvmp_remote_add);
 EXPORT_SYMBOL(uvmp_remote_pays);
 EXPORT_SYMBOL(uvmp_remote_moved);
+EXPORT_SYMBOL(uvmp_remote_is_chosen);
 EXPORT_SYMBOL(uvmp_remote_begins);
 EXPORT_SYMBOL(uvmp_remote_returned);
 

@@ -302,6 +302,17 @@ UVMP_API bool uvmp_remote_pays(const struct uvmp_remote_use *use, uint32_t bytes
  * NULL. O(1). */
 UVMP_API void uvmp_remote_moved(struct uvmp_remote_use *use);
 
+/* Once memory is full, pages that return push out others. That pays only if they are used more than those, which no
+ * driver sees. A program that goes through more data than fits uses all of them alike, and each exchange is in vain.
+ * So of the blocks for which uvmp_remote_pays is true, one of UVMP_REMOTE_CHOICES returns, in the mean; the others
+ * count from zero (`spent`). A block that is used often is soon drawn again. It is drawn, not counted off, so that no
+ * order of accesses keeps the same block on the CPU. */
+#define UVMP_REMOTE_CHOICES 8u
+
+/* Does the block return? `draws` is the state of the draw: 0 at first, then as the last call left it. True for NULL.
+ * O(1). */
+UVMP_API bool uvmp_remote_is_chosen(uint64_t *draws);
+
 /* -- auto: do pages begin on the CPU? -------------------------------------------------------------
  *
  * Once memory is full, the first fault of a GPU in a VABlock may map the pages where they are, instead of

@@ -8,6 +8,7 @@
 #include "uvmpolicy/counter.h"
 
 #include "../base/bits_internal.h"
+#include "../base/random_internal.h"
 
 #define SPENT_MAX  255u
 #define SMALL_PAGE 4096u
@@ -37,6 +38,11 @@ void uvmp_remote_moved(struct uvmp_remote_use *use)
 	if (use != NULL)
 		*use = (struct uvmp_remote_use){
 			.rounds = (uint8_t)minimum(use->rounds + 1u, UVMP_REMOTE_ROUNDS_MAX)};
+}
+
+bool uvmp_remote_is_chosen(uint64_t *draws)
+{
+	return draws == NULL || random_below(draws, UVMP_REMOTE_CHOICES) == 0;
 }
 
 /* -- first faults -- */

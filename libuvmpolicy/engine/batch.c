@@ -4,6 +4,7 @@
 
 #include "operations_internal.h"
 #include "queue_internal.h"
+#include "remote_internal.h"
 #include "space_internal.h"
 
 /* -- actions for the GPU -- */
@@ -43,11 +44,12 @@ void uvmpi_batch_replay_all(struct uvmp_service *s)
 void uvmpi_batch_fetch(struct uvmp_service *s, enum uvmp_fetch_mode mode)
 {
 	struct gpu *g = gpu_of(s);
-	struct uvmp_fetch_params params = {.max_batch = g->params.max_batch,
+	struct uvmp_fetch_params params = {.max_batch = uvmpi_remote_auto_batch(s, s->fault.gpu),
 					   .page_bytes = s->page_bytes,
 					   .coalesce = s->policy.coalesce,
 					   .quirks = s->policy.quirks};
 
+	g->batch_most = params.max_batch;
 	(void)uvmp_fault_fetch(&params, mode, g->put, &g->buffer, &g->batch);
 	g->representatives = 0;
 	__builtin_memset(g->fatal, 0, g->batch.cached);

@@ -1,5 +1,5 @@
 /* remote=auto: pages that a GPU has lost by eviction stay mapped to it, and notifications of its access counters say when
- * they return (decisions/counter_return.c). The counters know which parts of a block were used since they were cleared; the
+ * they return (decisions/counter_return.c). While memory is full, they return only if their block is chosen, too. The counters know which parts of a block were used since they were cleared; the
  * state of the block knows it since its pages returned last.
  *
  * Once memory is full, pages of a block that the GPU has not used begin on the CPU in the same way, where the allocation's pages
@@ -19,7 +19,9 @@
  * batches that is EARLY_BATCHES: its threads continue at the end of its batch, and have used it during the next one. In smaller
  * batches fewer threads wait, and they need EARLY_PATIENCE batches to use their blocks. As long as notifications wait to be read,
  * blocks stay open. Each block that was open and has not returned by then allows one block more; a return halves `more`. Thus a
- * range of densely used blocks pays for EARLY_OPEN blocks, and the limit of a sparsely used range doubles.
+ * range of densely used blocks pays for EARLY_OPEN blocks, and the limit of a sparsely used range doubles. While the number of
+ * blocks is limited, all others move. So batches have EARLY_FAULTS faults at most until EARLY_BATCHES batches after the latest one in
+ * which a block opened under a limit: then few blocks move before the use of the open ones is known.
  *
  * Two simplifications bound the state of a range, and both are on purpose:
  *
@@ -69,7 +71,7 @@ static void find_pages(const struct uvmp_service *s, const struct block *b, cons
 	uvmpi_mask_and(pages, pages, &held);
 }
 
-bool uvmpi_remote_auto_migrates(const struct uvmp_service *s, const struct block *b,
+bool uvmpi_remote_auto_migrates(struct uvmp_service *s, const struct block *b,
 				struct residency *residency, uint64_t accesses, uvmp_mask *pages)
 {
 	uvmp_mask used;
@@ -77,7 +79,12 @@ bool uvmpi_remote_auto_migrates(const struct uvmp_service *s, const struct block
 	uvmp_remote_add(&residency->use, parts_of(s, pages), accesses);
 	find_pages(s, b, residency, residency->use.parts, &used);
 	uvmpi_mask_or(pages, pages, &used);
-	return uvmp_remote_pays(&residency->use, uvmpi_mask_weight(pages) * s->page_bytes);
+	if (!uvmp_remote_pays(&residency->use, uvmpi_mask_weight(pages) * s->page_bytes))
+		return false;
+	if (!s->is_full || accesses == 0 || uvmp_remote_is_chosen(&s->return_draws))
+		return true;
+	residency->use.spent = 0;
+	return false;
 }
 
 /* -- first faults -- */
@@ -88,6 +95,7 @@ bool uvmpi_remote_auto_migrates(const struct uvmp_service *s, const struct block
 #define EARLY_PATIENCE 8u
 #define EARLY_MOST     0x4000u
 #define EARLY_SAMPLES  64u /* unused blocks before they count half */
+#define EARLY_FAULTS   16u
 
 /* Are the ranges together larger than the memory of all GPUs? */
 static bool is_short(const struct uvmp_service *s)
@@ -104,7 +112,12 @@ static bool is_busy(const struct uvmp_service *s, uint32_t gpu)
 {
 	const struct gpu *g = &s->gpu[gpu];
 
-	return g->batch.cached >= g->params.max_batch;
+	return g->batch.cached >= g->batch_most;
+}
+
+static bool is_scattered(const struct early_starts *early)
+{
+	return early->faults < EARLY_GROUP * early->blocks;
 }
 
 static void count_group(struct early_starts *early, uint32_t faults)
@@ -141,18 +154,18 @@ static bool may_open(const struct early_starts *early, uint32_t gpu)
 static bool may_begin_early(const struct uvmp_service *s, struct range *range, uint32_t gpu, uint32_t faulted)
 {
 	struct early_starts *early = &range->early_starts;
-	bool is_scattered;
 
 	count_group(early, faulted);
 	close_open(s, early);
-	is_scattered = early->faults < EARLY_GROUP * early->blocks;
-	if (is_scattered && is_busy(s, gpu))
+	if (is_scattered(early) && is_busy(s, gpu))
 		return true;
-	return (is_scattered || is_busy(s, gpu)) && may_open(early, gpu);
+	return (is_scattered(early) || is_busy(s, gpu)) && may_open(early, gpu);
 }
 
-static void begun_early(const struct uvmp_service *s, struct early_starts *early, uint32_t gpu)
+static void begun_early(struct uvmp_service *s, struct early_starts *early, uint32_t gpu)
 {
+	if (!is_scattered(early) || !is_busy(s, gpu))
+		s->gpu[gpu].opening_batch = (uint32_t)s->gpu[gpu].counts.batches;
 	if (early->open == 0) {
 		early->gpu = (uint8_t)gpu;
 		early->batch = (uint32_t)s->gpu[gpu].counts.batches;
@@ -165,6 +178,15 @@ static void returned_early(struct early_starts *early, uint32_t gpu)
 {
 	early->more /= 2u;
 	early->open = (uint16_t)(early->open - (early->open != 0 && early->gpu == gpu));
+}
+
+uint32_t uvmpi_remote_auto_batch(const struct uvmp_service *s, uint32_t gpu)
+{
+	const struct gpu *g = &s->gpu[gpu];
+	bool has_open = g->opening_batch != 0 && !s->is_full &&
+			(uint32_t)g->counts.batches - g->opening_batch < EARLY_BATCHES;
+
+	return has_open ? minimum(g->params.max_batch, EARLY_FAULTS) : g->params.max_batch;
 }
 
 /* Is it for this module to say where the GPU uses the pages? */

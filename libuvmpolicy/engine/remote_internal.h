@@ -20,9 +20,12 @@ static inline bool remote_is_counting(const struct uvmp_service *s)
 	return remote_has_counts(s) || s->policy.runtime;
 }
 /* Notifications of so many accesses name `pages` of the block, which the residency's GPU maps. Adds the pages of other
- * processors beside them that were used before. True: they migrate. */
-bool uvmpi_remote_auto_migrates(const struct uvmp_service *s, const struct block *b, struct residency *residency,
+ * processors beside them that were used before. True: they migrate. 0 accesses: they were to migrate, and the attempt is
+ * repeated. */
+bool uvmpi_remote_auto_migrates(struct uvmp_service *s, const struct block *b, struct residency *residency,
 				uint64_t accesses, uvmp_mask *pages);
+/* How many faults the GPU's next batch has, at most. */
+uint32_t uvmpi_remote_auto_batch(const struct uvmp_service *s, uint32_t gpu);
 /* A batch has faults on these pages of the block. If the GPU has not used the block, the pages that only the CPU holds may be mapped where
  * they are; faults on them then need no service. */
 void uvmpi_remote_auto_begin(struct uvmp_service *s, handle block, uint32_t gpu, const uvmp_mask *faulted);

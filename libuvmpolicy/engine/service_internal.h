@@ -285,6 +285,8 @@ struct gpu {
 	struct uvmp_fault_buffer buffer;
 	uint32_t put;
 	struct uvmp_fault_batch batch;
+	uint32_t batch_most;	/* faults that this batch could have */
+	uint32_t opening_batch; /* remote=auto: the latest batch in which a block opened; 0: none so far (remote_auto.c) */
 	uint32_t *order_of; /* ordered representatives */
 	uint64_t *order_scratch; /* [UVMP_FAULT_ORDER_WORDS(capacity of the batch)] */
 	uint8_t *fatal;	    /* per entry of the batch: 0, or 1 + cancel mode */
@@ -618,6 +620,7 @@ struct uvmp_service {
 	bool has_latch;
 
 	uint64_t random;
+	uint64_t return_draws; /* remote=auto: see uvmp_remote_is_chosen */
 };
 
 

@@ -51,6 +51,26 @@ static void test_few_pages(void **state)
 	assert_false(uvmp_remote_pays(&use, 0));
 }
 
+/* One of eight, in the mean; the same draws for the same state, and no run of more than 150 others. */
+static void test_one_of_eight_returns(void **state)
+{
+	uint64_t draws = 0, again = 0;
+	uint32_t chosen = 0, others = 0, longest = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < 400000; i++) {
+		bool is_chosen = uvmp_remote_is_chosen(&draws);
+
+		assert_int_equal(uvmp_remote_is_chosen(&again), is_chosen);
+		others = is_chosen ? 0 : others + 1;
+		longest = others > longest ? others : longest;
+		chosen += is_chosen;
+	}
+	assert_in_range(chosen, 49160, 50840); /* four standard deviations: 837 */
+	assert_in_range(longest, 20, 150);
+	assert_true(uvmp_remote_is_chosen(NULL));
+}
+
 static void test_accesses_saturate(void **state)
 {
 	(void)state;
@@ -154,6 +174,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test_setup(test_half_the_cost_then_all_of_it, clear),
 	        cmocka_unit_test_setup(test_few_pages, clear),
+	        cmocka_unit_test(test_one_of_eight_returns),
 	        cmocka_unit_test_setup(test_accesses_saturate, clear),
 	        cmocka_unit_test_setup(test_rounds_saturate, clear),
 	        cmocka_unit_test(test_pages_that_return_begin_at_once),

@@ -67,6 +67,26 @@ static void note(uvmp_addr address, uint32_t parts)
 	(void)engine_run(&host); /* the status of the last DONE */
 }
 
+/* Of the blocks for which moving pays, the next one is chosen to return, or it is not. */
+static void choose(bool is_chosen)
+{
+	uint64_t draws = 1, next;
+
+	do
+		next = ++draws;
+	while (uvmp_remote_is_chosen(&next) != is_chosen);
+	host.service->return_draws = draws;
+}
+
+/* As many notifications as it takes, the last of which finds the block chosen. */
+static void return_block(uvmp_addr address, uint32_t notes)
+{
+	for (uint32_t i = 0; i < notes; i++) {
+		choose(true);
+		note(address, 1);
+	}
+}
+
 static bool is_here(uvmp_addr address)
 {
 	return engine_page(&host, SPACE, address).resident == 2u;
@@ -99,7 +119,7 @@ static void test_pages_return_when_it_pays(void **state)
 	engine_expect(&host, "batch cause=counter to=1 count=1 detail=1\n"
 	                     "clear cause=counter to=1\n");
 	assert_true(is_remote(BASE));
-	note(BASE, 1);
+	return_block(BASE, 1);
 	assert_true(engine_has(&host, "copy cause=counter block=0x40000000 pages=0-31 from=0 to=1"));
 	assert_true(engine_has(&host, "clear cause=counter to=1\n"));
 	assert_true(is_here(BASE) && is_here(BASE + 511 * PAGE)); /* prefetch=block */
@@ -107,12 +127,41 @@ static void test_pages_return_when_it_pays(void **state)
 	assert_int_equal(use_of(BASE)->rounds, 1);
 	assert_int_equal(use_of(BASE)->spent, 0);
 	/* the other block pushes it out again */
-	note(BASE + MIB2, 1);
-	note(BASE + MIB2, 1);
+	return_block(BASE + MIB2, 2);
 	assert_true(is_here(BASE + MIB2) && is_remote(BASE));
-	note(BASE, 1);
-	note(BASE, 1);
+	return_block(BASE, 2);
 	assert_true(is_remote(BASE));
+	return_block(BASE, 1);
+	assert_true(is_here(BASE));
+}
+
+/* Memory is full: a block that is not chosen counts from zero. Which parts it uses stays known. */
+static void test_a_block_that_is_not_chosen(void **state)
+{
+	(void)state;
+	fill_twice("evict=lru2m " AUTO, 64);
+	note(BASE, 1);
+	choose(false);
+	note(BASE, 1);
+	engine_expect(&host, "batch cause=counter to=1 count=1 detail=1\n"
+	                     "clear cause=counter to=1\n");
+	assert_true(is_remote(BASE));
+	assert_int_equal(use_of(BASE)->spent, 0);
+	assert_int_equal(use_of(BASE)->parts, 1);
+	return_block(BASE, 1);
+	assert_true(is_remote(BASE));
+	return_block(BASE, 1);
+	assert_true(is_here(BASE));
+}
+
+/* Nothing leaves for the pages that return: no block is drawn. */
+static void test_all_blocks_return_while_memory_is_not_full(void **state)
+{
+	(void)state;
+	fill_twice("evict=lru2m " AUTO, 64);
+	host.service->is_full = false;
+	note(BASE, 1);
+	choose(false);
 	note(BASE, 1);
 	assert_true(is_here(BASE));
 }
@@ -126,6 +175,7 @@ static void test_parts_add_up(void **state)
 	note(BASE, 1u << 31);
 	assert_true(is_remote(BASE)); /* 64 pages: 1,216 accesses */
 	assert_int_equal(use_of(BASE)->parts, 0x8001);
+	choose(true);
 	note(BASE, 1u << 30);
 	assert_true(engine_has(&host, "copy cause=counter block=0x40000000 pages=0-31,480-511 from=0 to=1"));
 }
@@ -183,7 +233,7 @@ static void test_two_gpus(void **state)
 	                     "clear cause=counter to=1\n");
 	note(BASE, 1);
 	assert_int_equal(use_of(BASE)->spent, 4);
-	note(BASE, 1);
+	return_block(BASE, 1);
 	assert_true(is_here(BASE) && is_remote(BASE + MIB2));
 	assert_int_equal(engine_page(&host, SPACE, BASE + 3 * MIB2).resident, 4);
 }
@@ -195,7 +245,7 @@ static void test_a_failed_copy(void **state)
 	fill_twice("evict=lru2m " AUTO, 64);
 	note(BASE, 1);
 	engine_fail(&host, UVMP_ACTION_COPY, 0, 1, UVMP_ERR_STATE);
-	note(BASE, 1);
+	return_block(BASE, 1);
 	assert_true(engine_has(&host, "done cause=counter to=1"));
 	assert_int_equal(use_of(BASE)->rounds, 0);
 	assert_int_equal(use_of(BASE)->spent, 8);
@@ -237,16 +287,13 @@ static void test_pages_begin_on_the_cpu(void **state)
 	assert_true(is_remote(BASE + 2 * MIB2) && is_here(BASE + MIB2));
 	assert_int_equal(range_at(BASE + 2 * MIB2)->first_faults.mapped, 512);
 	assert_int_equal(range_at(BASE)->first_faults.mapped, 0);
-	note(BASE + 2 * MIB2, 1);
-	note(BASE + 2 * MIB2, 1);
+	return_block(BASE + 2 * MIB2, 2);
 	assert_true(is_here(BASE + 2 * MIB2));
 	assert_int_equal(range_at(BASE + 2 * MIB2)->first_faults.returned, 512); /* prefetch=block */
-	note(BASE + MIB2, 1);
-	note(BASE + MIB2, 1);
+	return_block(BASE + MIB2, 2);
 	assert_true(is_here(BASE + MIB2) && is_remote(BASE + 2 * MIB2));
 	assert_int_equal(range_at(BASE)->first_faults.returned, 0); /* it did not begin there */
-	for (uint32_t i = 0; i < 3; i++)
-		note(BASE + 2 * MIB2, 1); /* nor does what was evicted since */
+	return_block(BASE + 2 * MIB2, 3); /* nor does what was evicted since */
 	assert_true(is_here(BASE + 2 * MIB2));
 	assert_int_equal(range_at(BASE + 2 * MIB2)->first_faults.returned, 512);
 }
@@ -478,6 +525,47 @@ static void test_blocks_move_while_memory_is_enough(void **state)
 	two_faults(BASE, BASE + MIB2);
 	assert_int_equal(count_remote(0, 2), 0);
 	assert_int_equal(early()->blocks, 0);
+}
+
+/* After a batch in which blocks opened, two batches have 16 faults at most. A smaller limit of the policy stays. */
+static void test_batches_are_small_while_blocks_are_open(void **state)
+{
+	(void)state;
+	begin_early(32, "evict=lru2m batch=20 " AUTO);
+	host.hidden[3] = "batch=";
+	assert_int_equal(uvmpi_remote_auto_batch(host.service, 1), 20);
+	for (uint32_t i = 0; i < 20; i++)
+		engine_fault(&host, 1, SPACE, BASE + i / 2 * MIB2 + i % 2 * PAGE, UVMP_ACCESS_READ);
+	assert_int_equal(engine_run(&host), UVMP_OK);
+	assert_int_equal(early()->open, 2);
+	let_move(BASE, 30);
+	engine_forget(&host);
+	for (uint32_t i = 0; i < 56; i++)
+		engine_fault(&host, 1, SPACE, BASE + (10 + i / 4) * MIB2 + i % 4 * PAGE, UVMP_ACCESS_READ);
+	assert_int_equal(engine_run(&host), UVMP_OK);
+	assert_true(engine_has(&host, "batch to=1 count=16 detail=16\n"));
+	assert_true(engine_has(&host, "batch to=1 count=20 detail=20\n"));
+	assert_true(engine_has(&host, "batch to=1 count=4 detail=4\n"));
+	assert_int_equal(host.service->gpu[1].counts.batches, 5); /* 20, then 16, 16, 20 and 4 */
+	host.service->gpu[1].opening_batch = 5;
+	assert_int_equal(uvmpi_remote_auto_batch(host.service, 1), 16);
+	host.service->is_full = true;
+	assert_int_equal(uvmpi_remote_auto_batch(host.service, 1), 20);
+	host.service->is_full = false;
+	host.service->gpu[1].params.max_batch = 8;
+	assert_int_equal(uvmpi_remote_auto_batch(host.service, 1), 8);
+}
+
+/* Scattered faults of full batches open no block: batches are as large as ever. */
+static void test_batches_stay_large_where_all_blocks_begin_there(void **state)
+{
+	(void)state;
+	begin_early(32, "evict=lru2m batch=20 " AUTO);
+	for (uint32_t i = 0; i < 20; i++)
+		engine_fault(&host, 1, SPACE, BASE + i * MIB2, UVMP_ACCESS_READ);
+	assert_int_equal(engine_run(&host), UVMP_OK);
+	assert_int_equal(count_remote(0, 20), 20);
+	assert_int_equal(uvmpi_remote_auto_batch(host.service, 1), 20);
 }
 
 /* Scattered faults in batches that have room for more: two blocks may begin there, and once these have stayed there for eight
@@ -714,6 +802,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test_teardown(test_pages_return_when_it_pays, stop),
+	        cmocka_unit_test_teardown(test_a_block_that_is_not_chosen, stop),
+	        cmocka_unit_test_teardown(test_all_blocks_return_while_memory_is_not_full, stop),
 	        cmocka_unit_test_teardown(test_parts_add_up, stop),
 	        cmocka_unit_test_teardown(test_other_pages_are_not_counted, stop),
 	        cmocka_unit_test_teardown(test_without_notifications, stop),
@@ -731,6 +821,8 @@ int main(void)
 	        cmocka_unit_test_teardown(test_scattered_faults_begin_on_the_cpu, stop),
 	        cmocka_unit_test_teardown(test_old_groups_count_half, stop),
 	        cmocka_unit_test_teardown(test_blocks_move_while_memory_is_enough, stop),
+	        cmocka_unit_test_teardown(test_batches_are_small_while_blocks_are_open, stop),
+	        cmocka_unit_test_teardown(test_batches_stay_large_where_all_blocks_begin_there, stop),
 	        cmocka_unit_test_teardown(test_small_batches_try_few_blocks, stop),
 	        cmocka_unit_test_teardown(test_groups_in_small_batches_move, stop),
 	        cmocka_unit_test_teardown(test_full_batches_wait_less, stop),
