@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "options.h"
-#include "output.h"
+#include "output_conflicts.h"
 #include "plugin_files.h"
 #include "say.h"
 
