@@ -862,6 +862,9 @@ says 'uvmsim: -:3: '
 head -c 300 "$log" >"$work/in"
 input 2 'explain, a truncated log' "$uvmsim" explain - 0x7e0000000000
 says 'line feed is missing'
+cat "$log" "$log" >"$work/in"
+input 2 'explain, two logs in one file' "$uvmsim" explain -
+says "uvmsim: -:$(($(wc -l <"$log") + 1)): action 1 follows action " 'ids of actions increase'
 head -c 20000 /dev/urandom | tr '\n' x >"$work/in"
 input 2 'explain, noise' "$uvmsim" explain -
 name='explain: line of 50 MB'
