@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -23,7 +24,12 @@ struct output {
 	int fd;		/* of the file beside, until there is a stream; -1: none */
 	int descriptor; /* that the path names; -1: none */
 	bool is_direct, is_copied;
+	pid_t process;		      /* that writes beside the target, and may remove the file there */
+	struct output *_Atomic next; /* that is unfinished */
 };
+
+/* The outputs with a file beside their targets. A signal handler may walk the list at any time. */
+static struct output *_Atomic unfinished;
 
 /* -- standard files -- */
 
@@ -172,6 +178,30 @@ static void keep_nature(struct output *o, const struct stat *before)
 		       before->st_gid != now.st_gid;
 }
 
+static void add_unfinished(struct output *o)
+{
+	o->process = getpid();
+	o->next = unfinished;
+	unfinished = o;
+}
+
+static void drop_unfinished(const struct output *o)
+{
+	struct output *_Atomic *at = &unfinished;
+
+	while (*at && *at != o)
+		at = &(*at)->next;
+	if (*at)
+		*at = o->next;
+}
+
+void output_remove_unfinished(void)
+{
+	for (const struct output *o = unfinished; o; o = o->next)
+		if (o->process == getpid())
+			unlink(o->beside);
+}
+
 bool output_begin(struct output *o)
 {
 	struct stat before;
@@ -185,6 +215,7 @@ bool output_begin(struct output *o)
 		o->fd = create_elsewhere(o);
 	if (o->fd < 0)
 		return refuse(o, strerror(errno));
+	add_unfinished(o);
 	if (has_file)
 		keep_nature(o, &before);
 	return true;
@@ -317,6 +348,7 @@ bool output_close(struct output *o, enum output_result result)
 	if (!o)
 		return true;
 	error = end_stream(o);
+	drop_unfinished(o);
 	if (error != 0 && result != OUTPUT_DISCARD)
 		is_good = refuse(o, strerror(error));
 	if (o->beside && (!is_good || result == OUTPUT_DISCARD))

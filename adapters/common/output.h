@@ -42,5 +42,8 @@ bool output_is_beside(const struct output *output);
 /* Ends and frees an output; NULL: nothing. False after a report: the content could not be written. OUTPUT_DISCARD reports
  * nothing. */
 bool output_close(struct output *output, enum output_result result);
+/* Removes the files of new content that this process has begun, for a handler of a signal that ends the process:
+ * async-signal-safe. A file that is being replaced stays. */
+void output_remove_unfinished(void);
 
 #endif
