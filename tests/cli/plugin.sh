@@ -132,6 +132,12 @@ crashes 139 segv prefetch=p "--plugin: $work/segv.so: crashed with SIGSEGV"
 crashes 139 endless prefetch=p "--plugin: $work/endless.so: crashed with SIGSEGV"
 crashes 134 aborts evict=p "crashed with SIGABRT, with --plugin: $work/ahead.so, $work/aborts.so"
 crashes 132 begins evict=p "crashed with SIGILL, with --plugin: $work/ahead.so, $work/begins.so"
+# In the process of one run of a sweep: the file of the sweep, which its parent writes, has the other run.
+printf 'workload = random:bytes=6m\npolicy = prefetch=p nvidia-595\n' >"$work/sweep.txt"
+sim sweep "$work/sweep.txt" --out "$work/rows.csv" --jobs 1 --plugin "$work/segv.so" >"$work/out" 2>"$work/log"
+if grep -q 'segv.so: crashed with SIGSEGV' "$work/log" && [ "$(grep -c nvidia-595 "$work/rows.csv")" = 1 ]; then
+	ok 'a plugin that crashes in a sweep: the other run has its row'
+else fail 'a plugin that crashes in a sweep: the other run has its row' "$work/log"; fi
 
 # -- the pager: the same, in the program that uvmp-run starts --------------------------------------------------------------------
 run() { # POLICY COMMAND...: the report is in $work/report, the decision log in $work/a
