@@ -16,9 +16,10 @@ cupti := $(firstword $(wildcard $(CUDA)/include/cupti.h $(CUDA)/extras/CUPTI/inc
 nvcc  := $(wildcard $(CUDA)/bin/nvcc)
 cuda: $(BUILD)/uvmp-calibrate $(if $(cupti),$(BUILD)/libuvmp-cupti.so) $(if $(cupti),$(if $(nvcc),$(BUILD)/uvmp-cuda-bench))
 	@$(if $(cupti),:,echo 'no cupti.h under $(CUDA): only uvmp-calibrate is built')
-$(BUILD)/uvmp-calibrate: $(call obj,rel,adapters/cuda/calibrate.c $(cuda) $(addprefix adapters/common/,nearest.c number.c options.c output.c say.c)) $(BUILD)/libuvmpolicy.a
+$(BUILD)/uvmp-calibrate: $(call obj,rel,adapters/cuda/calibrate.c $(cuda) $(addprefix adapters/common/,nearest.c number.c options.c output.c output_conflicts.c output_path.c say.c)) $(BUILD)/libuvmpolicy.a
 	$(link) $(CFLAGS) $^ -lm -o $@
-$(BUILD)/libuvmp-cupti.so: $(addprefix adapters/cuda/,cupti.c record.c record_memory.c record_write.c record.h record_events.h record_memory.h)
+$(BUILD)/libuvmp-cupti.so: $(addprefix adapters/cuda/,cupti.c record.c record_memory.c record_write.c record.h record_events.h record_memory.h) \
+  $(foreach f,output output_conflicts output_path say,adapters/common/$(f).c adapters/common/$(f).h)
 	$(link) $(HOST) $(CFLAGS) -isystem $(dir $(cupti)) -isystem $(CUDA)/include -fPIC -shared -fvisibility=hidden $(filter %.c,$^) -L$(CUDA)/lib64 -L$(CUDA)/extras/CUPTI/lib64 -lcupti -lpthread -o $@
 $(BUILD)/uvmp-cuda-bench: adapters/cuda/bench.cu
 	@mkdir -p $(@D); $(nvcc) -O2 -I$(dir $(cupti)) $< -L$(CUDA)/lib64 -L$(CUDA)/extras/CUPTI/lib64 -lcupti -o $@

@@ -3,30 +3,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "output_conflicts.h"
+#include "output_path.h"
 #include "say.h"
 
-#define LINKS_MOST    40
 #define ATTEMPTS_MOST 100
 #define BASE_MOST     200u /* bytes of a name that are kept beside the file */
-
-/* A regular file: its own numbers; one that does not exist: those of its folder, and its name. */
-struct identity {
-	dev_t device;
-	ino_t inode;
-	char name[NAME_MAX + 1];
-};
-
-struct entry {
-	struct identity identity;
-	const struct output *output; /* NULL: an input */
-	char *label;
-};
 
 struct output {
 	const char *option, *path;
@@ -36,10 +24,12 @@ struct output {
 	int fd;		/* of the file beside, until there is a stream; -1: none */
 	int descriptor; /* that the path names; -1: none */
 	bool is_direct, is_copied;
+	pid_t process;		      /* that writes beside the target, and may remove the file there */
+	struct output *_Atomic next; /* that is unfinished */
 };
 
-static struct entry *entries;
-static size_t entry_count;
+/* The outputs with a file beside their targets. A signal handler may walk the list at any time. */
+static struct output *_Atomic unfinished;
 
 /* -- standard files -- */
 
@@ -73,209 +63,6 @@ static bool refuse(const struct output *o, const char *why)
 	return false;
 }
 
-/* -- paths -- */
-
-/* The descriptor that a path names. */
-static int descriptor_of(const char *path)
-{
-	static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
-	char *end;
-
-	if (strcmp(path, "/dev/stdout") == 0)
-		return STDOUT_FILENO;
-	if (strcmp(path, "/dev/stderr") == 0)
-		return STDERR_FILENO;
-	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
-		size_t length = strlen(folders[i]);
-		long number;
-
-		if (strncmp(path, folders[i], length) != 0 || path[length] < '0' || path[length] > '9')
-			continue;
-		number = strtol(path + length, &end, 10);
-		if (*end == '\0' && number <= INT_MAX)
-			return (int)number;
-	}
-	return -1;
-}
-
-/* The length of the path's folder with its last slash; 0: the working folder. */
-static size_t folder_length(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? (size_t)(slash - path) + 1u : 0;
-}
-
-/* Replaces the last part of `path`, which it frees. */
-static char *follow(char *path, const char *link)
-{
-	char *all = NULL;
-
-	if (asprintf(&all, "%.*s%s", link[0] == '/' ? 0 : (int)folder_length(path), path, link) < 0)
-		all = NULL;
-	free(path);
-	return all;
-}
-
-static char *resolve(const char *path)
-{
-	char *at = strdup(path);
-
-	for (int i = 0; at && i < LINKS_MOST; i++) {
-		char link[PATH_MAX];
-		ssize_t length = readlink(at, link, sizeof(link) - 1u);
-
-		if (length < 0)
-			break;
-		link[length] = '\0';
-		at = follow(at, link);
-	}
-	return at;
-}
-
-/* False: not a regular file, or not to be found. */
-static bool identify(const char *path, struct identity *identity)
-{
-	size_t length = folder_length(path);
-	struct stat info;
-	char *folder;
-	bool is_found;
-
-	memset(identity, 0, sizeof(*identity));
-	is_found = stat(path, &info) == 0;
-	if (!is_found && errno == ENOENT && strlen(path + length) <= NAME_MAX) {
-		folder = length != 0 ? strndup(path, length) : strdup(".");
-		is_found = folder && stat(folder, &info) == 0;
-		free(folder);
-		memcpy(identity->name, path + length, strlen(path + length));
-	} else {
-		is_found = is_found && S_ISREG(info.st_mode);
-	}
-	if (!is_found)
-		return false;
-	identity->device = info.st_dev;
-	identity->inode = info.st_ino;
-	return true;
-}
-
-static bool identify_descriptor(int fd, struct identity *identity)
-{
-	struct stat info;
-
-	memset(identity, 0, sizeof(*identity));
-	if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode))
-		return false;
-	identity->device = info.st_dev;
-	identity->inode = info.st_ino;
-	return true;
-}
-
-static bool is_same(const struct identity *a, const struct identity *b)
-{
-	return a->device == b->device && a->inode == b->inode && strcmp(a->name, b->name) == 0;
-}
-
-/* -- conflicts -- */
-
-static bool add_entry(const struct identity *identity, const struct output *output, const char *option, const char *path)
-{
-	char *label = NULL;
-	struct entry *all;
-
-	for (size_t i = 0; i < entry_count; i++)
-		if (!output && !entries[i].output && is_same(&entries[i].identity, identity))
-			return true;
-	all = reallocarray(entries, entry_count + 1u, sizeof(*entries));
-	if (!all)
-		return false;
-	entries = all;
-	if (asprintf(&label, "%s%s%s", option ? option : "", option ? " " : "", path) < 0)
-		return false;
-	entries[entry_count++] = (struct entry){*identity, output, label};
-	return true;
-}
-
-static void drop_entry(const struct output *output)
-{
-	for (size_t i = 0; i < entry_count; i++) {
-		if (entries[i].output != output)
-			continue;
-		free(entries[i].label);
-		entries[i] = entries[--entry_count];
-		break;
-	}
-	if (entry_count == 0) {
-		free(entries);
-		entries = NULL;
-	}
-}
-
-/* The redirected standard output or standard error, unless the path names it as such. */
-static const char *redirection(const struct identity *identity, int named)
-{
-	struct identity other;
-
-	if (named != STDOUT_FILENO && identify_descriptor(STDOUT_FILENO, &other) && is_same(identity, &other))
-		return "standard output";
-	if (named != STDERR_FILENO && identify_descriptor(STDERR_FILENO, &other) && is_same(identity, &other))
-		return "standard error";
-	return NULL;
-}
-
-static bool identify_input(const char *path, struct identity *identity)
-{
-	if (strcmp(path, "-") == 0)
-		return identify_descriptor(STDIN_FILENO, identity);
-	return identify(path, identity) && identity->name[0] == '\0';
-}
-
-void output_protect(const char *option, const char *path)
-{
-	struct identity identity;
-
-	if (identify_input(path, &identity))
-		(void)add_entry(&identity, NULL, option, path);
-}
-
-bool output_reads(const char *option, const char *path)
-{
-	struct identity identity;
-	const char *written;
-
-	if (!identify_input(path, &identity)) /* opening it says what is wrong */
-		return true;
-	written = redirection(&identity, -1);
-	for (size_t i = 0; i < entry_count && !written; i++)
-		if (entries[i].output && is_same(&entries[i].identity, &identity))
-			written = entries[i].label;
-	if (written) {
-		say_error("%s%s%s: is an input, and also the file of %.300s; name another file", option ? option : "",
-			  option ? " " : "", path, written);
-		return false;
-	}
-	(void)add_entry(&identity, NULL, option, path);
-	return true;
-}
-
-static bool check_conflicts(const struct output *o, const struct identity *identity)
-{
-	const char *also = redirection(identity, o->descriptor);
-	char text[PATH_MAX + 128];
-
-	for (size_t i = 0; i < entry_count && !also; i++) {
-		if (!is_same(&entries[i].identity, identity))
-			continue;
-		snprintf(text, sizeof(text), entries[i].output ? "is also the file of %.300s; name another file"
-							       : "is an input (%.300s); name another file",
-			 entries[i].label);
-		return refuse(o, text);
-	}
-	if (!also)
-		return true;
-	snprintf(text, sizeof(text), "is also the file of %s; name another file", also);
-	return refuse(o, text);
-}
-
 /* -- claiming -- */
 
 /* A path without a name that could be replaced, such as /proc/PID/fd/3, is written directly. */
@@ -284,7 +71,7 @@ static bool find_target(struct output *o)
 	struct stat info, target;
 	bool is_found = o->descriptor < 0 ? stat(o->path, &info) == 0 : fstat(o->descriptor, &info) == 0;
 
-	o->target = resolve(o->path);
+	o->target = output_path_resolve(o->path);
 	if (!o->target)
 		return refuse(o, strerror(ENOMEM));
 	if (o->descriptor >= 0)
@@ -299,8 +86,8 @@ static bool find_target(struct output *o)
 
 static bool check_access(const struct output *o)
 {
-	size_t length = folder_length(o->target);
-	char *folder = length != 0 ? strndup(o->target, length) : strdup(".");
+	size_t length = output_path_folder_length(o->target);
+	char *folder = output_path_folder(o->target);
 	bool is_good;
 
 	if (o->descriptor >= 0)
@@ -314,7 +101,7 @@ static bool check_access(const struct output *o)
 
 static void free_output(struct output *o)
 {
-	drop_entry(o);
+	output_conflicts_remove(o);
 	if (o->fd >= 0)
 		close(o->fd);
 	free(o->target);
@@ -325,24 +112,14 @@ static void free_output(struct output *o)
 struct output *output_claim(const char *option, const char *path)
 {
 	struct output *o = calloc(1, sizeof(*o));
-	struct identity identity;
-	bool is_file;
 
 	if (!o) {
 		say_error("out of memory");
 		return NULL;
 	}
-	*o = (struct output){.option = option, .path = path, .fd = -1, .descriptor = descriptor_of(path)};
-	if (find_target(o)) {
-		is_file = o->descriptor >= 0 ? identify_descriptor(o->descriptor, &identity) : identify(o->target, &identity);
-		if (!is_file && check_access(o))
-			return o;
-		if (is_file && check_conflicts(o, &identity) && check_access(o)) {
-			if (add_entry(&identity, o, option, path))
-				return o;
-			say_error("out of memory");
-		}
-	}
+	*o = (struct output){.option = option, .path = path, .fd = -1, .descriptor = output_path_descriptor(path)};
+	if (find_target(o) && output_conflicts_add(o, option, path, o->target, o->descriptor) && check_access(o))
+		return o;
 	free_output(o);
 	return NULL;
 }
@@ -352,7 +129,7 @@ struct output *output_claim(const char *option, const char *path)
 /* A new file in the folder, of the first `length` bytes of `folder`. */
 static int create_in(struct output *o, const char *folder, size_t length)
 {
-	const char *base = o->target + folder_length(o->target);
+	const char *base = o->target + output_path_folder_length(o->target);
 	size_t bytes = strlen(base);
 	int fd = -1;
 
@@ -401,6 +178,30 @@ static void keep_nature(struct output *o, const struct stat *before)
 		       before->st_gid != now.st_gid;
 }
 
+static void add_unfinished(struct output *o)
+{
+	o->process = getpid();
+	o->next = unfinished;
+	unfinished = o;
+}
+
+static void drop_unfinished(const struct output *o)
+{
+	struct output *_Atomic *at = &unfinished;
+
+	while (*at && *at != o)
+		at = &(*at)->next;
+	if (*at)
+		*at = o->next;
+}
+
+void output_remove_unfinished(void)
+{
+	for (const struct output *o = unfinished; o; o = o->next)
+		if (o->process == getpid())
+			unlink(o->beside);
+}
+
 bool output_begin(struct output *o)
 {
 	struct stat before;
@@ -409,11 +210,12 @@ bool output_begin(struct output *o)
 	if (o->is_direct || o->beside)
 		return true;
 	has_file = stat(o->target, &before) == 0;
-	o->fd = create_in(o, o->target, folder_length(o->target));
+	o->fd = create_in(o, o->target, output_path_folder_length(o->target));
 	if (o->fd < 0 && has_file)
 		o->fd = create_elsewhere(o);
 	if (o->fd < 0)
 		return refuse(o, strerror(errno));
+	add_unfinished(o);
 	if (has_file)
 		keep_nature(o, &before);
 	return true;
@@ -546,6 +348,7 @@ bool output_close(struct output *o, enum output_result result)
 	if (!o)
 		return true;
 	error = end_stream(o);
+	drop_unfinished(o);
 	if (error != 0 && result != OUTPUT_DISCARD)
 		is_good = refuse(o, strerror(error));
 	if (o->beside && (!is_good || result == OUTPUT_DISCARD))

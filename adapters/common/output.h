@@ -1,9 +1,8 @@
-/* output.h: the files that a program writes, and their conflicts with the files that it reads.
+/* output.h: the files that a program writes.
  *
- * The new content of a regular file is written beside the file, as new.PID.NAME, and takes its place when it is complete: what
- * fails or is killed leaves the file as it was. Pipes, devices and descriptors (/dev/stdout, /dev/fd/3) are written directly.
- * A file that is read, or that another output or a redirection of standard output or standard error writes, is refused; device
- * and inode decide, so that links are recognised. */
+ * The new content of a regular file is written beside the file, as new.PID.NAME, and takes its place when it is complete. If
+ * the program fails or is killed, the file stays as it was. Pipes, devices and descriptors (/dev/stdout, /dev/fd/3) are
+ * written directly. A file that another use conflicts with is refused (output_conflicts.h). */
 #ifndef UVMP_HOST_OUTPUT_H
 #define UVMP_HOST_OUTPUT_H
 
@@ -24,10 +23,6 @@ enum output_result {
 	OUTPUT_COMPLETE
 };
 
-/* No output may be this file; "-": standard input. `option`: for messages; NULL: the path alone. */
-void output_protect(const char *option, const char *path);
-/* The same, for a file that the program reads. False after a report: the program writes it already. */
-bool output_reads(const char *option, const char *path);
 /* The program will write this file. Checks all that can be known before anything is written. `option` and `path` are not
  * copied. NULL after a report. */
 struct output *output_claim(const char *option, const char *path);
@@ -47,5 +42,8 @@ bool output_is_beside(const struct output *output);
 /* Ends and frees an output; NULL: nothing. False after a report: the content could not be written. OUTPUT_DISCARD reports
  * nothing. */
 bool output_close(struct output *output, enum output_result result);
+/* Removes the files of new content that this process has begun, for a handler of a signal that ends the process:
+ * async-signal-safe. A file that is being replaced stays. */
+void output_remove_unfinished(void);
 
 #endif

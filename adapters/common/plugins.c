@@ -4,7 +4,8 @@
 #include <string.h>
 
 #include "options.h"
-#include "output.h"
+#include "output_conflicts.h"
+#include "plugin_crash.h"
 #include "plugin_files.h"
 #include "say.h"
 
@@ -17,16 +18,30 @@ const struct uvmp_plugins *plugins_all(void)
 	return plugin_files_all(&files);
 }
 
+/* Tells the handler of crashes a function of the plugins behind the first ones. */
+static void watch_code(uint32_t prefetchers, uint32_t orders)
+{
+	const struct uvmp_plugins *all = &files.all;
+
+	if (all->prefetchers > prefetchers)
+		plugin_crash_loaded((void (*)(void))all->prefetcher[prefetchers]->decide);
+	else if (all->orders > orders)
+		plugin_crash_loaded((void (*)(void))all->order[orders]->touch);
+}
+
 bool plugins_load(const char *path)
 {
+	uint32_t prefetchers = files.all.prefetchers, orders = files.all.orders;
 	char error[PLUGIN_FILES_ERROR_MAX];
 
 	if (!output_reads(OPTION, path))
 		return false;
+	plugin_crash_watch(path);
 	if (!plugin_files_load(&files, path, error, sizeof(error))) {
 		say_error(OPTION ": %.200s: %s", path, error);
 		return false;
 	}
+	watch_code(prefetchers, orders);
 	options_use_plugins(&files.all);
 	return true;
 }

@@ -7,7 +7,8 @@
 #include "uvmpolicy/plugin.h"
 
 /* Loads the plugins of a shared object for the rest of the process; options_policy knows their names from then on. A
- * path without `/` is a file of the working directory. False after a report. */
+ * path without `/` is a file of the working directory. `path` is not copied. A crash of a plugin is reported
+ * (plugin_crash.h). False after a report. */
 bool plugins_load(const char *path);
 /* Loads what the arguments of a subcommand name with --plugin, before the other options are read: a policy may precede the
  * option. argv[0] is not an argument. False after a report. */

@@ -11,6 +11,11 @@ void say_program(const char *name)
 	program = name;
 }
 
+const char *say_name(void)
+{
+	return program;
+}
+
 /* A file name may hold any byte. */
 static void say(const char *kind, const char *format, va_list list)
 {

@@ -7,6 +7,8 @@
 
 /* Sets the program's name; call it first. `name` is not copied. */
 void say_program(const char *name);
+/* The program's name; async-signal-safe. */
+const char *say_name(void);
 /* Reports an error, after flushing standard output. Control characters in the message become `?`, so that it
  * stays one line. Returns SAY_BAD_INPUT. */
 int say_error(const char *format, ...) __attribute__((format(printf, 1, 2)));

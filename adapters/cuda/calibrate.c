@@ -7,6 +7,7 @@
 #include "measurements.h"
 #include "options.h"
 #include "output.h"
+#include "output_conflicts.h"
 #include "say.h"
 
 static const char help[] = "usage: uvmp-calibrate MEASUREMENTS --link FILE.link [> FILE.gpu]\n"

@@ -13,7 +13,10 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "output.h"
+#include "output_conflicts.h"
 #include "record.h"
+#include "say.h"
 
 #if CUPTI_API_VERSION >= 130000
 typedef CUpti_ActivityUnifiedMemoryCounter3 counter_record;
@@ -27,6 +30,7 @@ typedef CUpti_ActivityKernel9 kernel_record;
 #error "CUPTI of CUDA 12 or later is needed"
 #endif
 
+#define VARIABLE     "UVMP_CUDA_TRACE"
 #define BUFFER_BYTES ((size_t)4 << 20)
 #define BUFFER_ALIGN 8u
 
@@ -40,7 +44,7 @@ __attribute__((visibility("default"))) int InitializeInjection(void);
 /* The path as given; each %p becomes the number of the process. False: it is too long. */
 static bool trace_path(char path[PATH_MAX])
 {
-	const char *given = getenv("UVMP_CUDA_TRACE");
+	const char *given = getenv(VARIABLE);
 	size_t length = 0;
 
 	for (given = given && *given != '\0' ? given : "uvmp-cuda.trace"; *given != '\0' && length < PATH_MAX; given++) {
@@ -126,20 +130,34 @@ static void CUPTIAPI take_buffer(CUcontext context, uint32_t stream, uint8_t *bu
 	free(buffer);
 }
 
-static void finish(void)
+static void write_trace(void)
 {
-	char path[PATH_MAX] = "UVMP_CUDA_TRACE";
+	char path[PATH_MAX];
+	struct output *output;
 	FILE *out;
 	bool is_good;
 
+	if (!trace_path(path)) {
+		say_error(VARIABLE ": the path is too long");
+		return;
+	}
+	output_protect("the program", "/proc/self/exe");
+	output = output_open(VARIABLE, path, &out);
+	if (!output)
+		return;
+	is_good = cuda_record_write(record, out) || ferror(out); /* output_close reports an error of the stream */
+	if (!is_good)
+		say_error(VARIABLE " %s: out of memory", path);
+	output_close(output, is_good ? OUTPUT_COMPLETE : OUTPUT_DISCARD);
+}
+
+static void finish(void)
+{
 	if (getpid() != process) /* a child that was forked has this function, too, but the trace is its parent's */
 		return;
 	(void)cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 	pthread_mutex_lock(&lock);
-	out = trace_path(path) ? fopen(path, "w") : NULL;
-	is_good = out && cuda_record_write(record, out);
-	if ((out && fclose(out) != 0) || !is_good)
-		fprintf(stderr, "uvmp-cupti: %s: the trace cannot be written\n", path);
+	write_trace();
 	cuda_record_close(record);
 	record = NULL;
 	pthread_mutex_unlock(&lock);
@@ -152,7 +170,7 @@ static bool enable(CUptiResult status, const char *what)
 	if (status == CUPTI_SUCCESS)
 		return true;
 	(void)cuptiGetResultString(status, &text);
-	fprintf(stderr, "uvmp-cupti: %s: %s\n", what, text);
+	say_error("%s: %s", what, text);
 	return false;
 }
 
@@ -174,10 +192,11 @@ static CUptiResult configure_counters(void)
 /* The CUDA driver calls this before the program's first call of CUDA. Returns 1: the program goes on. */
 int InitializeInjection(void)
 {
+	say_program("uvmp-cupti");
 	record = cuda_record_open();
 	process = getpid();
 	if (!record) {
-		fputs("uvmp-cupti: out of memory\n", stderr);
+		say_error("out of memory");
 		return 1;
 	}
 	if (enable(cuptiActivityRegisterCallbacks(give_buffer, take_buffer), "callbacks") &&

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "number.h"
-#include "output.h"
+#include "output_conflicts.h"
 
 #define COLUMNS_MOST 100
 #define WHOLE_LEAST  20 /* percent without a sign or a point */

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "cli.h"
-#include "output.h"
+#include "output_conflicts.h"
 
 int cli_source_add(struct cli_sources *sources, bool is_trace, const char *spec)
 {

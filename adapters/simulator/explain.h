@@ -38,7 +38,8 @@ struct explain_query {
  * bounces when it returns to the processor from which it was migrated last, except by eviction. It is pinned
  * when it is placed or mapped for that cause the first time, or the first time after it was unpinned.
  *
- * False with `error` filled: `NAME:LINE: error`, or out of memory. */
+ * False with `error` filled: `NAME:LINE: error`, or out of memory. In the log of one run the ids of actions increase; where
+ * they do not, the log is refused. */
 bool explain_log(FILE *in, const char *name, const struct explain_query *query, FILE *out,
 		 char error[EXPLAIN_ERROR_MAX]);
 

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "output.h"
+#include "output_conflicts.h"
 
 #include "nearest.h"
 

@@ -27,6 +27,7 @@
 #include "number.h"
 #include "options.h"
 #include "output.h"
+#include "output_conflicts.h"
 #include "plugins.h"
 #include "say.h"
 #include "uvmpolicy/policy.h"

@@ -11,15 +11,7 @@ vectors=tests/vectors/nvidia/flush.vec
 data=tests/data/gtx1080ti.txt
 head='uvmpolicy-vectors 1 flush'
 one='flush cached=256 dups=129 ratio=50'
-failed=0
-
-ok() { echo "ok   $1"; }
-fail() {
-	failed=1
-	echo "FAIL $1"
-	shift
-	for line in "$@"; do echo "     $line"; done
-}
+. tests/cli/support/streams.sh
 
 # expect STATUS NAME COMMAND...: the exit status; stderr is empty, or one line `uvmsim: ...` for status 2, 130 and 143
 expect() {
@@ -71,16 +63,6 @@ interrupted() {
 	sleep "$after"
 	kill -s "$signal" $keeper 2>/dev/null
 	wait $keeper
-}
-
-says() { # TEXT...: each stands in what the last command printed on stdout or stderr
-	for text in "$@"; do
-		if cat "$work/out" "$work/err" | grep -qF -- "$text"; then
-			ok "$name: says $text"
-		else
-			fail "$name: says $text" "$(head -n 3 "$work/out")" "$(head -n 3 "$work/err")"
-		fi
-	done
 }
 
 same() { # FILE: the last command printed exactly this
@@ -862,6 +844,9 @@ says 'uvmsim: -:3: '
 head -c 300 "$log" >"$work/in"
 input 2 'explain, a truncated log' "$uvmsim" explain - 0x7e0000000000
 says 'line feed is missing'
+cat "$log" "$log" >"$work/in"
+input 2 'explain, two logs in one file' "$uvmsim" explain -
+says "uvmsim: -:$(($(wc -l <"$log") + 1)): action 1 follows action " 'ids of actions increase'
 head -c 20000 /dev/urandom | tr '\n' x >"$work/in"
 input 2 'explain, noise' "$uvmsim" explain -
 name='explain: line of 50 MB'

@@ -21,9 +21,10 @@ same() { # NAME WANT HAVE
 }
 
 # -- the recorder --
-flags="-std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -g -fsanitize=address,undefined -Itests/support/cuda -Iadapters/cuda"
+flags="-std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -g -fsanitize=address,undefined -Itests/support/cuda -Iadapters/cuda -Iadapters/common"
 # shellcheck disable=SC2086 # words
-if ! $CC $flags adapters/cuda/cupti.c adapters/cuda/record*.c tests/support/cuda/program.c -o "$work/program" 2>"$work/err"; then
+if ! $CC $flags adapters/cuda/cupti.c adapters/cuda/record*.c adapters/common/output*.c adapters/common/say.c \
+	tests/support/cuda/program.c -o "$work/program" 2>"$work/err"; then
 	fail 'the recorder compiles with the stub'
 	exit 1
 fi
@@ -130,10 +131,36 @@ else
 	fail 'without faults there is no trace'
 fi
 if UVMP_CUDA_TRACE=/nowhere/trace "$work/program" fault 40 41 0x7f0000002000 w 2>"$work/err" &&
-	grep -q '/nowhere/trace: the trace cannot be written' "$work/err"; then
+	grep -q '^uvmp-cupti: UVMP_CUDA_TRACE /nowhere/trace: No such file or directory$' "$work/err"; then
 	ok 'a trace that cannot be written'
 else
 	fail 'a trace that cannot be written'
+fi
+# The trace is no other file that the program uses, by any name, and is replaced as a whole.
+cp "$work/program" "$work/before"
+ln "$work/program" "$work/link"
+UVMP_CUDA_TRACE=$work/link "$work/program" fault 40 41 0x7f0000002000 w >"$work/out" 2>"$work/err"
+if grep -q 'link: is an input (the program ' "$work/err" && cmp -s "$work/program" "$work/before"; then
+	ok 'a trace that is the program'
+else
+	fail 'a trace that is the program'
+fi
+UVMP_CUDA_TRACE=$work/printed "$work/program" fault 40 41 0x7f0000002000 w >"$work/printed" 2>"$work/err"
+if grep -q 'printed: is also the file of standard output' "$work/err" && [ ! -s "$work/printed" ]; then
+	ok 'a trace that is standard output'
+else
+	fail 'a trace that is standard output'
+fi
+echo old >"$work/trace"
+(
+	trap '' XFSZ
+	ulimit -f 8
+	record many 60000
+)
+if grep -q 'trace: File too large' "$work/err" && [ "$(cat "$work/trace")" = old ] && [ -z "$(find "$work" -name 'new.*')" ]; then
+	ok 'a trace that is not complete leaves the old one'
+else
+	fail 'a trace that is not complete leaves the old one'
 fi
 # A second kernel that ends first does not end the first one: the CPU's fault at 50 is in no sync.
 record memory 0x7f0000000000 8192 1 kernel a 10 100 kernel b 20 30 cpu 50 0x7f0000000000 r cpu 110 0x7f0000001000 r

@@ -7,20 +7,13 @@ run=$build/uvmp-run
 program=$build/uvmp_run_program
 work=$(mktemp -d "$build/work.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
+. "$(dirname "$0")/support/streams.sh"
 cd "$work" || exit 1 # a socket's path must be short
 unset UVMP_POLICY NO_COLOR
 LC_ALL=C
 TERM=xterm
 export LC_ALL TERM
-failed=0
 
-ok() { echo "ok   $1"; }
-fail() {
-	failed=1
-	echo "FAIL $1"
-	shift
-	for line in "$@"; do printf '%s\n' "$line" | head -n 12 | cut -c 1-200 | sed 's/^/     /'; done
-}
 refuses() { # NAME TEXT OPTION...: status 2, nothing printed but one line with the text
 	name=$1 text=$2
 	shift 2

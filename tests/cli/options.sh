@@ -3,29 +3,8 @@
 # nearest valid word, repeated options, notes.
 # usage: options.sh UVMSIM
 set -u
-case $1 in /*) uvmsim=$1 ;; *) uvmsim=$PWD/$1 ;; esac
-cd "$(dirname "$0")/../.." || exit 1
-work=$(mktemp -d "$(dirname "$uvmsim")/work.XXXXXX") || exit 1
-trap 'rm -rf "$work"' EXIT
-unset UVMP_POLICY
-failed=0
-
-ok() { echo "ok   $1"; }
-fail() {
-	failed=1
-	echo "FAIL $1"
-	head -n 5 "$work/out" "$work/err" | sed 's/^/     /'
-}
-# run STATUS NAME ARGUMENTS...
-run() {
-	want=$1 name=$2
-	shift 2
-	"$uvmsim" "$@" >"$work/out" 2>"$work/err" </dev/null
-	status=$?
-	if [ $status = "$want" ]; then ok "$name"; else fail "$name: exit status $status, not $want"; fi
-}
-# says TEXT...: on stderr; prints TEXT...: on stdout; quiet: nothing on stderr
-says() { for text in "$@"; do if grep -qF -- "$text" "$work/err"; then ok "$name: says $text"; else fail "$name: says $text"; fi; done; }
+. "$(dirname "$0")/support/uvmsim.sh"
+# prints TEXT...: on stdout; quiet: nothing on stderr
 prints() { for text in "$@"; do if grep -qF -- "$text" "$work/out"; then ok "$name: prints $text"; else fail "$name: prints $text"; fi; done; }
 quiet() { if [ -s "$work/err" ]; then fail "$name: quiet"; else ok "$name: quiet"; fi; }
 

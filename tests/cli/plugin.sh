@@ -107,6 +107,38 @@ says 'did you mean ahead_blocks?' run --workload regular --plugin "$work/ahead.s
 says 'ahead_blocks: 9 is not accepted; 0..8' run --workload regular --plugin "$work/ahead.so" --policy 'prefetch=ahead ahead_blocks=9'
 says 'ahead_blocks: used only by prefetch=ahead' run --workload regular --plugin "$work/ahead.so" --policy 'prefetch=none ahead_blocks=2'
 
+# A plugin that crashes: one line names plugin and signal, the signal ends the run, and the log stays as it was.
+bad segv 'static void f(void *user, struct uvmp_prefetch_call *call) { (void)call; *(volatile int *)user = 1; }
+static const struct uvmp_prefetch_plugin p = {.size = sizeof(p), .name = "p", .decide = f}; UVMP_PLUGIN_PREFETCHER(p)'
+bad endless 'static volatile int more = 1; static int sum(int i) { volatile char frame[4096]; frame[0] = (char)i; return more ? sum(i + 1) + frame[0] : 0; }
+static void f(void *user, struct uvmp_prefetch_call *call) { (void)user, (void)call; more = sum(0); }
+static const struct uvmp_prefetch_plugin p = {.size = sizeof(p), .name = "p", .decide = f}; UVMP_PLUGIN_PREFETCHER(p)'
+bad aborts '#include <stdlib.h>
+static uint64_t f(void *user, const struct uvmp_evict_call *call) { (void)user, (void)call; abort(); }
+static const struct uvmp_evict_plugin p = {.size = sizeof(p), .name = "p", .traits = {.unit_pages = 1}, .touch = f}; UVMP_PLUGIN_ORDER(p)'
+bad begins '__attribute__((constructor)) static void f(void) { __builtin_trap(); }'
+mkdir "$work/crash"
+crashes() { # STATUS PLUGIN POLICY MESSAGE
+	echo old >"$work/crash/log"
+	(cd "$work/crash" && "$build/uvmsim" run --workload random:bytes=6m --memory 4M --log log --report new.html --timeline new.json \
+		--gpu titan-v --plugin "$work/ahead.so" --plugin "$work/$2.so" --policy "$3") >/dev/null 2>"$work/log"
+	status=$?
+	grep '^uvmsim' "$work/log" >"$work/said"
+	if [ $status = "$1" ] && [ "$(cat "$work/said")" = "uvmsim: $4" ] && [ "$(cat "$work/crash/log")" = old ] &&
+		[ "$(ls "$work/crash")" = log ]; then ok "a plugin that crashes: $4"; else fail "a plugin that crashes: $4 ($status: $(ls "$work/crash"))" "$work/log"; fi
+	rm -rf "$work/crash"/*
+}
+crashes 139 segv prefetch=p "--plugin: $work/segv.so: crashed with SIGSEGV"
+crashes 139 endless prefetch=p "--plugin: $work/endless.so: crashed with SIGSEGV"
+crashes 134 aborts evict=p "crashed with SIGABRT, with --plugin: $work/ahead.so, $work/aborts.so"
+crashes 132 begins evict=p "crashed with SIGILL, with --plugin: $work/ahead.so, $work/begins.so"
+# In the process of one run of a sweep: the file of the sweep, which its parent writes, has the other run.
+printf 'workload = random:bytes=6m\npolicy = prefetch=p nvidia-595\n' >"$work/sweep.txt"
+sim sweep "$work/sweep.txt" --out "$work/rows.csv" --jobs 1 --plugin "$work/segv.so" >"$work/out" 2>"$work/log"
+if grep -q 'segv.so: crashed with SIGSEGV' "$work/log" && [ "$(grep -c nvidia-595 "$work/rows.csv")" = 1 ]; then
+	ok 'a plugin that crashes in a sweep: the other run has its row'
+else fail 'a plugin that crashes in a sweep: the other run has its row' "$work/log"; fi
+
 # -- the pager: the same, in the program that uvmp-run starts --------------------------------------------------------------------
 run() { # POLICY COMMAND...: the report is in $work/report, the decision log in $work/a
 	policy=$1

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Documents and comments keep to the style: at most 100 columns, paragraphs of at most six lines, terms in the glossary, plain
-# words. usage: prose.sh
+# Documents and comments keep to the style: at most 100 columns, paragraphs and items of lists of at most six lines, terms in the
+# glossary, plain words. usage: prose.sh
 #
 # Tables, code, generated pages and what cannot be broken (a long link) may be wider.
 set -eu
@@ -26,13 +26,16 @@ wide() { # PAGE...
 		}' "$@"
 }
 
-# Prints paragraphs of more than six lines, lists, tables and code aside: page:line.
+# Prints paragraphs of more than six lines, also in items of lists, tables and code aside: page:line.
 long_paragraphs() { # PAGE...
 	awk '
-		FNR == 1 { is_code = lines = 0 }
+		FNR == 1 { is_code = is_list = lines = 0 }
 		/^ *```/ { is_code = !is_code; lines = 0; next }
-		is_code || /^([ |#<$]|!\[)/ || /^([-*+]|[0-9]+\.) / || NF == 0 { lines = 0; next }
-		++lines == 7 { print FILENAME ":" FNR - 6 ": a paragraph of more than six lines" }' "$@"
+		is_code || /^ *\|/ || /^([#<$]|!\[)/ || NF == 0 { lines = 0; next }
+		/^ *([-*+]|[0-9]+\.) / { is_list = lines = 1; next }
+		/^ / && (!is_list || lines == 0 && /^    /) { lines = 0; next } # code
+		/^[^ ]/ && lines == 0 { is_list = 0 }
+		++lines == 7 { print FILENAME ":" FNR - 6 ": more than six lines" }' "$@"
 }
 
 # Words that have a plainer one, in pages and in sources.
@@ -86,11 +89,14 @@ printf '%s\n%s\n' "$long" "| $long |" > "$tmp/a.md"
 printf '```\n%s\n```\n- [`x`](%s)\nNobody waits.\n' "$long" "$(echo "$long" | tr ' ' -)" > "$tmp/b.md"
 {
 	printf '1\n2\n3\n4\n5\n6\n\n- 1\n  2\n  3\n  4\n  5\n  6\n  7\n\n'
-	printf '1\n2\n3\n4\n5\n6\n7\n8\n'
+	printf '1\n2\n3\n4\n5\n6\n7\n8\n\n    1\n    2\n    3\n    4\n    5\n    6\n    7\n'
+	printf -- '- 1\n  2\n  3\n  4\n  5\n  6\n- 1\n\n  1\n  2\n  3\n  4\n  5\n  6\n  7\n\n    1\n    2\n    3\n    4\n    5\n    6\n    7\n'
 } > "$tmp/paragraphs.md"
 seen=$(cd "$tmp" && wide a.md b.md && long_paragraphs a.md b.md paragraphs.md && old_words a.md b.md)
 expected='a.md:1: 104 columns
-paragraphs.md:16: a paragraph of more than six lines
+paragraphs.md:8: more than six lines
+paragraphs.md:16: more than six lines
+paragraphs.md:40: more than six lines
 b.md:5:Nobody waits.'
 if [ "$seen" != "$expected" ]; then
 	printf 'FAILED: the checks of prose print:\n%s\nexpected:\n%s\n' "$seen" "$expected"
@@ -133,11 +139,11 @@ fi
 # shellcheck disable=SC2086
 long_paragraphs $pages > "$tmp/long"
 if [ -s "$tmp/long" ]; then
-	echo 'FAILED: paragraphs:'
+	echo 'FAILED: paragraphs, or items of lists:'
 	cat "$tmp/long"
 	failed=1
 else
-	echo 'ok   no paragraph has more than six lines'
+	echo 'ok   no paragraph and no item of a list has more than six lines'
 fi
 
 echo "$terms" | while read -r term; do

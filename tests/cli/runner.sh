@@ -9,12 +9,9 @@ trap 'rm -rf "$work"' EXIT
 show='cat'
 . tests/cli/support/verdict.sh
 runs() { # STATUS NAME TEST...
-	want=$1 name=$2
+	wanted=$1 what=$2
 	shift 2
-	sh tests/test.sh "$work" "$@" >"$work/out" 2>&1
-	status=$?
-	[ $status = "$want" ]
-	verdict $? "$name: exit status $want"
+	expect "$wanted" "$what" sh tests/test.sh "$work" "$@"
 }
 says_not() {
 	for text in "$@"; do
@@ -71,9 +68,7 @@ says 'FAIL test_missing'
 
 # makes STATUS NAME TEST: what `make test TEST=...` would run, by make's dry run
 makes() {
-	want=$1 name=$2
-	${MAKE:-make} -n test-run TEST="$3" >"$work/out" 2>&1
-	verdict $(($? != want)) "$name: exit status $want"
+	expect "$1" "$2" "${MAKE:-make}" -n test-run TEST="$3"
 	grep 'tests/test.sh build ' "$work/out" | tail -n 1 >"$work/line"
 }
 unset MAKEFLAGS MAKEOVERRIDES MFLAGS MAKELEVEL
@@ -88,10 +83,7 @@ verdict $? "$name: no others"
 makes 0 'TEST of two words' 'test_policy vectors.sh'
 grep -q 'build/san/test_policy tests/cli/vectors.sh$' "$work/line"
 verdict $? "$name"
-${MAKE:-make} -s test-run TEST='test_policy prefetsh' >"$work/out" 2>&1
-[ $? = 2 ]
-name='TEST of a wrong word'
-verdict $? "$name: exit status 2"
+expect 2 'TEST of a wrong word' "${MAKE:-make}" -s test-run TEST='test_policy prefetsh'
 says 'make test: no test is named prefetsh; the nearest are: fuzz_prefetch prop_prefetch test_prefetch'
 # every script of tests/cli says what it takes
 for script in tests/cli/*.sh; do

@@ -3,12 +3,7 @@
 # traces, logs or measured faults. UVMSIM is built with a sanitizer: the tests fail if the sanitizer reports anything.
 # usage: traces.sh UVMSIM
 set -u
-case $1 in /*) uvmsim=$1 ;; *) uvmsim=$PWD/$1 ;; esac
-cd "$(dirname "$0")/../.." || exit 1
-work=$(mktemp -d "$(dirname "$uvmsim")/work.XXXXXX") || exit 1
-trap 'rm -rf "$work"' EXIT
-unset UVMP_POLICY
-failed=0
+. "$(dirname "$0")/support/uvmsim.sh"
 
 # expect NAME SUBCOMMAND ARGUMENT...: exit status 0, an output, no report of a sanitizer
 expect() {

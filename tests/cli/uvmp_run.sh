@@ -11,15 +11,7 @@ trap 'umount "$work/disk" 2>/dev/null; rm -rf "$work"' EXIT
 unset UVMP_POLICY
 LC_ALL=C
 export LC_ALL
-failed=0
-
-ok() { echo "ok   $1"; }
-fail() {
-	failed=1
-	echo "FAIL $1"
-	shift
-	for line in "$@"; do echo "     $line"; done
-}
+. tests/cli/support/streams.sh
 
 # expect STATUS NAME COMMAND...: the exit status; output stays in $work/out and $work/err
 expect() {
@@ -43,16 +35,6 @@ refuses() { # NAME TEXT COMMAND...: status 2 and one line that says it
 	else
 		fail "$name: one line says $text" "$(cat "$work/out" "$work/err")"
 	fi
-}
-
-says() { # TEXT...: in what the last command printed
-	for text in "$@"; do
-		if cat "$work/out" "$work/err" | grep -qF -- "$text"; then
-			ok "$name: says $text"
-		else
-			fail "$name: says $text" "$(tail -n 3 "$work/out")" "$(tail -n 5 "$work/err")"
-		fi
-	done
 }
 
 prints() { # LINE...: the last command's standard output is exactly this

@@ -953,7 +953,7 @@ static void test_many_blocks(void **unused)
 	for (unsigned i = 300; i > 0; i--)
 		length += (size_t)snprintf(
 		        log + length, sizeof(log) - length,
-		        "%u copy t=0 cause=demand space=%u block=0x%x pages=0-%u from=0 to=1\n", i, i % 2 + 1,
+		        "%u copy t=0 cause=demand space=%u block=0x%x pages=0-%u from=0 to=1\n", 301 - i, i % 2 + 1,
 		        i / 2 * 2097152 + 4096, i <= 4 ? 9 : 3);
 	assert_true(explain(log, query));
 	for (line = told; strncmp(line, "all", 3) != 0; line = strchr(line, '\n') + 1)
@@ -992,6 +992,10 @@ static void test_bad_logs(void **unused)
 	check_bad("1 replay t=0 to=64\n", "log:1: value out of range at `64`");
 	check_bad("1 copy t=0 colour=0123456789012345678901234567890123456789\n",
 	          "log:1: unknown name at `colour=012345678901234567890123456789012...`");
+	check_bad("7 replay t=0\n7 complete t=1\n8 replay t=2\n8 replay t=2\n",
+	          "log:4: action 8 follows action 8; in the log of one run the ids of actions increase");
+	check_bad("7 replay t=0\n9 replay t=1\n1 replay t=0\n",
+	          "log:3: action 1 follows action 9; in the log of one run the ids of actions increase");
 	check_bad("1 replay t=0", "log:1: the file ends within this line: its line feed is missing");
 	check_bad("1 replay t=0\r\n", "log:1: carriage return; lines end with one line feed");
 }

@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,6 +39,25 @@ static void on_remote(void *context, struct sim_block *block, uint32_t page, boo
 	heard.calls++;
 	heard.writes += is_write;
 	heard.last_ns = now_ns;
+}
+
+/* The case that a loop is at, for messages. */
+static char case_text[64];
+
+#define BEGIN_CASE(...) snprintf(case_text, sizeof(case_text), __VA_ARGS__)
+
+static void check_case(const char *what, uint64_t have, uint64_t want)
+{
+	if (have != want)
+		fail_msg("%s: %s: %" PRIu64 ", not %" PRIu64, case_text, what, have, want);
+}
+
+/* The value of a model's key in a test of NAMED_CASE. */
+static uint32_t case_value(void **state)
+{
+	const uint32_t *value = *state;
+
+	return *value;
 }
 
 /* A Titan V with so many SMs, and with numbers that the tests can count on; they change `model` before
@@ -389,26 +410,25 @@ static uint64_t faults_after(uint32_t pages)
 
 /* Five warps fault. While one of them lacks its pages, only these five try again, and the others stay behind the lock; else
  * they all try again, and five fault. */
-static void test_a_lock_holds(void **unused)
+static void test_a_lock_holds(void **state)
 {
-	(void)unused;
-	for (uint32_t holds = 0; holds <= 1; holds++) {
-		choose(1);
-		model.utlb_faults = 1000;
-		model.lock_holds = holds;
-		open_run("regular:bytes=2m,passes=1");
-		launch();
-		assert_int_equal(faults_after(0), 5 * 32);
-		assert_int_equal(faults_after(32), holds ? 4 * 32 : 5 * 32);
-		assert_int_equal(counts().accesses, 32);
-		assert_int_equal(faults_after(4 * 32), holds ? 32 : 5 * 32);
-		assert_int_equal(counts().accesses, 4 * 32);
-		assert_int_equal(faults_after(5 * 32), 5 * 32);
-		assert_int_equal(counts().accesses, 5 * 32);
-		assert_int_equal(faults_after(BLOCK_PAGES), 0);
-		assert_true(gpu_is_done(gpu));
-		close_run();
-	}
+	uint32_t holds = case_value(state);
+
+	choose(1);
+	model.utlb_faults = 1000;
+	model.lock_holds = holds;
+	open_run("regular:bytes=2m,passes=1");
+	launch();
+	assert_int_equal(faults_after(0), 5 * 32);
+	assert_int_equal(faults_after(32), holds ? 4 * 32 : 5 * 32);
+	assert_int_equal(counts().accesses, 32);
+	assert_int_equal(faults_after(4 * 32), holds ? 32 : 5 * 32);
+	assert_int_equal(counts().accesses, 4 * 32);
+	assert_int_equal(faults_after(5 * 32), 5 * 32);
+	assert_int_equal(counts().accesses, 5 * 32);
+	assert_int_equal(faults_after(BLOCK_PAGES), 0);
+	assert_true(gpu_is_done(gpu));
+	close_run();
 }
 
 /* Two SMs with one uTLB wait for each other's faults. */
@@ -430,23 +450,21 @@ static void test_a_shared_lock_holds(void **unused)
 
 /* One thread block of STREAM loads two pages of b and two of c, each with 16 warps. A uTLB that merges has one fault outstanding
  * for each page, before and after a replay that brings no page. */
-static void test_a_utlb_merges(void **unused)
+static void test_a_utlb_merges(void **state)
 {
-	(void)unused;
-	for (uint32_t merges = 0; merges <= 1; merges++) {
-		uint64_t first, again;
+	uint32_t merges = case_value(state);
+	uint64_t first, again;
 
-		choose(1);
-		model.utlb_faults = 1000;
-		model.utlb_merges = merges;
-		open_run("stream:bytes=8k,passes=1");
-		launch();
-		first = faults_after(0);
-		again = faults_after(0);
-		assert_true(merges ? first == 4 : first > 4);
-		assert_int_equal(again, first);
-		close_run();
-	}
+	choose(1);
+	model.utlb_faults = 1000;
+	model.utlb_merges = merges;
+	open_run("stream:bytes=8k,passes=1");
+	launch();
+	first = faults_after(0);
+	again = faults_after(0);
+	assert_true(merges ? first == 4 : first > 4);
+	assert_int_equal(again, first);
+	close_run();
 }
 
 /* Takes the faults of 100 us. Each is of a page of its own; returns how many there are. */
@@ -472,15 +490,16 @@ static void test_a_utlb_merges_up_to_its_limit(void **unused)
 {
 	(void)unused;
 	for (uint32_t limit = 1; limit <= 20; limit++) {
+		BEGIN_CASE("utlb_faults=%u", limit);
 		choose(2);
 		model.sms_per_utlb = 2;
 		model.utlb_faults = limit;
 		model.utlb_merges = 1;
 		open_run("stream:bytes=32k,passes=1");
 		launch();
-		assert_int_equal(distinct_faults(), limit < 16 ? limit : 16);
+		check_case("faults", distinct_faults(), limit < 16 ? limit : 16);
 		gpu_replay(gpu, gpu_now_ns(gpu));
-		assert_int_equal(distinct_faults(), limit < 16 ? limit : 16);
+		check_case("faults after a replay", distinct_faults(), limit < 16 ? limit : 16);
 		close_run();
 	}
 }
@@ -529,22 +548,21 @@ static void change(uint32_t first, uint32_t end, uint64_t at_ns, uint32_t right)
 }
 
 /* A change waits for earlier ones of the same page, or, without maps_copies, of its block. */
-static void test_changes_stay_in_order(void **unused)
+static void test_changes_stay_in_order(void **state)
 {
-	(void)unused;
-	for (uint32_t maps = 0; maps <= 1; maps++) {
-		choose(1);
-		model.maps_copies = maps;
-		open_run("regular:bytes=2m,passes=1");
-		change(0, 2, 3000, RIGHT);
-		change(1, 3, 1000, UVMP_RIGHT_NONE);
-		change(4, 5, 1000, RIGHT);
-		assert_int_equal(has_page(4, 1000), maps);
-		assert_true(has_page(4, 3000));
-		assert_true(has_page(0, 3000));
-		assert_false(has_page(1, 3000));
-		close_run();
-	}
+	uint32_t maps = case_value(state);
+
+	choose(1);
+	model.maps_copies = maps;
+	open_run("regular:bytes=2m,passes=1");
+	change(0, 2, 3000, RIGHT);
+	change(1, 3, 1000, UVMP_RIGHT_NONE);
+	change(4, 5, 1000, RIGHT);
+	assert_int_equal(has_page(4, 1000), maps);
+	assert_true(has_page(4, 3000));
+	assert_true(has_page(0, 3000));
+	assert_false(has_page(1, 3000));
+	close_run();
 }
 
 static void keep(uint32_t page)
@@ -581,28 +599,27 @@ static void test_changes_do_not_wait_for_kept_pages(void **unused)
 
 /* The first kernel leaves both blocks in the uTLB. In the second, warps behind a fault on block 0 use block 1, unless the
  * lock stalls what the uTLB holds, too. */
-static void test_a_lock_stalls_hits(void **unused)
+static void test_a_lock_stalls_hits(void **state)
 {
-	(void)unused;
-	for (uint32_t holds = 0; holds <= 1; holds++) {
-		choose(1);
-		model.lock_holds = holds;
-		open_run("regular:bytes=4m,passes=2");
-		map_all(RIGHT, false);
-		gpu_advance(gpu, gpu_now_ns(gpu) + 1);
-		run_kernel();
-		assert_int_equal(counts().accesses, 2 * BLOCK_PAGES);
-		map(block_at(0, 0), gpu_now_ns(gpu), UVMP_RIGHT_NONE, false);
-		gpu_advance(gpu, gpu_now_ns(gpu) + 1);
-		launch();
-		gpu_advance(gpu, gpu_now_ns(gpu) + 100000);
-		assert_int_equal(counts().accesses, holds ? 2 * BLOCK_PAGES : 3 * BLOCK_PAGES);
-		assert_int_equal(count_faults(0), 32);
-		assert_int_equal(faults_after(BLOCK_PAGES), 0);
-		assert_true(gpu_is_done(gpu));
-		assert_int_equal(counts().accesses, 4 * BLOCK_PAGES);
-		close_run();
-	}
+	uint32_t holds = case_value(state);
+
+	choose(1);
+	model.lock_holds = holds;
+	open_run("regular:bytes=4m,passes=2");
+	map_all(RIGHT, false);
+	gpu_advance(gpu, gpu_now_ns(gpu) + 1);
+	run_kernel();
+	assert_int_equal(counts().accesses, 2 * BLOCK_PAGES);
+	map(block_at(0, 0), gpu_now_ns(gpu), UVMP_RIGHT_NONE, false);
+	gpu_advance(gpu, gpu_now_ns(gpu) + 1);
+	launch();
+	gpu_advance(gpu, gpu_now_ns(gpu) + 100000);
+	assert_int_equal(counts().accesses, holds ? 2 * BLOCK_PAGES : 3 * BLOCK_PAGES);
+	assert_int_equal(count_faults(0), 32);
+	assert_int_equal(faults_after(BLOCK_PAGES), 0);
+	assert_true(gpu_is_done(gpu));
+	assert_int_equal(counts().accesses, 4 * BLOCK_PAGES);
+	close_run();
 }
 
 static void test_full_buffer(void **unused)
@@ -848,13 +865,14 @@ static void test_offset_entries(void **unused)
 	run_kernel();
 	assert_int_equal(counts().tlb_misses, 15 + 1 + 1); /* only the middle 64 KiB are all there */
 	for (uint32_t i = 14; i < 16; i++) {
+		BEGIN_CASE("page %u", i);
 		uvmp_mask_zero(&page);
 		uvmp_mask_set(&page, i);
 		gpu_map(gpu, 0, block_at(0, 0), &page, UVMP_RIGHT_NONE, false);
 		gpu_map(gpu, 0, block_at(0, 0), &page, RIGHT, false);
 		gpu_advance(gpu, gpu_now_ns(gpu) + 1);
 		run_kernel();
-		assert_int_equal(counts().tlb_misses, 17 + (i == 14 ? 15 : 16));
+		check_case("misses", counts().tlb_misses, 17 + (i == 14 ? 15 : 16));
 	}
 	close_run();
 }
@@ -874,11 +892,12 @@ static void test_oldest_leaves(void **unused)
 		for (uint32_t i = 0; i < 20000; i++) {
 			uint64_t key;
 
+			BEGIN_CASE("%u entries, access %u", sizes[s], i);
 			random = random * UINT64_C(6364136223846793005) + 1;
 			key = (random >> 33) % (2 * sizes[s] + 1);
 			for (at = 0; at < count && list[at] != key; at++)
 				;
-			assert_int_equal(tlb_holds(&tlb, key), at < count);
+			check_case("is held", tlb_holds(&tlb, key), at < count);
 			if (at == count) {
 				tlb_add(&tlb, key);
 				count += count < sizes[s];
@@ -1000,22 +1019,23 @@ static uint64_t remote_load(uint64_t from, uint32_t lanes, uint64_t stride, uint
 static void test_remote_load(void **unused)
 {
 	static const struct {
+		const char *name, *gpu;
 		uint64_t from, stride, bytes, moved, requests;
 		uint32_t lanes;
-		const char *gpu;
 	} row[] = {
-		{0, 4, 4, 128, 1, 32, "titan-v"},	   /* neighbours */
-		{0, 128, 4, 1024, 32, 32, "titan-v"},	   /* each alone */
-		{64, 4, 4, 128, 2, 32, "titan-v"},	   /* across a boundary */
-		{0, 32, 4, 256, 2, 8, "titan-v"},	   /* all sectors of two requests */
-		{0, 8192, 4, 128, 4, 4, "titan-v"},	   /* each on a page of its own */
-		{4090, 0, 64, 32, 1, 1, "titan-v"},	   /* no byte beyond the page */
-		{0, 0, 256, 256, 2, 1, "titan-v"},	   /* a long lane */
-		{100, 0, 4, 32, 1, 0, "titan-v"},	   /* spans */
-		{64, 0, 128, 128, 2, 0, "titan-v"},	   /* misaligned */
-		{4000, 0, 200, 224, 2, 0, "titan-v"},	   /* of two pages */
-		{0, 2048, 4, 1024, 32, 32, "p100-nvlink"}, /* a page of 64 KiB */
-		{65000, 4, 4, 160, 2, 32, "p100-nvlink"},  {0, 0, 65536, 65536, 512, 0, "p100-nvlink"},
+		{"neighbours", "titan-v", 0, 4, 4, 128, 1, 32},
+		{"each lane alone", "titan-v", 0, 128, 4, 1024, 32, 32},
+		{"across a boundary", "titan-v", 64, 4, 4, 128, 2, 32},
+		{"all sectors of two requests", "titan-v", 0, 32, 4, 256, 2, 8},
+		{"each lane on its own page", "titan-v", 0, 8192, 4, 128, 4, 4},
+		{"no byte beyond the page", "titan-v", 4090, 0, 64, 32, 1, 1},
+		{"a long lane", "titan-v", 0, 0, 256, 256, 2, 1},
+		{"a span", "titan-v", 100, 0, 4, 32, 1, 0},
+		{"a misaligned span", "titan-v", 64, 0, 128, 128, 2, 0},
+		{"a span of two pages", "titan-v", 4000, 0, 200, 224, 2, 0},
+		{"each lane alone on a page of 64 KiB", "p100-nvlink", 0, 2048, 4, 1024, 32, 32},
+		{"misaligned on a page of 64 KiB", "p100-nvlink", 65000, 4, 4, 160, 2, 32},
+		{"a span of 64 KiB", "p100-nvlink", 0, 0, 65536, 65536, 512, 0},
 	};
 
 	(void)unused;
@@ -1023,18 +1043,18 @@ static void test_remote_load(void **unused)
 		uint64_t alone_ns;
 		char text[MODEL_ERROR_MAX];
 
+		BEGIN_CASE("%s", row[i].name);
 		choose(1);
 		if (strcmp(row[i].gpu, "titan-v") != 0) {
 			assert_true(model_open(row[i].gpu, NULL, &model, text));
 			model.sms = 1;
 		}
 		model.link.request_bytes[MODEL_TO_GPU] = 100000;
-		assert_int_equal(
-			remote_load(row[i].from, row[i].lanes, row[i].stride, row[i].bytes, &alone_ns),
-			row[i].moved);
-		assert_int_equal(heard.requests, 32u * row[i].requests);
-		assert_int_equal(alone_ns, 32u * row[i].requests * 100000u * 1000u /
-						   model_link_mb_s(&model.link, MODEL_TO_GPU));
+		check_case("bytes", remote_load(row[i].from, row[i].lanes, row[i].stride, row[i].bytes, &alone_ns),
+		           row[i].moved);
+		check_case("requests", heard.requests, 32u * row[i].requests);
+		check_case("time of the link", alone_ns,
+		           32u * row[i].requests * 100000u * 1000u / model_link_mb_s(&model.link, MODEL_TO_GPU));
 	}
 }
 
@@ -1071,6 +1091,12 @@ static void test_far_pages_delay_no_warp(void **unused)
 	close_run();
 }
 
+/* A test whose name in the output has the value of a key. */
+#define NAMED_CASE(test, key, number)                                                                         \
+	{                                                                                                     \
+		#test " " #key "=" #number, test, NULL, NULL, &(uint32_t){number}                             \
+	}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1082,14 +1108,18 @@ int main(void)
 		cmocka_unit_test(test_kernel_is_kept),
 		cmocka_unit_test(test_a_fault_locks_the_utlb),
 		cmocka_unit_test(test_hits_pass_the_lock),
-		cmocka_unit_test(test_a_lock_holds),
+		NAMED_CASE(test_a_lock_holds, lock_holds, 0),
+		NAMED_CASE(test_a_lock_holds, lock_holds, 1),
 		cmocka_unit_test(test_a_shared_lock_holds),
-		cmocka_unit_test(test_a_utlb_merges),
+		NAMED_CASE(test_a_utlb_merges, utlb_merges, 0),
+		NAMED_CASE(test_a_utlb_merges, utlb_merges, 1),
 		cmocka_unit_test(test_a_utlb_merges_up_to_its_limit),
 		cmocka_unit_test(test_merged_warps_pass_a_lock_that_holds),
-		cmocka_unit_test(test_changes_stay_in_order),
+		NAMED_CASE(test_changes_stay_in_order, maps_copies, 0),
+		NAMED_CASE(test_changes_stay_in_order, maps_copies, 1),
 		cmocka_unit_test(test_changes_do_not_wait_for_kept_pages),
-		cmocka_unit_test(test_a_lock_stalls_hits),
+		NAMED_CASE(test_a_lock_stalls_hits, lock_holds, 0),
+		NAMED_CASE(test_a_lock_stalls_hits, lock_holds, 1),
 		cmocka_unit_test(test_full_buffer),
 		cmocka_unit_test(test_types),
 		cmocka_unit_test(test_device_memory),

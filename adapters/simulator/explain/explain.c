@@ -38,6 +38,24 @@ static void refuse_line(const struct line_reader *reader, const char *name, enum
 		 uvmp_status_text(status), where);
 }
 
+/* The host takes actions in the order of their ids. Two logs in one file, or a line that is there twice, break this order. */
+static bool check_order(struct explanation *explanation, const struct line_reader *reader, const char *name,
+			const struct uvmp_action *action, char error[EXPLAIN_ERROR_MAX])
+{
+	if (action->kind == UVMP_ACTION_COMPLETE)
+		return true;
+	if (explanation->has_id && action->id <= explanation->last_id) {
+		snprintf(error, EXPLAIN_ERROR_MAX,
+			 "%.300s:%" PRIu64 ": action %" PRIu64 " follows action %" PRIu64
+			 "; in the log of one run the ids of actions increase",
+			 name, reader->number, action->id, explanation->last_id);
+		return false;
+	}
+	explanation->has_id = true;
+	explanation->last_id = action->id;
+	return true;
+}
+
 static bool read_log(struct explanation *explanation, struct line_reader *reader, const char *name,
 		     char error[EXPLAIN_ERROR_MAX])
 {
@@ -52,6 +70,8 @@ static bool read_log(struct explanation *explanation, struct line_reader *reader
 			refuse_line(reader, name, status, offset, error);
 			return false;
 		}
+		if (!check_order(explanation, reader, name, &action, error))
+			return false;
 		if (!take_action(explanation, &action)) {
 			snprintf(error, EXPLAIN_ERROR_MAX, "out of memory");
 			return false;

@@ -75,6 +75,8 @@ struct subtree {
 struct explanation {
 	const struct explain_query *query;
 	FILE *out;
+	bool has_id;
+	uint64_t last_id; /* of the actions so far, if has_id */
 	struct tally tally;
 
 	/* story */

@@ -11,7 +11,7 @@ ok() { echo "ok   $1"; }
 fail() {
 	failed=1
 	echo "FAIL $1"
-	sed 's/^/     /' "$work/err" | head -n 5
+	head -n 5 "$work/out" "$work/err" | sed 's/^/     /'
 }
 # run STATUS NAME ARGUMENT...: the exit status, and no report of a sanitizer
 run() {
@@ -19,7 +19,7 @@ run() {
 	shift 2
 	"$uvmsim" "$@" >"$work/out" 2>"$work/err" </dev/null
 	status=$?
-	if [ $status = "$want" ] && ! grep -q 'Sanitizer\|runtime error' "$work/err"; then ok "$name"; else fail "$name: exit status $status"; fi
+	if [ $status = "$want" ] && ! grep -q 'Sanitizer\|runtime error' "$work/err"; then ok "$name"; else fail "$name: exit status $status, not $want"; fi
 }
 # says TEXT...: on stderr
 says() {

@@ -17,6 +17,13 @@ check() { # NAME COMMAND...
 	"$@" >"$work/out" 2>&1
 	verdict $? "$what"
 }
+expect() { # STATUS NAME COMMAND...: the command's exit status; its output is in $work/out, for says
+	want=$1 name=$2
+	shift 2
+	"$@" >"$work/out" 2>&1 </dev/null
+	status=$?
+	if [ $status = "$want" ]; then verdict 0 "$name: exit status $want"; else verdict 1 "$name: exit status $status, not $want"; fi
+}
 no_lines() { # NAME FILE of violations
 	if [ -s "$2" ]; then
 		failed=1
