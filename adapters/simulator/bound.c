@@ -12,6 +12,7 @@
 
 #include "array.h"
 #include "belady.h"
+#include "bound_ranges.h"
 #include "interrupt.h"
 #include "progress.h"
 #include "space.h"
@@ -19,7 +20,6 @@
 #define WINDOW_SHIFT  21
 #define WINDOW_PAGES  512u
 #define WINDOW_UNITS  32u /* of 64 KiB */
-#define FOOTPRINT_MAX (UINT64_C(1) << 45)
 #define WINDOWS_MAX   (BELADY_UNITS_MAX / WINDOW_PAGES)
 
 static const unsigned page_shift[BOUND_LEVELS] = {0, 4, 9}; /* from pages to units */
@@ -35,11 +35,6 @@ struct window {
 	uint16_t pages;		    /* that belonged to ranges at the first access, of the whole */
 	bool is_dirty, is_freed;    /* the whole */
 	uint8_t unit[WINDOW_UNITS]; /* and of each 64 KiB */
-};
-
-struct range {
-	uint64_t start, last; /* bytes, both included; whole pages */
-	bool is_fresh;
 };
 
 /* The optimum of one size, and the other state of its counts. */
@@ -59,10 +54,7 @@ struct bound {
 	char *error;
 	bool is_open;
 
-	struct range *range; /* by start */
-	size_t ranges, ranges_room;
-	bool has_fresh;
-	uint64_t footprint_bytes;
+	struct bound_ranges ranges;
 
 	struct window *window;
 	uint32_t windows, windows_room;
@@ -80,39 +72,13 @@ static bool fail(struct bound *b, const char *text)
 	return source_fail(b->source, text, b->error);
 }
 
-/* -- ranges and windows -- */
-
-/* Number of ranges that start at or below the address. */
-static size_t ranges_below(const struct bound *b, uint64_t address)
+/* `error`: NULL, or what was wrong. */
+static bool succeed(struct bound *b, const char *error)
 {
-	size_t low = 0, high = b->ranges;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (b->range[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return error == NULL || fail(b, error);
 }
 
-/* Pages of ranges, or of fresh ones only, in `bytes` bytes from `start` on. */
-static uint32_t count_pages(const struct bound *b, uint64_t start, uint64_t bytes, bool is_fresh)
-{
-	uint64_t last = start + (bytes - 1u), pages = 0;
-
-	for (size_t i = ranges_below(b, last); i > 0 && b->range[i - 1].last >= start; i--) {
-		const struct range *range = &b->range[i - 1];
-		uint64_t first = range->start > start ? range->start : start;
-		uint64_t upper = range->last < last ? range->last : last;
-
-		if (range->is_fresh || !is_fresh)
-			pages += (upper - first) / PAGE_BYTES + 1u;
-	}
-	return (uint32_t)pages;
-}
+/* -- windows -- */
 
 /* Where the number stands in the table, or the free place where it would. */
 static uint32_t place_of(const struct bound *b, uint64_t number)
@@ -177,68 +143,14 @@ static uint32_t find_window(struct bound *b, uint64_t address)
 	return b->last = index - 1u;
 }
 
-static bool insert_range(struct bound *b, size_t place, struct range range)
-{
-	if (!ARRAY_RESERVE(b->range, b->ranges_room, b->ranges + 1))
-		return fail(b, "out of memory");
-	ARRAY_OPEN(b->range, b->ranges, place);
-	b->range[place] = range;
-	b->ranges++;
-	return true;
-}
-
-static bool add_range(struct bound *b, const struct source_range *source)
-{
-	struct range range = {source->base, (source->base + source->bytes - 1u) | (PAGE_BYTES - 1u),
-			      source->is_fresh};
-	size_t place = ranges_below(b, source->base);
-
-	if (source->bytes == 0 || range.last < range.start ||
-	    range.last - range.start >= FOOTPRINT_MAX - b->footprint_bytes)
-		return fail(b, "a range is too large to be managed");
-	if ((place > 0 && b->range[place - 1].last >= range.start) ||
-	    (place < b->ranges && b->range[place].start <= range.last))
-		return fail(b, "a range overlaps another one");
-	if (!insert_range(b, place, range))
-		return false;
-	b->has_fresh |= range.is_fresh;
-	b->footprint_bytes += range.last - range.start + 1u;
-	return true;
-}
-
-/* The rest of a range is one range on each side of the freed part. */
-static bool cut_out(struct bound *b, const struct range *freed)
-{
-	size_t place = ranges_below(b, freed->start), end;
-
-	if (place > 0 && b->range[place - 1].start == freed->start)
-		place--;
-	if (place > 0 && b->range[place - 1].last >= freed->start) {
-		struct range above = b->range[place - 1];
-
-		b->range[place - 1].last = freed->start - 1u;
-		above.start = freed->start;
-		if (!insert_range(b, place, above))
-			return false;
-	}
-	end = place;
-	while (end < b->ranges && b->range[end].last <= freed->last)
-		end++;
-	b->ranges -= end - place;
-	memmove(b->range + place, b->range + end, (b->ranges - place) * sizeof(*freed));
-	if (place < b->ranges && b->range[place].start <= freed->last)
-		b->range[place].start = freed->last + 1u;
-	return true;
-}
-
 /* Memory is whole roots, as in a run: the memory of a percentage is rounded up, so that at 100 all data fits. */
 static bool open_memory(struct bound *b)
 {
-	uint64_t bytes = space_memory_bytes(b->memory.bytes, b->memory.oversub_percent, b->footprint_bytes);
+	uint64_t bytes = space_memory_bytes(b->memory.bytes, b->memory.oversub_percent, b->ranges.footprint_bytes);
 
-	if (b->ranges == 0 && b->source->line != 0) /* programs may do without managed memory */
+	if (b->ranges.count == 0 && b->source->line != 0) /* programs may do without managed memory */
 		return fail(b, "there is no range: there is no memory to bound");
-	if (b->ranges == 0)
+	if (b->ranges.count == 0)
 		bytes = ROOT_BYTES;
 	if (bytes == 0) {
 		snprintf(b->error, SOURCE_ERROR_MAX,
@@ -264,9 +176,9 @@ static void measure(struct bound *b, uint32_t level, uint32_t unit)
 
 	if (level == 1)
 		window->unit[unit % WINDOW_UNITS] =
-			(uint8_t)count_pages(b, start + unit % WINDOW_UNITS * bytes, bytes, false);
+			(uint8_t)bound_ranges_pages(&b->ranges, start + unit % WINDOW_UNITS * bytes, bytes, false);
 	if (level == 2)
-		window->pages = (uint16_t)count_pages(b, start, bytes, false);
+		window->pages = (uint16_t)bound_ranges_pages(&b->ranges, start, bytes, false);
 }
 
 /* Pages of a unit that has been accessed. */
@@ -286,9 +198,9 @@ static uint32_t weigh_contents(const struct bound *b, uint32_t level, uint32_t u
 	uint32_t weight = weigh(b, level, unit), first = unit % units * pages;
 	const struct window *window = &b->window[unit / units];
 
-	if (!b->has_fresh)
+	if (!b->ranges.has_fresh)
 		return weight;
-	weight -= count_pages(b, (window->number << WINDOW_SHIFT) + (uint64_t)first * PAGE_BYTES,
+	weight -= bound_ranges_pages(&b->ranges, (window->number << WINDOW_SHIFT) + (uint64_t)first * PAGE_BYTES,
 			      (uint64_t)pages * PAGE_BYTES, true);
 	for (uint32_t page = first; page < first + pages; page++)
 		weight += (window->home[page / 64u] >> page % 64u & 1u) != 0;
@@ -301,7 +213,7 @@ static void use_at_home(struct bound *b, uint32_t page)
 	struct window *window = &b->window[page / WINDOW_PAGES];
 	uint64_t start = (window->number << WINDOW_SHIFT) + page % WINDOW_PAGES * (uint64_t)PAGE_BYTES;
 
-	if (b->has_fresh && count_pages(b, start, PAGE_BYTES, true) != 0)
+	if (b->ranges.has_fresh && bound_ranges_pages(&b->ranges, start, PAGE_BYTES, true) != 0)
 		window->home[page / 64u % 8u] |= UINT64_C(1) << page % 64u;
 }
 
@@ -426,7 +338,7 @@ static bool access_row(struct bound *b, const struct source_row *row)
 struct weighing {
 	const struct bound *bound;
 	uint32_t level;
-	const struct range
+	const struct bound_range
 		*freed; /* only units that are freed completely, since their addresses are no longer managed; NULL: all */
 };
 
@@ -439,7 +351,7 @@ static bool is_meant(const struct weighing *w, uint32_t unit)
 	if (!w->freed)
 		return true;
 	return start <= w->freed->last && start + (bytes - 1u) >= w->freed->start &&
-	       count_pages(w->bound, start, bytes, false) == 0;
+	       bound_ranges_pages(&w->bound->ranges, start, bytes, false) == 0;
 }
 
 static uint32_t weigh_all(const void *context, uint32_t unit)
@@ -478,7 +390,7 @@ static void free_window(struct bound *b, const struct weighing *w, uint32_t wind
 
 /* As at the end, units may still be resident at the size of which most fit. They are removed without an
  * eviction. */
-static void free_units(struct bound *b, uint32_t level, const struct range *freed)
+static void free_units(struct bound *b, uint32_t level, const struct bound_range *freed)
 {
 	struct weighing weighing = {b, level, freed};
 	struct level *l = &b->level[level];
@@ -500,9 +412,9 @@ static void free_units(struct bound *b, uint32_t level, const struct range *free
 
 static bool free_row(struct bound *b, const struct source_row *row)
 {
-	struct range freed = {row->address, (row->address + row->bytes - 1u) | (PAGE_BYTES - 1u), false};
+	struct bound_range freed = {row->address, (row->address + row->bytes - 1u) | (PAGE_BYTES - 1u), false};
 
-	if (!cut_out(b, &freed))
+	if (!succeed(b, bound_ranges_cut(&b->ranges, &freed)))
 		return false;
 	for (uint32_t i = 0; i < b->levels; i++)
 		free_units(b, i, &freed);
@@ -514,7 +426,7 @@ static bool free_row(struct bound *b, const struct source_row *row)
 /* Pages that arrived and are not in memory at the end have left. */
 static void finish(struct bound *b)
 {
-	b->result->footprint_bytes = b->footprint_bytes;
+	b->result->footprint_bytes = b->ranges.footprint_bytes;
 	for (uint32_t i = 0; i < b->levels; i++) {
 		const struct level *l = &b->level[i];
 		struct bound_level *to = &b->result->level[i];
@@ -555,7 +467,7 @@ static bool take_row(struct bound *b, const struct source_row *row)
 		snprintf(b->error, SOURCE_ERROR_MAX, "%s", b->source->error);
 		return false;
 	case SOURCE_RANGE:
-		return add_range(b, &row->range);
+		return succeed(b, bound_ranges_add(&b->ranges, &row->range));
 	case SOURCE_KERNEL:
 		b->kernels++;
 		return true;
@@ -600,7 +512,7 @@ bool bound_run(struct source *source, struct sim_memory memory, uint32_t levels,
 	finish(&bound);
 	for (uint32_t i = 0; i < levels; i++)
 		belady_close(&bound.level[i].belady);
-	free(bound.range);
+	bound_ranges_close(&bound.ranges);
 	free(bound.window);
 	free(bound.table);
 	return done;

@@ -7,6 +7,7 @@
 #include "memory_backend_internal.h"
 #include "memory_internal.h"
 #include "prefetch_states_internal.h"
+#include "service_runtime_internal.h"
 #include "space_internal.h"
 #include "uvmpolicy/plugin.h"
 

@@ -2,7 +2,41 @@
 #ifndef UVMPOLICY_BLOCK_SERVICE_INTERNAL_H
 #define UVMPOLICY_BLOCK_SERVICE_INTERNAL_H
 
-#include "service_internal.h"
+#include "job_internal.h"
+
+/* What the block service needs from its caller. */
+enum need { NEED_NOTHING, NEED_ROOM, NEED_ROOM_AHEAD };
+struct block_need {
+	enum need kind;
+	enum uvmp_chunk_size size; /* NEED_ROOM: of the chunk */
+};
+
+/* What is to become of the mappings of one processor (block_map.c). */
+enum want { WANT_READ, WANT_WRITE, WANT_ATOMIC, WANT_LESS_READ, WANT_LESS_WRITE, WANT_COUNT };
+struct map_want {
+	uint32_t sets; /* bit i: pages[i] holds pages */
+	/* that get this right, if they have less; LESS: that keep only the right to read, to read and write */
+	uvmp_mask pages[WANT_COUNT];
+};
+struct map_wants {
+	uint64_t processors; /* whose element of `of` means something */
+	struct map_want *of; /* [processors] */
+};
+
+/* The right of a requester on a page that has just arrived on the requester, by the access of its service: what
+ * uvmpi_residency_rights answers for the policy of one range (block_map.c). */
+struct map_memo {
+	uint64_t accessed_by; /* these facts are the same for all accesses */
+	uint8_t requester, right, preferred, duplication;
+	uint8_t of[UVMP_ACCESS_NONE]; /* enum uvmp_right; NONE: not asked yet, MAPS_OTHERS: others are mapped too */
+};
+
+/* Evicted pages: where they come from, for which block they leave, and how many copies their plan has in s->out. */
+struct outgoing {
+	handle block;
+	uvmp_addr for_address;
+	uint32_t copies;
+};
 
 /* -- block_prefetch.c -- */
 

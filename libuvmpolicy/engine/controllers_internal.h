@@ -2,7 +2,30 @@
 #ifndef UVMPOLICY_CONTROLLERS_INTERNAL_H
 #define UVMPOLICY_CONTROLLERS_INTERNAL_H
 
-#include "service_internal.h"
+#include "../adapt/adapt_internal.h"
+#include "objects_internal.h"
+
+/* Controllers of a GPU. */
+struct controls {
+	struct uvmp_threshold_load load; /* since the last event `batch` */
+	struct control_answer answer;
+	struct uvmp_lifetime lifetime; /* of its units of memory: roots, or those of the order */
+	/* private, NULL: the controller is off; of the CPU: states that the GPUs share */
+	void *state[UVMP_CONTROLLER_COUNT];
+	bool has_lifetimes;
+	bool is_timed; /* some controller has due_ns */
+	bool has_begun; /* a batch has begun: periods run */
+	uint32_t told_sms, told_blocks; /* of the answer, in the last LIMIT */
+};
+
+/* Those of the engine. */
+struct adapt {
+	bool is_on; /* there is any, or a prefetcher or an order that needs a history */
+	bool has_touches; /* a prefetcher or the order reads which pages are touched */
+	bool counts_refaults;
+	uint32_t tuner; /* the controller that changes the density threshold; UVMP_CONTROLLER_COUNT: none */
+	uint64_t managed_bytes; /* of all ranges */
+};
 
 /* Units of a GPU's memory whose lifetimes are kept, in an array of 64-bit numbers. */
 uint64_t uvmpi_adapt_units(const struct uvmp_service_params *params, uint32_t gpu);

@@ -13,6 +13,7 @@
 #include "mapping_internal.h"
 #include "queue_internal.h"
 #include "remote_internal.h"
+#include "service_runtime_internal.h"
 #include "space_internal.h"
 #include "victim_internal.h"
 

@@ -12,6 +12,7 @@
  * Units that are neighbours in their block, and got neighbouring frames for the same cause, share an action. */
 #include "../base/bits_internal.h"
 #include "frames_internal.h"
+#include "memory_internal.h"
 #include "queue_internal.h"
 #include "space_internal.h"
 

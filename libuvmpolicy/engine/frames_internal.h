@@ -2,7 +2,20 @@
 #ifndef UVMPOLICY_FRAMES_INTERNAL_H
 #define UVMPOLICY_FRAMES_INTERNAL_H
 
-#include "memory_internal.h"
+#include "objects_internal.h"
+
+struct arriving;
+struct gpu;
+
+/* Frames of the units of a page-wise order (frames.c). */
+struct frames {
+	uint32_t *of_unit;     /* [units]: frame, NO_INDEX: none */
+	uint32_t *next;	       /* [units]: of a free frame, the next one; NO_INDEX: last */
+	uint32_t first, last;  /* free frames, the first to be reused first; by root: wholly free roots */
+	uint32_t begun, unused; /* frames that were ever used, and the free ones among them */
+	uint32_t partial;      /* by root: the first partly free root */
+	bool by_root;	       /* orders with groups */
+};
 
 /* Bytes for so many units, a multiple of 16. */
 size_t uvmpi_frames_size(uint64_t units);

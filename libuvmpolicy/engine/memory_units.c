@@ -11,6 +11,7 @@
 #include "memory_backend_internal.h"
 #include "params_internal.h"
 #include "queue_internal.h"
+#include "service_runtime_internal.h"
 #include "unit_tables_internal.h"
 
 /* -- setting up -- */

@@ -2,7 +2,29 @@
 #ifndef UVMPOLICY_PREFETCH_STATES_ENGINE_INTERNAL_H
 #define UVMPOLICY_PREFETCH_STATES_ENGINE_INTERNAL_H
 
-#include "service_internal.h"
+#include "objects_internal.h"
+#include "uvmpolicy/policy.h"
+
+/* Offsets of the private states of one prefetcher, bytes. */
+struct prefetch_offsets {
+	enum uvmp_prefetcher prefetcher;
+	const struct uvmp_prefetch_plugin *plugin; /* UVMP_PREFETCH_PLUGIN */
+	uint32_t block, range, processor;
+};
+
+/* Private states of `prefetch` and of `prefetch_full` (prefetch_states.c). */
+struct prefetch_states {
+	struct prefetch_offsets of[2];
+	uint32_t count;
+	uint32_t present; /* the prefetcher that decides now, index in `of` */
+	uint32_t block_bytes, range_bytes, processor_bytes; /* of both together */
+	uint32_t kernels; /* that have begun */
+	bool has_bytes;	  /* not all of these are 0 */
+	bool counts_touches;
+	bool has_memory; /* a prefetcher knows the memory and hears of evictions */
+	uint8_t *range;					    /* [range slots][range_bytes] */
+	uint8_t *processor;				    /* [processors][processor_bytes] */
+};
 
 /* Sets everything but the memory. */
 void uvmpi_prefetch_states_init(const struct uvmp_policy *policy, struct prefetch_states *states);

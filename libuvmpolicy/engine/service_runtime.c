@@ -14,6 +14,7 @@
  */
 #include "cold_internal.h"
 #include "queue_internal.h"
+#include "service_runtime_internal.h"
 
 #define WINDOW_SHIFT 21u
 

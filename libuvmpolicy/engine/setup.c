@@ -6,6 +6,7 @@
 #include "memory_internal.h"
 #include "prefetch_states_internal.h"
 #include "remote_internal.h"
+#include "service_runtime_internal.h"
 
 #define ALIGNMENT      16u
 #define OPERATIONS     4u     /* that own a servicing */

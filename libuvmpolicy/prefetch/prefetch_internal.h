@@ -1,7 +1,7 @@
 /* What the prefetchers share: the descriptor, and helpers.
  *
- * Layers of this folder: prefetch_common.c < prefetch_tree.c < one file per prefetcher < prefetch.c, which
- * holds the table and checks every argument before it calls a prefetcher. So a prefetcher checks only
+ * Layers of this folder: prefetch_common.c < prefetch_tree.c < one file per prefetcher (auto: see prefetch_auto_internal.h)
+ * < prefetch.c, which holds the table and checks every argument before it calls a prefetcher. So a prefetcher checks only
  * requirements that are not traits.
  *
  * A prefetcher writes the hint last, from a mask on its stack: masks of the facts may be hint->pages of an earlier

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "model/naive_auto_prefetch.h"
-#include "prefetch/prefetch_states_internal.h"
+#include "prefetch/prefetch_auto_internal.h"
 
 #define RANGES 3
 #define BLOCKS 10 /* of a range, at most */

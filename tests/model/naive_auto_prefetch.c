@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* The numbers of prefetch_auto.c. */
+/* The numbers of prefetch_auto*.c. */
 enum {
 	SIXTEENTHS = 16,
 	FIRST_GAP = 4,

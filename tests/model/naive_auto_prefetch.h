@@ -1,4 +1,4 @@
-/* The prefetcher auto, rule by rule from the comment at the top of prefetch_auto.c: numbers do not wrap, a cost is a sum over
+/* The prefetcher auto, rule by rule from the head comments of prefetch_auto*.c: numbers do not wrap, a cost is a sum over
  * pages, and the answer is naive_density's. */
 #ifndef NAIVE_AUTO_PREFETCH_H
 #define NAIVE_AUTO_PREFETCH_H

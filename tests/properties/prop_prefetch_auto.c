@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "model/auto_script.h"
-#include "prefetch/prefetch_states_internal.h"
+#include "prefetch/prefetch_auto_internal.h"
 #include "support/seed.h"
 #include "uvmpolicy/base.h"
 #include "uvmpolicy/prefetch.h"

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "prefetch/prefetch_auto_internal.h"
 #include "support/prefetch_case.h"
 
 /* Prefetchers whose results this file states; a prefetcher that is added later has a test of its own. */

@@ -1,4 +1,4 @@
-/* Prefetch by cost: the rules at the top of prefetch_auto.c, one by one, worked by hand. Without a price of room, a stay of a
+/* Prefetch by cost: the rules at the top of prefetch_auto*.c, one by one, worked by hand. Without a price of room, a stay of a
  * whole block costs 12 + 512 copies; the first fault of mode dense brings a big page, for 12 + 16 / 4 and 16 copies. */
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "prefetch/prefetch_auto_internal.h"
 #include "support/prefetch_case.h"
 
 #define BLOCKS 80

@@ -9,6 +9,7 @@
 
 #include "support/engine_internals.h"
 #include "evict/evict_mhpe_internal.h"
+#include "prefetch/prefetch_auto_internal.h"
 #include "prefetch/prefetch_states_internal.h"
 #include "support/arena.h"
 #include "support/engine_host.h"

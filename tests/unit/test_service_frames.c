@@ -8,6 +8,7 @@
 
 #include "support/engine_host.h"
 #include "engine/frames_internal.h"
+#include "engine/memory_internal.h"
 #include "engine/space_internal.h"
 
 #define MIB2  0x200000u
