@@ -274,17 +274,25 @@ UVMP_API enum uvmp_status uvmp_remote_decide(const struct uvmp_remote_params *pa
 /* -- auto: when do evicted pages return? ---------------------------------------------------------
  *
  * A GPU is mapped to the pages that it lost by eviction, and uses them across the link. Its access counters
- * notify. The pages migrate when their accesses have cost half of what moving them costs; after the first
- * migration of the block, when they have cost as much (ski rental). So
+ * notify. The block reaches its limit when the accesses have cost half of what moving its pages costs; after
+ * the first migration of the block, when they have cost as much (ski rental). So if it then migrates,
  *
  *   remote accesses + move <= 2 * move + one notification        for each return of a block
  *
- * compared with moving the pages at once. Pages that are used less stay, and cost their accesses only. */
+ * compared with moving the pages at once. Pages that are used less stay, and cost their accesses only.
+ *
+ * While memory has room, each block that reaches its limit migrates. Once memory is full, pages that return
+ * push out others. That pays only if they are used more than those, which no driver sees. A program that goes
+ * through more data than fits uses all of them alike, and each exchange is in vain. So then one of
+ * UVMP_REMOTE_CHOICES blocks migrates, in the mean, and the accesses of the others count from zero (`spent`):
+ * remote accesses cost that many limits, in the mean, before a block returns. A block that is used often is
+ * soon chosen. The choice is drawn, so that no order of accesses keeps the same block on the CPU. */
 
 #define UVMP_REMOTE_PARTS	16u  /* of 2 MiB: 128 KiB each */
 #define UVMP_REMOTE_ACCESSES	128u /* a unit of `spent`: accesses of 128 bytes, as long as 4 pages */
 #define UVMP_REMOTE_FAULT_PAGES 12u  /* a block service costs as much as copying so many pages of 4 KiB */
 #define UVMP_REMOTE_ROUNDS_MAX	1u   /* the limit doubles so many times */
+#define UVMP_REMOTE_CHOICES	8u   /* blocks at their limit for each one that returns to a full memory */
 
 /* The accesses of one GPU to the pages of a VABlock on other processors. All zero: none so far. */
 struct uvmp_remote_use {
@@ -296,21 +304,16 @@ struct uvmp_remote_use {
 /* Adds notifications: `accesses`, a part of UVMP_REMOTE_ACCESSES counts as a whole one, to the parts in the
  * set `parts`. No effect for NULL. O(1). */
 UVMP_API void uvmp_remote_add(struct uvmp_remote_use *use, uint32_t parts, uint64_t accesses);
-/* Do pages of so many bytes, at most 2 MiB, migrate now? False for NULL and for 0 bytes. O(1). */
+/* Has the block reached its limit, if its used pages have so many bytes, at most 2 MiB? False for NULL and
+ * for 0 bytes. O(1). */
 UVMP_API bool uvmp_remote_pays(const struct uvmp_remote_use *use, uint32_t bytes);
 /* They have migrated: counts from zero, with a limit twice as high, up to the cost of moving. No effect for
  * NULL. O(1). */
 UVMP_API void uvmp_remote_moved(struct uvmp_remote_use *use);
 
-/* Once memory is full, pages that return push out others. That pays only if they are used more than those, which no
- * driver sees. A program that goes through more data than fits uses all of them alike, and each exchange is in vain.
- * So of the blocks for which uvmp_remote_pays is true, one of UVMP_REMOTE_CHOICES returns, in the mean; the others
- * count from zero (`spent`). A block that is used often is soon drawn again. It is drawn, not counted off, so that no
- * order of accesses keeps the same block on the CPU. */
-#define UVMP_REMOTE_CHOICES 8u
-
-/* Does the block return? `draws` is the state of the draw: 0 at first, then as the last call left it. True for NULL.
- * O(1). */
+/* Once memory is full: does a block for which uvmp_remote_pays is true return? True for one of
+ * UVMP_REMOTE_CHOICES calls, in the mean. `draws` is the state of the draw: 0 at first, then as the last call
+ * left it. True for NULL. O(1). */
 UVMP_API bool uvmp_remote_is_chosen(uint64_t *draws);
 
 /* -- auto: do pages begin on the CPU? -------------------------------------------------------------

@@ -1,10 +1,10 @@
 /* auto: when do evicted pages return to the GPU that uses them across the link?
  *
  * An access of 128 bytes takes the link as long as 1/32 of a copy of 4 KiB. Moving n pages of 4 KiB costs their copies and a
- * block service, which is as long as 12 copies. The pages return when their accesses have cost half of that. The limit is the
- * whole cost once pages of the block have returned before: then they were evicted again, so moving them paid less. It
- * does not rise further. A program that goes back and forth between two sets of data would need higher limits each time, though
- * moving is right: from outside, its evictions look like those of a cycle. */
+ * block service, which is as long as 12 copies. The block has reached its limit when its accesses have cost half of that. The
+ * limit is the whole cost once pages of the block have returned before: then they were evicted again, so moving them paid less.
+ * It does not rise further. A program that goes back and forth between two sets of data would need higher limits each time,
+ * though moving is right: from outside, its evictions look like those of a cycle. */
 #include "uvmpolicy/counter.h"
 
 #include "../base/bits_internal.h"

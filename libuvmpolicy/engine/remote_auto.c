@@ -1,6 +1,6 @@
 /* remote=auto: pages that a GPU has lost by eviction stay mapped to it, and notifications of its access counters say when
- * they return (decisions/counter_return.c). While memory is full, they return only if their block is chosen, too. The counters know which parts of a block were used since they were cleared; the
- * state of the block knows it since its pages returned last.
+ * they return (decisions/counter_return.c). Once memory is full, they return only if their block is also chosen. The counters
+ * know which parts of a block were used since they were cleared; the state of the block knows it since its pages returned last.
  *
  * Once memory is full, pages of a block that the GPU has not used begin on the CPU in the same way, where the allocation's pages
  * that began there have mostly stayed. Advice takes precedence.
