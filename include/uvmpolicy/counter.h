@@ -275,18 +275,19 @@ UVMP_API enum uvmp_status uvmp_remote_decide(const struct uvmp_remote_params *pa
  *
  * A GPU is mapped to the pages that it lost by eviction, and uses them across the link. Its access counters
  * notify. The block reaches its limit when the accesses have cost half of what moving its pages costs; after
- * the first migration of the block, when they have cost as much (ski rental). So if it then migrates,
+ * the first migration of the block, when they have cost as much (ski rental). If it then migrates,
  *
  *   remote accesses + move <= 2 * move + one notification        for each return of a block
  *
  * compared with moving the pages at once. Pages that are used less stay, and cost their accesses only.
  *
- * While memory has room, each block that reaches its limit migrates. Once memory is full, pages that return
- * push out others. That pays only if they are used more than those, which no driver sees. A program that goes
+ * Until memory has been full, each block that reaches its limit migrates. After that, pages that return push
+ * out others. That pays only if they are used more than those, which no driver sees. A program that goes
  * through more data than fits uses all of them alike, and each exchange is in vain. So then one of
- * UVMP_REMOTE_CHOICES blocks migrates, in the mean, and the accesses of the others count from zero (`spent`):
- * remote accesses cost that many limits, in the mean, before a block returns. A block that is used often is
- * soon chosen. The choice is drawn, so that no order of accesses keeps the same block on the CPU. */
+ * UVMP_REMOTE_CHOICES blocks migrates, in the mean. The caller sets `spent` of the others to 0. A block that
+ * is used often is soon chosen. The choice is drawn: no order of accesses keeps the same block on the CPU.
+ * A block reaches its limit UVMP_REMOTE_CHOICES times in the mean before it returns, each time with up to one
+ * notification more; there is no upper bound. */
 
 #define UVMP_REMOTE_PARTS	16u  /* of 2 MiB: 128 KiB each */
 #define UVMP_REMOTE_ACCESSES	128u /* a unit of `spent`: accesses of 128 bytes, as long as 4 pages */
@@ -297,7 +298,7 @@ UVMP_API enum uvmp_status uvmp_remote_decide(const struct uvmp_remote_params *pa
 /* The accesses of one GPU to the pages of a VABlock on other processors. All zero: none so far. */
 struct uvmp_remote_use {
 	uint16_t parts; /* bit b: the b-th 128 KiB of the block was used since the last uvmp_remote_moved */
-	uint8_t spent;	/* accesses since then, in UVMP_REMOTE_ACCESSES; 255: so many or more */
+	uint8_t spent;	/* accesses since then or the last draw; unit: UVMP_REMOTE_ACCESSES; at most 255 */
 	uint8_t rounds; /* calls of uvmp_remote_moved, UVMP_REMOTE_ROUNDS_MAX at most; more count as that */
 };
 
@@ -311,7 +312,7 @@ UVMP_API bool uvmp_remote_pays(const struct uvmp_remote_use *use, uint32_t bytes
  * NULL. O(1). */
 UVMP_API void uvmp_remote_moved(struct uvmp_remote_use *use);
 
-/* Once memory is full: does a block for which uvmp_remote_pays is true return? True for one of
+/* Once memory has been full: does a block for which uvmp_remote_pays is true return? True for one of
  * UVMP_REMOTE_CHOICES calls, in the mean. `draws` is the state of the draw: 0 at first, then as the last call
  * left it. True for NULL. O(1). */
 UVMP_API bool uvmp_remote_is_chosen(uint64_t *draws);

@@ -214,7 +214,7 @@ static void name_pages(struct uvmp_service *s, const struct block *b, uvmp_mask 
 static bool stays(struct uvmp_service *s, const struct block *b, uvmp_mask *pages)
 {
 	const struct counter_run *run = &s->counter;
-	uint64_t accesses = run->retries == 0 ? (uint64_t)run->group * uvmp_counter_threshold(s->policy.counter_threshold) : 0;
+	uint64_t accesses = (uint64_t)run->group * uvmp_counter_threshold(s->policy.counter_threshold);
 
 	return remote_is_auto(s) &&
 	       (uvmpi_mask_is_empty(pages) ||

@@ -1,9 +1,10 @@
 /* remote=auto: pages that a GPU has lost by eviction stay mapped to it, and notifications of its access counters say when
- * they return (decisions/counter_return.c). Once memory is full, they return only if their block is also chosen. The counters
- * know which parts of a block were used since they were cleared; the state of the block knows it since its pages returned last.
+ * they return (decisions/counter_return.c). Once memory has been full, they return only if their block is also chosen. The
+ * counters know which parts of a block were used since they were cleared. The residency of the block knows which parts were
+ * used since its pages returned last.
  *
- * Once memory is full, pages of a block that the GPU has not used begin on the CPU in the same way, where the allocation's pages
- * that began there have mostly stayed. Advice takes precedence.
+ * Once memory has been full, pages of a block that the GPU has not used begin on the CPU in the same way, where the
+ * allocation's pages that began there have mostly stayed. Advice takes precedence.
  *
  * Where the ranges together are larger than the memory of all GPUs, memory will be full, and a block may begin on the CPU before
  * it is: a block that is used little then never moves. But a block that is used much pays up to half a move in addition, and
@@ -15,13 +16,16 @@
  *   that go through whole blocks fault in groups.
  *
  * If both hold, each block may begin on the CPU; if neither holds, blocks move. If one of them holds, at most EARLY_OPEN blocks of
- * the range may be open, and `more`. Blocks are open while their use is not known: until some batches after the oldest began. In full
- * batches that is EARLY_BATCHES: its threads continue at the end of its batch, and have used it during the next one. In smaller
- * batches fewer threads wait, and they need EARLY_PATIENCE batches to use their blocks. As long as notifications wait to be read,
- * blocks stay open. Each block that was open and has not returned by then allows one block more; a return halves `more`. Thus a
- * range of densely used blocks pays for EARLY_OPEN blocks, and the limit of a sparsely used range doubles. While the number of
- * blocks is limited, all others move. So batches have EARLY_FAULTS faults at most until EARLY_BATCHES batches after the latest one in
- * which a block opened under a limit: then few blocks move before the use of the open ones is known.
+ * the range may be open, and `more`. Blocks are open while their use is not known: until some batches after the oldest began. In
+ * full batches that is EARLY_BATCHES: its threads continue at the end of its batch, and have used it during the next one. In
+ * smaller batches fewer threads wait, and they need EARLY_PATIENCE batches to use their blocks. As long as notifications wait to
+ * be read, blocks stay open. Each block that was open and has not returned by then allows one block more; a return halves `more`.
+ * Thus in a range of densely used blocks EARLY_OPEN blocks at a time pay, until uvmp_remote_begins ends the trial. The limit of a
+ * sparsely used range doubles.
+ *
+ * While the number of open blocks is limited, all other blocks move. So batches have EARLY_FAULTS faults at most until
+ * EARLY_BATCHES batches after the latest one in which a block opened under the limit: then few blocks move before the use of the
+ * open ones is known. Such a batch is full if it has that many faults.
  *
  * Two simplifications bound the state of a range, and both are on purpose:
  *
@@ -30,8 +34,8 @@
  *   for longer let fewer blocks begin on the CPU, and sparse programs were slower.
  *
  *   Open blocks are of one GPU, whose batches are counted. Other GPUs open no block in the range meanwhile: their blocks move, or
- *   begin on the CPU without being counted if both conditions hold. A return on any GPU halves `more`. If the GPU services no more batches, this lasts until memory
- *   is full. */
+ *   begin on the CPU without being counted if both conditions hold. A return on any GPU halves `more`. If the GPU services no
+ *   more batches, this lasts until memory is full. */
 #include "../base/bits_internal.h"
 #include "mapping_internal.h"
 #include "operations_internal.h"
@@ -71,8 +75,8 @@ static void find_pages(const struct uvmp_service *s, const struct block *b, cons
 	uvmpi_mask_and(pages, pages, &held);
 }
 
-bool uvmpi_remote_auto_migrates(struct uvmp_service *s, const struct block *b,
-				struct residency *residency, uint64_t accesses, uvmp_mask *pages)
+bool uvmpi_remote_auto_migrates(struct uvmp_service *s, const struct block *b, struct residency *residency,
+				uint64_t accesses, uvmp_mask *pages)
 {
 	uvmp_mask used;
 
@@ -81,7 +85,7 @@ bool uvmpi_remote_auto_migrates(struct uvmp_service *s, const struct block *b,
 	uvmpi_mask_or(pages, pages, &used);
 	if (!uvmp_remote_pays(&residency->use, uvmpi_mask_weight(pages) * s->page_bytes))
 		return false;
-	if (!s->is_full || accesses == 0 || uvmp_remote_is_chosen(&s->return_draws))
+	if (!s->is_full || uvmp_remote_is_chosen(&s->return_draws))
 		return true;
 	residency->use.spent = 0;
 	return false;

@@ -20,8 +20,7 @@ static inline bool remote_is_counting(const struct uvmp_service *s)
 	return remote_has_counts(s) || s->policy.runtime;
 }
 /* Notifications of so many accesses name `pages` of the block, which the residency's GPU maps. Adds the pages of other
- * processors beside them that were used before. True: they migrate. 0 accesses: they were to migrate, and the attempt is
- * repeated. */
+ * processors beside them that were used before. True: they migrate. */
 bool uvmpi_remote_auto_migrates(struct uvmp_service *s, const struct block *b, struct residency *residency,
 				uint64_t accesses, uvmp_mask *pages);
 /* How many faults the GPU's next batch has, at most. */

@@ -78,8 +78,8 @@ static void choose(bool is_chosen)
 	host.service->return_draws = draws;
 }
 
-/* As many notifications as it takes, the last of which finds the block chosen. */
-static void return_block(uvmp_addr address, uint32_t notes)
+/* So many notifications. If one of them brings the block to its limit, the block is chosen. */
+static void note_and_choose(uvmp_addr address, uint32_t notes)
 {
 	for (uint32_t i = 0; i < notes; i++) {
 		choose(true);
@@ -119,7 +119,7 @@ static void test_pages_return_when_it_pays(void **state)
 	engine_expect(&host, "batch cause=counter to=1 count=1 detail=1\n"
 	                     "clear cause=counter to=1\n");
 	assert_true(is_remote(BASE));
-	return_block(BASE, 1);
+	note_and_choose(BASE, 1);
 	assert_true(engine_has(&host, "copy cause=counter block=0x40000000 pages=0-31 from=0 to=1"));
 	assert_true(engine_has(&host, "clear cause=counter to=1\n"));
 	assert_true(is_here(BASE) && is_here(BASE + 511 * PAGE)); /* prefetch=block */
@@ -127,15 +127,15 @@ static void test_pages_return_when_it_pays(void **state)
 	assert_int_equal(use_of(BASE)->rounds, 1);
 	assert_int_equal(use_of(BASE)->spent, 0);
 	/* the other block pushes it out again */
-	return_block(BASE + MIB2, 2);
+	note_and_choose(BASE + MIB2, 2);
 	assert_true(is_here(BASE + MIB2) && is_remote(BASE));
-	return_block(BASE, 2);
+	note_and_choose(BASE, 2);
 	assert_true(is_remote(BASE));
-	return_block(BASE, 1);
+	note_and_choose(BASE, 1);
 	assert_true(is_here(BASE));
 }
 
-/* Memory is full: a block that is not chosen counts from zero. Which parts it uses stays known. */
+/* Memory has been full: a block that is not chosen counts from zero. Which parts it uses stays known. */
 static void test_a_block_that_is_not_chosen(void **state)
 {
 	(void)state;
@@ -148,14 +148,14 @@ static void test_a_block_that_is_not_chosen(void **state)
 	assert_true(is_remote(BASE));
 	assert_int_equal(use_of(BASE)->spent, 0);
 	assert_int_equal(use_of(BASE)->parts, 1);
-	return_block(BASE, 1);
+	note_and_choose(BASE, 1);
 	assert_true(is_remote(BASE));
-	return_block(BASE, 1);
+	note_and_choose(BASE, 1);
 	assert_true(is_here(BASE));
 }
 
-/* Nothing leaves for the pages that return: no block is drawn. */
-static void test_all_blocks_return_while_memory_is_not_full(void **state)
+/* Memory has never been full: no block is drawn. */
+static void test_all_blocks_return_until_memory_has_been_full(void **state)
 {
 	(void)state;
 	fill_twice("evict=lru2m " AUTO, 64);
@@ -233,7 +233,7 @@ static void test_two_gpus(void **state)
 	                     "clear cause=counter to=1\n");
 	note(BASE, 1);
 	assert_int_equal(use_of(BASE)->spent, 4);
-	return_block(BASE, 1);
+	note_and_choose(BASE, 1);
 	assert_true(is_here(BASE) && is_remote(BASE + MIB2));
 	assert_int_equal(engine_page(&host, SPACE, BASE + 3 * MIB2).resident, 4);
 }
@@ -245,7 +245,7 @@ static void test_a_failed_copy(void **state)
 	fill_twice("evict=lru2m " AUTO, 64);
 	note(BASE, 1);
 	engine_fail(&host, UVMP_ACTION_COPY, 0, 1, UVMP_ERR_STATE);
-	return_block(BASE, 1);
+	note_and_choose(BASE, 1);
 	assert_true(engine_has(&host, "done cause=counter to=1"));
 	assert_int_equal(use_of(BASE)->rounds, 0);
 	assert_int_equal(use_of(BASE)->spent, 8);
@@ -287,13 +287,13 @@ static void test_pages_begin_on_the_cpu(void **state)
 	assert_true(is_remote(BASE + 2 * MIB2) && is_here(BASE + MIB2));
 	assert_int_equal(range_at(BASE + 2 * MIB2)->first_faults.mapped, 512);
 	assert_int_equal(range_at(BASE)->first_faults.mapped, 0);
-	return_block(BASE + 2 * MIB2, 2);
+	note_and_choose(BASE + 2 * MIB2, 2);
 	assert_true(is_here(BASE + 2 * MIB2));
 	assert_int_equal(range_at(BASE + 2 * MIB2)->first_faults.returned, 512); /* prefetch=block */
-	return_block(BASE + MIB2, 2);
+	note_and_choose(BASE + MIB2, 2);
 	assert_true(is_here(BASE + MIB2) && is_remote(BASE + 2 * MIB2));
 	assert_int_equal(range_at(BASE)->first_faults.returned, 0); /* it did not begin there */
-	return_block(BASE + 2 * MIB2, 3); /* nor does what was evicted since */
+	note_and_choose(BASE + 2 * MIB2, 3); /* nor does what was evicted since */
 	assert_true(is_here(BASE + 2 * MIB2));
 	assert_int_equal(range_at(BASE + 2 * MIB2)->first_faults.returned, 512);
 }
@@ -556,6 +556,38 @@ static void test_batches_are_small_while_blocks_are_open(void **state)
 	assert_int_equal(uvmpi_remote_auto_batch(host.service, 1), 8);
 }
 
+/* A batch is full if it has as many faults as it could have: open blocks close after two such batches. Two pages of eight blocks
+ * fault in each of them. */
+static void test_small_batches_are_full(void **state)
+{
+	(void)state;
+	begin_early(32, "evict=lru2m batch=20 " AUTO);
+	range_at(BASE)->early_starts.open = 2;
+	range_at(BASE)->early_starts.gpu = 1;
+	host.service->gpu[1].opening_batch = 1;
+	host.service->gpu[1].counts.batches = 1;
+	range_at(BASE)->early_starts.batch = 1;
+	for (uint32_t i = 0; i < 32; i++)
+		engine_fault(&host, 1, SPACE, BASE + i / 2 * MIB2 + i % 2 * PAGE, UVMP_ACCESS_READ);
+	assert_int_equal(engine_run(&host), UVMP_OK);
+	assert_int_equal(host.service->gpu[1].counts.batches, 3);
+	assert_int_equal(early()->more, 2);
+	assert_int_equal(early()->open, 4);
+	assert_int_equal(count_remote(0, 8), 0);
+	assert_int_equal(count_remote(8, 16), 4);
+}
+
+/* Scattered faults in a batch with room for more open a block, so that the next batches are small. */
+static void test_batches_are_small_after_scattered_faults(void **state)
+{
+	(void)state;
+	begin_early(32, "evict=lru2m batch=20 " AUTO);
+	engine_fault(&host, 1, SPACE, BASE, UVMP_ACCESS_READ);
+	assert_int_equal(engine_run(&host), UVMP_OK);
+	assert_int_equal(early()->open, 1);
+	assert_int_equal(uvmpi_remote_auto_batch(host.service, 1), 16);
+}
+
 /* Scattered faults of full batches open no block: batches are as large as ever. */
 static void test_batches_stay_large_where_all_blocks_begin_there(void **state)
 {
@@ -721,10 +753,12 @@ static void test_batches_of_another_gpu_close_nothing(void **state)
 	(void)state;
 	begin_early_twice(1, 0);
 	group_of(1, 0);
+	assert_int_equal(host.service->gpu[1].opening_batch, host.service->gpu[1].counts.batches);
 	for (uint32_t i = 1; i < 5; i++) {
 		group_of(2, i);
 		assert_false(is_remote_to(2, i));
 	}
+	assert_int_equal(host.service->gpu[2].opening_batch, 0);
 	assert_int_equal(early()->open, 1);
 	assert_int_equal(early()->more, 0);
 	group_of(1, 5);
@@ -762,6 +796,7 @@ static void test_another_gpu_opens_blocks_next(void **state)
 	range_at(BASE)->first_faults = (struct uvmp_remote_start){0};
 	group_of(2, 2);
 	assert_true(is_remote_to(2, 2));
+	assert_int_equal(host.service->gpu[2].opening_batch, host.service->gpu[2].counts.batches);
 	assert_int_equal(early()->open, 1);
 	group_of(1, 3);
 	assert_false(is_remote_to(1, 3));
@@ -803,7 +838,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test_teardown(test_pages_return_when_it_pays, stop),
 	        cmocka_unit_test_teardown(test_a_block_that_is_not_chosen, stop),
-	        cmocka_unit_test_teardown(test_all_blocks_return_while_memory_is_not_full, stop),
+	        cmocka_unit_test_teardown(test_all_blocks_return_until_memory_has_been_full, stop),
 	        cmocka_unit_test_teardown(test_parts_add_up, stop),
 	        cmocka_unit_test_teardown(test_other_pages_are_not_counted, stop),
 	        cmocka_unit_test_teardown(test_without_notifications, stop),
@@ -822,6 +857,8 @@ int main(void)
 	        cmocka_unit_test_teardown(test_old_groups_count_half, stop),
 	        cmocka_unit_test_teardown(test_blocks_move_while_memory_is_enough, stop),
 	        cmocka_unit_test_teardown(test_batches_are_small_while_blocks_are_open, stop),
+	        cmocka_unit_test_teardown(test_small_batches_are_full, stop),
+	        cmocka_unit_test_teardown(test_batches_are_small_after_scattered_faults, stop),
 	        cmocka_unit_test_teardown(test_batches_stay_large_where_all_blocks_begin_there, stop),
 	        cmocka_unit_test_teardown(test_small_batches_try_few_blocks, stop),
 	        cmocka_unit_test_teardown(test_groups_in_small_batches_move, stop),

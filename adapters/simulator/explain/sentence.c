@@ -129,7 +129,7 @@ static void tell_reason(FILE *out, const struct uvmp_action *action)
 		return;
 	case UVMP_CAUSE_COUNTER:
 		fputs(action->kind == UVMP_ACTION_MAP
-			      ? ", until accesses from there have cost as much as moving pays"
+			      ? ", until accesses from there have cost enough and the block is chosen"
 			      : ", because access counters report remote accesses",
 		      out);
 		return;
