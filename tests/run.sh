@@ -106,16 +106,18 @@ awk -F, '
 			$column["h2d_bytes"] / 1048576, $column["bound_h2d_bytes"] / 1048576
 	}
 	END {
-		printf "   preset=auto moves %.0f MiB; the GPU reads other pages in CPU memory instead.\n", moved[3]
+		printf "   preset=auto moves %.0f MiB; the GPU uses other pages in CPU memory instead.\n", moved[3]
 	}' "$work/bound"
 "$uvmsim" compare "$@" --gpu titan-v --policy preset=nvidia-595 --policy preset=auto --format csv 2>"$work/note" | awk -F, '
 	FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
 	{
 		gsub(/"[^"]*"/, "")
 		ms[NR] = $column["time_ns"] / 1e6
+		link[NR] = ($column["h2d_bytes"] + $column["d2h_bytes"] + $column["remote_h2d_bytes"] + $column["remote_d2h_bytes"]) / 1048576
 	}
 	END {
-		printf "   The policy alone makes it %.1f x as fast: %.1f ms, not %.1f (model: Titan V).\n", ms[2] / ms[3], ms[3], ms[2]
+		printf "   It is %.1f x as fast (model: Titan V): %.1f ms, not %.1f. Link: %.0f MiB, not %.0f.\n",
+			ms[2] / ms[3], ms[3], ms[2], link[3], link[2]
 	}'
 
 cat <<T

@@ -56,6 +56,14 @@ verdict "picture over time: 8 blocks, first fetches, evictions, refetches" $?
 grep -q '^3\. .*: stencil, [0-9.]* MiB on a [0-9]* MiB GPU$' "$work/screen" &&
 	grep -qE '^ +0 +time, counted in faults fetched --> +[0-9]+$' "$work/screen"
 verdict "picture over time: sizes with units, an axis of time" $?
+# What crosses the link: pages that move, and what the GPU uses in CPU memory.
+carried() { # POLICY: MiB
+	"$uvmsim" run --workload stencil:n=1408 --memory 12M --gpu titan-v --policy "$1" |
+		awk '/^moved to the |^(loads|stores) across the link/ {sum += $(NF - 1)} END {printf "%.0f", sum}'
+}
+link="Link: $(carried preset=auto) MiB, not $(carried preset=nvidia-595)."
+grep -qE "^   It is [0-9.]+ x as fast \(model: Titan V\): [0-9.]+ ms, not [0-9.]+\. $link$" "$work/screen"
+verdict "$link" $?
 grep -q '^Next: ' "$work/screen" && grep -q 'make run V=1' "$work/screen" && grep -q 'README.md' "$work/screen"
 verdict "what to type next" $?
 
