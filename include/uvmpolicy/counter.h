@@ -321,18 +321,17 @@ UVMP_API bool uvmp_remote_is_chosen(uint64_t *draws);
  *
  * Once memory is full, the first fault of a GPU in a VABlock may map the pages where they are, instead of
  * moving them. Their accesses then decide as above. An allocation whose pages return anyway pays half a move
- * in addition, so the pages of its next blocks move at once; after a number of blocks that doubles each time,
- * blocks are mapped again to see whether this has changed. */
+ * in addition, so the pages of its next UVMP_REMOTE_GAP blocks move at once. Then blocks are mapped again to
+ * see whether this has changed. */
 
 #define UVMP_REMOTE_TRIAL_PAGES 512u /* pages of 4 KiB that may return before a trial fails */
-#define UVMP_REMOTE_GAP_MAX	64u  /* blocks that move at once between two trials, at most */
+#define UVMP_REMOTE_GAP		64u  /* blocks that move at once between two trials */
 
 /* The first faults of one allocation. All zero: none so far. */
 struct uvmp_remote_start {
 	uint32_t mapped;   /* pages of 4 KiB that a first fault has mapped on the CPU */
 	uint32_t returned; /* of these, pages that have returned */
-	uint16_t gap;	   /* blocks that move between trials, 0..UVMP_REMOTE_GAP_MAX */
-	uint16_t left;	   /* blocks that still move before the next trial */
+	uint32_t left;	   /* blocks that still move before the next trial, below UVMP_REMOTE_GAP */
 };
 
 /* A first fault in a block whose pages on the CPU have so many bytes, once memory is full. True: they are

@@ -71,9 +71,7 @@ bool uvmp_remote_begins(struct uvmp_remote_start *start, uint32_t bytes)
 		return false;
 	}
 	if (!is_worth_it(start)) {
-		start->gap = (uint16_t)minimum(start->gap == 0 ? 8u : 2u * start->gap, UVMP_REMOTE_GAP_MAX);
-		start->left = (uint16_t)(start->gap - 1u);
-		start->mapped = start->returned = 0;
+		*start = (struct uvmp_remote_start){.left = UVMP_REMOTE_GAP - 1u};
 		return false;
 	}
 	forget(start);

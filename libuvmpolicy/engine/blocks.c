@@ -10,6 +10,14 @@
 
 /* -- residency on a processor -- */
 
+static void use_range(struct uvmp_service *s, struct range *range)
+{
+	if (range->is_used)
+		return;
+	range->is_used = true;
+	s->used_bytes += range->last - range->start + 1u;
+}
+
 struct residency *uvmpi_residency_make(struct uvmp_service *s, struct block *b, uint32_t proc)
 {
 	struct residency *p = uvmpi_residency_find(s, b, proc);
@@ -20,6 +28,8 @@ struct residency *uvmpi_residency_make(struct uvmp_service *s, struct block *b, 
 	h = uvmpi_arena_take(s, SLAB_RESIDENCY);
 	if (h == 0)
 		return NULL;
+	if (proc != UVMP_CPU)
+		use_range(s, range_of(s, b));
 	p = residency_at(s, h);
 	p->proc = (uint8_t)proc;
 	p->next = b->residency;

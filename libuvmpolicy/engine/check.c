@@ -142,19 +142,20 @@ static bool check_spaces(const struct uvmp_service *s)
 	return users == (uint64_t)s->ranges + s->instances;
 }
 
-/* What ranges have: bytes that are managed, and arrays for what was scheduled. The order is sound. */
+/* What ranges have: bytes that are managed and used, and arrays for what was scheduled. The order is sound. */
 static bool check_ranges(const struct uvmp_service *s, struct tally *tally)
 {
-	uint64_t bytes = 0;
+	uint64_t bytes = 0, used = 0;
 
 	for (uint32_t i = 0; i < s->ranges; i++) {
 		const struct range *r = &s->range[s->range_order[i]];
 
 		bytes += r->last - r->start + 1u;
+		used += r->is_used ? r->last - r->start + 1u : 0;
 		if (r->log != 0 && !count_object(s, tally, uvmpi_runtime_slab(s, r->allocation), r->log))
 			return false;
 	}
-	return bytes == s->adapt.managed_bytes;
+	return bytes == s->adapt.managed_bytes && used == s->used_bytes;
 }
 
 /* Does a range have this slot? The order is sound. */

@@ -116,6 +116,7 @@ void uvmpi_range_remove(struct uvmp_service *s, uint32_t index, uint32_t count)
 		struct range *r = &s->range[slot];
 
 		s->adapt.managed_bytes -= r->last - r->start + 1u;
+		s->used_bytes -= r->is_used ? r->last - r->start + 1u : 0;
 		uvmpi_runtime_forget(s, slot);
 		uvmpi_space_unuse(s, r->space);
 		r->next_free = s->free_range;

@@ -6,8 +6,9 @@
  * Once memory has been full, pages of a block that the GPU has not used begin on the CPU in the same way, where the
  * allocation's pages that began there have mostly stayed. Advice takes precedence.
  *
- * Where the ranges together are larger than the memory of all GPUs, memory will be full, and a block may begin on the CPU before
- * it is: a block that is used little then never moves. But a block that is used much pays up to half a move in addition, and
+ * Where the ranges that GPUs use are larger than the memory of all GPUs, memory will be full, and a block may begin on the CPU
+ * before it is: a block that is used little then never moves. Ranges that no GPU has used yet do not count: a program may allocate
+ * more than it uses, and moving is right if the rest fits. But a block that is used much pays up to half a move in addition, and
  * threads wait longer for the CPU's memory than for their GPU's. So it matters whether two conditions hold:
  *
  *   The batch is full: more threads wait than the batch has faults, so that waiting threads do not leave the link idle.
@@ -100,15 +101,18 @@ bool uvmpi_remote_auto_migrates(struct uvmp_service *s, const struct block *b, s
 #define EARLY_MOST     0x4000u
 #define EARLY_SAMPLES  64u /* unused blocks before they count half */
 #define EARLY_FAULTS   16u
+#define EARLY_ROOM     32u /* a part of memory */
 
-/* Are the ranges together larger than the memory of all GPUs? */
-static bool is_short(const struct uvmp_service *s)
+/* Will memory be full? So if all ranges are larger than the memory of all GPUs, and those that GPUs use, this one included, leave
+ * less than a thirty-second part of it. */
+static bool is_short(const struct uvmp_service *s, const struct range *range)
 {
-	uint64_t capacity = 0;
+	uint64_t used = s->used_bytes + (range->is_used ? 0 : range->last - range->start + 1u), capacity = 0;
 
 	for (uint32_t gpu = UVMP_CPU + 1u; gpu < s->processors.count; gpu++)
 		capacity += s->gpu[gpu].capacity_pages;
-	return s->adapt.managed_bytes / s->page_bytes > capacity;
+	return s->adapt.managed_bytes / s->page_bytes > capacity &&
+	       used / s->page_bytes > capacity - capacity / EARLY_ROOM;
 }
 
 /* Is the batch full? */
@@ -229,7 +233,7 @@ void uvmpi_remote_auto_begin(struct uvmp_service *s, handle h, uint32_t gpu, con
 	struct residency *residency;
 	uvmp_mask pages;
 
-	if (!is_free(s, range, gpu) || (!s->is_full && !is_short(s)) || !is_unused(uvmpi_residency_find(s, b, gpu)))
+	if (!is_free(s, range, gpu) || (!s->is_full && !is_short(s, range)) || !is_unused(uvmpi_residency_find(s, b, gpu)))
 		return;
 	find_on_cpu(s, b, &pages);
 	if (uvmpi_mask_is_empty(&pages) || (!s->is_full && !may_begin_early(s, range, gpu, uvmpi_mask_weight(faulted))) ||

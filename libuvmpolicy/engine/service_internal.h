@@ -334,6 +334,7 @@ struct uvmp_service {
 	bool has_latch;
 
 	uint64_t random;
+	uint64_t used_bytes;   /* of the ranges that a GPU has used */
 	uint64_t return_draws; /* remote=auto: see uvmp_remote_is_chosen */
 };
 

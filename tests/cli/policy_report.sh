@@ -120,6 +120,31 @@ done >"$work/comparison"
 awk -v csv="$work/comparison" -v rate_in=10 -v rate_out=20 -f tests/policies/read.awk -f tests/policies/known.awk </dev/null >"$work/out"
 has 'starts of a search' 'auto link_ratio=100|30000' 'auto link_ratio=100|9000000000'
 
+# -- programs drawn at random --
+draw() { awk -v seed="$1" -v count="$2" -f tests/policies/drawn.awk; }
+draw 1 300 >"$work/drawn"
+if draw 1 300 | cmp -s - "$work/drawn"; then ok 'drawn: a seed draws the same'; else fail 'drawn: a seed draws the same'; fi
+if draw 2 300 | cmp -s - "$work/drawn"; then fail 'drawn: seeds differ'; else ok 'drawn: seeds differ'; fi
+if [ "$(sort -u "$work/drawn" | wc -l)" = 300 ]; then ok 'drawn: all differ'; else fail 'drawn: all differ'; fi
+printf '%s\n' 'a 110 p:x=1|1|4|0.5' 'a 110 p:x=1|2|1|1.02' 'b 150 q|1|0.98|1' 'b 150 q|2|1|1' 'b 200 r|1|1|1' 'b 200 r|2|1|1.03' \
+	>"$work/results"
+awk -f tests/policies/drawn_report.awk "$work/results" >"$work/out"
+has 'drawn' '| `q` | `b`, 150 % | 0.98; 1.00 | 1.00; 1.00 |' '| `r` | `b`, 200 % | 1.00; 1.00 | 1.00; 1.03 |' \
+	'| 3 programs |' '| `auto` | 1.58 | 0.98 | 1 | 0.79 | 1.00 | 0 |' '| `auto remote=off` | 1.00 | 1.00 | 0 | 1.02 | 1.03 | 1 |'
+if grep -q 'p:x' "$work/out"; then fail 'drawn: lists what misses nothing'; else ok 'drawn: lists only what misses'; fi
+for lines in 1 0; do
+	if head -n $lines "$work/results" | awk -f tests/policies/drawn_report.awk >"$work/out" 2>&1; then
+		fail "drawn: $lines of 2 runs"
+	else
+		ok "drawn: $lines of 2 runs"
+	fi
+done
+drawn() { DRAWN_PROGRAMS=$work/programs sh tests/policies/drawn.sh "$uvmsim" >"$work/out" 2>&1; }
+echo 'titan-v 150 regular:bytes=16m,passes=2' >"$work/programs"
+if drawn; then has 'drawn' '| 1 programs |'; else fail 'drawn.sh'; fi
+echo 'titan-v 150 synthetic:pages=33' >>"$work/programs"
+if drawn; then fail 'drawn.sh: a program that does not exist'; else has 'drawn.sh' 'pages=33 is not accepted'; fi
+
 # -- results of another program --
 make_page() { # [VARIABLE=VALUE]
 	env POLICIES_SCALE=1 POLICIES_WORKLOADS=regular POLICIES_SIZES=150 POLICIES_SEARCH=0 "$@" \

@@ -82,11 +82,7 @@ bool naive_start_begins(struct naive_start *m, uint64_t bytes)
 		return false;
 	}
 	if (m->returned >= m->mapped / 2 + (2u << 20)) {
-		uint64_t pause = 8;
-
-		for (uint64_t i = 0; i < m->pauses && pause < 64; i++)
-			pause *= 2;
-		*m = (struct naive_start){0, 0, m->pauses + 1, pause - 1};
+		*m = (struct naive_start){0, 0, 64 - 1};
 		return false;
 	}
 	naive_start_age(m);
@@ -96,8 +92,8 @@ bool naive_start_begins(struct naive_start *m, uint64_t bytes)
 
 bool naive_start_compare(uint32_t (*draw)(void *source, uint32_t bound), bool (*is_over)(void *source), void *source)
 {
-	struct naive_start m = {0, 0, 0, 0};
-	struct uvmp_remote_start start = {0, 0, 0, 0};
+	struct naive_start m = {0, 0, 0};
+	struct uvmp_remote_start start = {0, 0, 0};
 	uint32_t most = draw(source, 3) == 0 ? UINT32_MAX : 2u << 20;
 
 	while (!is_over(source)) {

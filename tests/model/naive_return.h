@@ -19,7 +19,6 @@ uint64_t naive_return_cost(uint64_t bytes);
 /* Do pages begin on the CPU (uvmp_remote_begins)? Once more: whole history since the last trial began. */
 struct naive_start {
 	uint64_t mapped, returned; /* bytes */
-	uint64_t pauses;	   /* trials that have failed */
 	uint64_t moving;	   /* blocks that still move */
 };
 

@@ -101,7 +101,7 @@ static void check_begun(void)
 	uint32_t blocks = 1 + below(10000);
 
 	assert_int_equal(count_begun(blocks, false), blocks);
-	assert_true(count_begun(blocks, true) <= 8 + blocks / 32);
+	assert_true(count_begun(blocks, true) <= 2 + blocks / 33);
 }
 
 static void check_all(uint64_t seed)

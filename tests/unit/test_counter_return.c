@@ -99,14 +99,14 @@ static void test_rounds_saturate(void **state)
 	assert_int_equal(use.rounds, UVMP_REMOTE_ROUNDS_MAX);
 }
 
-/* Two whole blocks that return end the trial: 8 blocks move, then 2 begin on the CPU, then 16 move. */
+/* Two whole blocks that return end the trial: UVMP_REMOTE_GAP blocks move, then 2 begin on the CPU, and so on. */
 static void test_pages_that_return_begin_at_once(void **state)
 {
 	struct uvmp_remote_start start = {0};
 	uint32_t begun[8] = {0}, count = 0;
 
 	(void)state;
-	for (uint32_t i = 0; i < 60; i++) {
+	for (uint32_t i = 0; i < 3 * (UVMP_REMOTE_GAP + 2); i++) {
 		if (!uvmp_remote_begins(&start, MIB2))
 			continue;
 		begun[count++ % 8] = i;
@@ -115,10 +115,10 @@ static void test_pages_that_return_begin_at_once(void **state)
 	assert_int_equal(count, 6);
 	assert_int_equal(begun[0], 0);
 	assert_int_equal(begun[1], 1);
-	assert_int_equal(begun[2], 10);
-	assert_int_equal(begun[3], 11);
-	assert_int_equal(begun[4], 28);
-	assert_int_equal(begun[5], 29);
+	assert_int_equal(begun[2], UVMP_REMOTE_GAP + 2);
+	assert_int_equal(begun[3], UVMP_REMOTE_GAP + 3);
+	assert_int_equal(begun[4], 2 * UVMP_REMOTE_GAP + 4);
+	assert_int_equal(begun[5], 2 * UVMP_REMOTE_GAP + 5);
 }
 
 static void test_pages_that_stay_begin_there(void **state)
@@ -148,15 +148,18 @@ static void test_old_first_faults_are_forgotten(void **state)
 	assert_false(uvmp_remote_begins(&start, MIB2));
 }
 
-static void test_gaps_end_at_the_most(void **state)
+/* A trial that fails counts from zero after it. */
+static void test_a_failed_trial_is_forgotten(void **state)
 {
-	struct uvmp_remote_start start = {.gap = UVMP_REMOTE_GAP_MAX, .returned = 1024};
+	struct uvmp_remote_start start = {.mapped = 512, .returned = 1024};
 
 	(void)state;
-	for (uint32_t i = 0; i < UVMP_REMOTE_GAP_MAX; i++)
+	for (uint32_t i = 0; i < UVMP_REMOTE_GAP; i++)
 		assert_false(uvmp_remote_begins(&start, MIB2));
+	assert_int_equal(start.mapped, 0);
+	assert_int_equal(start.returned, 0);
 	assert_true(uvmp_remote_begins(&start, MIB2));
-	assert_int_equal(start.gap, UVMP_REMOTE_GAP_MAX);
+	assert_int_equal(start.mapped, 512);
 }
 
 static void test_null(void **state)
@@ -180,7 +183,7 @@ int main(void)
 	        cmocka_unit_test(test_pages_that_return_begin_at_once),
 	        cmocka_unit_test(test_pages_that_stay_begin_there),
 	        cmocka_unit_test(test_old_first_faults_are_forgotten),
-	        cmocka_unit_test(test_gaps_end_at_the_most),
+	        cmocka_unit_test(test_a_failed_trial_is_forgotten),
 	        cmocka_unit_test_setup(test_null, clear),
 	};
 

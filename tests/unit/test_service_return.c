@@ -527,6 +527,67 @@ static void test_blocks_move_while_memory_is_enough(void **state)
 	assert_int_equal(early()->blocks, 0);
 }
 
+/* Memory of 32 blocks, for a range at BASE and one of as many blocks behind it. Batches of two faults. */
+#define OTHER (BASE + 32 * MIB2)
+
+static void begin_two_ranges(uint32_t blocks)
+{
+	engine_init(&host, 1, 32);
+	host.gpu[0].notes = 64;
+	assert_true(engine_policy(&host, EARLY));
+	assert_true(engine_start(&host, 64, 1 << 20));
+	engine_bind(&host, 1, SPACE);
+	engine_range(&host, SPACE, BASE, blocks * MIB2, UVMP_CPU);
+	engine_range(&host, SPACE, OTHER, blocks * MIB2, UVMP_CPU);
+}
+
+/* Ranges that no GPU has used do not count where ranges exceed memory. */
+static void test_unused_ranges_do_not_count(void **state)
+{
+	(void)state;
+	begin_two_ranges(31);
+	two_faults(BASE, BASE + MIB2);
+	assert_int_equal(count_remote(0, 2), 0);
+	assert_int_equal(host.service->used_bytes, 31 * MIB2);
+	two_faults(OTHER, OTHER + MIB2); /* this one counts at once */
+	assert_int_equal(count_remote(32, 34), 2);
+	two_faults(BASE + 8 * MIB2, BASE + 9 * MIB2);
+	assert_int_equal(count_remote(8, 10), 2);
+	assert_int_equal(host.service->used_bytes, 62 * MIB2);
+	assert_true(uvmp_service_check(host.service));
+	assert_int_equal(uvmp_service_free_range(host.service, SPACE, OTHER, NULL), UVMP_OK);
+	assert_int_equal(engine_run(&host), UVMP_OK);
+	host.ranges--; /* engine_agrees compares no freed range */
+	assert_int_equal(host.service->used_bytes, 31 * MIB2);
+	two_faults(BASE + 16 * MIB2, BASE + 17 * MIB2);
+	assert_int_equal(count_remote(16, 18), 0);
+}
+
+/* Memory would be full: the range leaves less than a thirty-second part of it. */
+static void test_a_range_may_nearly_fill_memory(void **state)
+{
+	(void)state;
+	begin_two_ranges(32);
+	two_faults(BASE, BASE + MIB2);
+	assert_int_equal(count_remote(0, 2), 2);
+}
+
+/* A range is used, too, if pages of it were moved to the GPU on request. A free part of it no longer counts. */
+static void test_requested_pages_are_used(void **state)
+{
+	(void)state;
+	begin_two_ranges(31);
+	assert_int_equal(uvmp_service_migrate(host.service, SPACE, OTHER, PAGE, 1, NULL), UVMP_OK);
+	assert_int_equal(engine_run(&host), UVMP_OK);
+	two_faults(BASE, BASE + MIB2);
+	assert_int_equal(count_remote(0, 2), 2);
+	assert_int_equal(uvmp_service_advise(host.service, SPACE, OTHER + MIB2, MIB2, UVMP_ADVISE_PREFERRED, UVMP_CPU, NULL),
+			 UVMP_OK); /* splits the range */
+	assert_int_equal(engine_run(&host), UVMP_OK);
+	assert_int_equal(host.service->used_bytes, 62 * MIB2);
+	assert_true(uvmp_service_check(host.service));
+}
+
 /* After a batch in which blocks opened, two batches have 16 faults at most. A smaller limit of the policy stays. */
 static void test_batches_are_small_while_blocks_are_open(void **state)
 {
@@ -689,7 +750,7 @@ static void test_a_return_lowers_the_limit(void **state)
 	/* both have returned: the trial has failed, and the next blocks move */
 	group(2);
 	assert_true(is_here(BASE + 2 * MIB2));
-	assert_int_equal(range_at(BASE)->first_faults.gap, 8);
+	assert_int_equal(range_at(BASE)->first_faults.left, UVMP_REMOTE_GAP - 1u);
 }
 
 /* A return of a block that is not open any longer. */
@@ -856,6 +917,9 @@ int main(void)
 	        cmocka_unit_test_teardown(test_scattered_faults_begin_on_the_cpu, stop),
 	        cmocka_unit_test_teardown(test_old_groups_count_half, stop),
 	        cmocka_unit_test_teardown(test_blocks_move_while_memory_is_enough, stop),
+	        cmocka_unit_test_teardown(test_unused_ranges_do_not_count, stop),
+	        cmocka_unit_test_teardown(test_a_range_may_nearly_fill_memory, stop),
+	        cmocka_unit_test_teardown(test_requested_pages_are_used, stop),
 	        cmocka_unit_test_teardown(test_batches_are_small_while_blocks_are_open, stop),
 	        cmocka_unit_test_teardown(test_small_batches_are_full, stop),
 	        cmocka_unit_test_teardown(test_batches_are_small_after_scattered_faults, stop),

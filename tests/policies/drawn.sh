@@ -1,0 +1,35 @@
+#!/bin/sh
+# preset=auto on programs drawn at random, against preset=nvidia-595: those that are slower or move more bytes, and a summary.
+#
+# usage: drawn.sh [UVMSIM]
+#
+# DRAWN_SEED: what draws the programs (1). DRAWN_COUNT: how many (100). DRAWN_JOBS: runs at a time (processors).
+# DRAWN_PROGRAMS: a file with lines `GPU OVER WORKLOAD` instead of drawn ones. Standard error shows progress on a terminal.
+# Exit status: 1 if a run failed.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+uvmsim=${1:-$here/../../build/uvmsim}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+programs=$work/programs
+if [ -n "${DRAWN_PROGRAMS:-}" ]; then
+	cat "$DRAWN_PROGRAMS" >"$programs"
+else
+	awk -v seed="${DRAWN_SEED:-1}" -v count="${DRAWN_COUNT:-100}" -f "$here/drawn.awk" >"$programs"
+fi
+
+while read -r gpu over workload; do
+	[ ! -t 2 ] || printf '\r%-78.78s' "$gpu $over % $workload" >&2
+	rates=$(sh "$here/search.sh" "$uvmsim" --link "$gpu")
+	"$uvmsim" compare --gpu "$gpu" --jobs "${DRAWN_JOBS:-$(nproc)}" --workload "$workload" --oversub "$over" --format csv \
+		--policy preset=nvidia-595 --policy preset=auto --policy "preset=auto remote=off" \
+		>"$work/comparison" 2>"$work/errors" </dev/null || {
+		grep -v 'uvmsim: note: ' "$work/errors" >&2
+		exit 1
+	}
+	awk -v what="$gpu $over $workload" -v rate_in="${rates% *}" -v rate_out="${rates#* }" \
+		-f "$here/read.awk" -f "$here/ablation_times.awk" "$work/comparison"
+done <"$programs" >"$work/results"
+[ ! -t 2 ] || printf '\r%-78s\r' '' >&2
+awk -f "$here/drawn_report.awk" "$work/results"
