@@ -106,7 +106,7 @@ struct range {
 	uint8_t duplication;
 	uint8_t right;
 	uint8_t home;
-	bool is_used;	      /* a GPU has held or mapped a page of it */
+	bool is_used;	      /* a GPU has had a residency in one of its blocks */
 	uint8_t pattern;      /* of the allocation, as the log was told: enum uvmp_pattern */
 	uint32_t allocation; /* slot of that piece, which may be its own */
 	struct uvmp_remote_start first_faults; /* remote=auto */

@@ -101,10 +101,10 @@ bool uvmpi_remote_auto_migrates(struct uvmp_service *s, const struct block *b, s
 #define EARLY_MOST     0x4000u
 #define EARLY_SAMPLES  64u /* unused blocks before they count half */
 #define EARLY_FAULTS   16u
-#define EARLY_ROOM     32u /* a part of memory */
+#define EARLY_ROOM     32u /* used ranges leave less than so small a part of memory */
 
-/* Will memory be full? So if all ranges are larger than the memory of all GPUs, and those that GPUs use, this one included, leave
- * less than a thirty-second part of it. */
+/* Will memory become full? Yes, if all ranges together exceed the memory of all GPUs, and the ranges in use, this one included,
+ * leave less than 1/EARLY_ROOM of it: further ranges will probably be used, and will have no room. */
 static bool is_short(const struct uvmp_service *s, const struct range *range)
 {
 	uint64_t used = s->used_bytes + (range->is_used ? 0 : range->last - range->start + 1u), capacity = 0;

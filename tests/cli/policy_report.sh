@@ -126,24 +126,46 @@ draw 1 300 >"$work/drawn"
 if draw 1 300 | cmp -s - "$work/drawn"; then ok 'drawn: a seed draws the same'; else fail 'drawn: a seed draws the same'; fi
 if draw 2 300 | cmp -s - "$work/drawn"; then fail 'drawn: seeds differ'; else ok 'drawn: seeds differ'; fi
 if [ "$(sort -u "$work/drawn" | wc -l)" = 300 ]; then ok 'drawn: all differ'; else fail 'drawn: all differ'; fi
-printf '%s\n' 'a 110 p:x=1|1|4|0.5' 'a 110 p:x=1|2|1|1.02' 'b 150 q|1|0.98|1' 'b 150 q|2|1|1' 'b 200 r|1|1|1' 'b 200 r|2|1|1.03' \
-	>"$work/results"
-awk -f tests/policies/drawn_report.awk "$work/results" >"$work/out"
-has 'drawn' '| `q` | `b`, 150 % | 0.98; 1.00 | 1.00; 1.00 |' '| `r` | `b`, 200 % | 1.00; 1.00 | 1.00; 1.03 |' \
-	'| 3 programs |' '| `auto` | 1.58 | 0.98 | 1 | 0.79 | 1.00 | 0 |' '| `auto remote=off` | 1.00 | 1.00 | 0 | 1.02 | 1.03 | 1 |'
-if grep -q 'p:x' "$work/out"; then fail 'drawn: lists what misses nothing'; else ok 'drawn: lists only what misses'; fi
-for lines in 1 0; do
-	if head -n $lines "$work/results" | awk -f tests/policies/drawn_report.awk >"$work/out" 2>&1; then
-		fail "drawn: $lines of 2 runs"
-	else
-		ok "drawn: $lines of 2 runs"
-	fi
+if [ "$(draw 1 100 | cksum)" = '4265203332 8152' ]; then # the figures of docs/auto.md are of these
+	ok 'drawn: the programs of the page'
+else
+	fail 'drawn: other programs than those of the page'
+fi
+for seed in -1 abc 2147483647; do
+	if draw $seed 1 >"$work/out" 2>&1; then fail "drawn: seed $seed"; else has "drawn: seed $seed" "drawn: seed: $seed is not accepted"; fi
 done
+for count in 0 10001 x; do
+	if draw 1 $count >"$work/out" 2>&1; then fail "drawn: count $count"; else has "drawn: count $count" "drawn: count: $count is not"; fi
+done
+printf '%s\n' 'a 110 p:x=1|1|4|0.5' 'a 110 p:x=1|2|0.985|1.015' 'b 150 q|1|0.98|1' 'b 150 q|2|1|1' 'b 200 r|1|1|1' \
+	'b 200 r|2|1|1.022' >"$work/results"
+awk -f tests/policies/drawn_report.awk "$work/results" >"$work/out"
+has 'drawn' '| `q` | `b`, 150 % | 0.98; 1.00 | 1.00; 1.00 |' '| `r` | `b`, 200 % | 1.00; 1.00 | 1.00; 1.02 |' \
+	'| 3 programs |' '| `auto` | 1.58 | 0.98 | 1 | 0.79 | 1.00 | 0 |' '| `auto remote=off` | 0.99 | 0.98 | 0 | 1.01 | 1.02 | 1 |'
+if grep -q 'p:x' "$work/out"; then fail 'drawn: lists what misses nothing'; else ok 'drawn: lists only what misses'; fi
+runs_of_one() { # RUNS...: indexes
+	for index; do echo "a 110 p|$index|1|1"; done | awk -f tests/policies/drawn_report.awk >"$work/out" 2>&1
+	[ $? = 1 ]
+}
+if runs_of_one 1; then has 'drawn' 'a 110 p: 1 runs instead of 2'; else fail 'drawn: 1 of 2 runs'; fi
+if runs_of_one 1 2 2; then has 'drawn' 'a 110 p: 3 runs instead of 2'; else fail 'drawn: 3 runs'; fi
+if runs_of_one; then has 'drawn' 'no results'; else fail 'drawn: no runs'; fi
 drawn() { DRAWN_PROGRAMS=$work/programs sh tests/policies/drawn.sh "$uvmsim" >"$work/out" 2>&1; }
-echo 'titan-v 150 regular:bytes=16m,passes=2' >"$work/programs"
-if drawn; then has 'drawn' '| 1 programs |'; else fail 'drawn.sh'; fi
-echo 'titan-v 150 synthetic:pages=33' >>"$work/programs"
-if drawn; then fail 'drawn.sh: a program that does not exist'; else has 'drawn.sh' 'pages=33 is not accepted'; fi
+row_of() { # POLICY: what the table of one program must say, from the runs themselves
+	"$uvmsim" compare --gpu titan-v --workload regular:bytes=32m,passes=4 --oversub 150 --format csv --policy preset=nvidia-595 \
+		--policy "$1" 2>/dev/null | awk -v what=x -v rate_in="${rates% *}" -v rate_out="${rates#* }" -f tests/policies/read.awk \
+		-f tests/policies/ablation_times.awk | awk -F'|' '{ printf "%.2f | %.2f | %d | %.2f |", $3, $3, $3 < 1 / 1.02, $4 }'
+}
+rates=$(sh tests/policies/search.sh "$uvmsim" --link titan-v)
+printf '# a program, twice\n\ntitan-v 150 regular:bytes=32m,passes=4\ntitan-v 150 regular:bytes=32m,passes=4' >"$work/programs"
+if drawn; then
+	has 'drawn' '| 1 programs |' "| \`auto\` | $(row_of preset=auto)" "| \`auto remote=off\` | $(row_of 'preset=auto remote=off')"
+else
+	fail 'drawn.sh'
+fi
+echo 'titan-v 150 synthetic:pages=33' >"$work/programs"
+drawn
+if [ $? = 1 ]; then has 'drawn.sh' 'pages=33 is not accepted'; else fail 'drawn.sh: a parameter out of range'; fi
 
 # -- results of another program --
 make_page() { # [VARIABLE=VALUE]

@@ -3,7 +3,7 @@
 #
 # usage: drawn.sh [UVMSIM]
 #
-# DRAWN_SEED: what draws the programs (1). DRAWN_COUNT: how many (100). DRAWN_JOBS: runs at a time (processors).
+# DRAWN_SEED: seed of the draw (1). DRAWN_COUNT: how many programs (100). DRAWN_JOBS: runs of a program at a time (processors).
 # DRAWN_PROGRAMS: a file with lines `GPU OVER WORKLOAD` instead of drawn ones. Standard error shows progress on a terminal.
 # Exit status: 1 if a run failed.
 set -eu
@@ -14,7 +14,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 programs=$work/programs
 if [ -n "${DRAWN_PROGRAMS:-}" ]; then
-	cat "$DRAWN_PROGRAMS" >"$programs"
+	awk '!/^(#.*)?$/ && !known[$0]++' "$DRAWN_PROGRAMS" >"$programs"
 else
 	awk -v seed="${DRAWN_SEED:-1}" -v count="${DRAWN_COUNT:-100}" -f "$here/drawn.awk" >"$programs"
 fi
@@ -25,6 +25,7 @@ while read -r gpu over workload; do
 	"$uvmsim" compare --gpu "$gpu" --jobs "${DRAWN_JOBS:-$(nproc)}" --workload "$workload" --oversub "$over" --format csv \
 		--policy preset=nvidia-595 --policy preset=auto --policy "preset=auto remote=off" \
 		>"$work/comparison" 2>"$work/errors" </dev/null || {
+		[ ! -t 2 ] || printf '\r%-78s\r' '' >&2
 		grep -v 'uvmsim: note: ' "$work/errors" >&2
 		exit 1
 	}

@@ -35,7 +35,7 @@ function summary(what, i,   n, slower, least, more, most, sum, sum_bytes) {
 END {
 	for (n = 1; n <= names; n++)
 		if (runs[name[n]] != 2) {
-			print "drawn: " name[n] ": a run is missing" >"/dev/stderr"
+			print "drawn: " name[n] ": " runs[name[n]] " runs instead of 2" >"/dev/stderr"
 			exit 1
 		}
 	if (names == 0) {

@@ -22,7 +22,7 @@ static struct range *range_at(uvmp_addr address)
 }
 
 /* The range's next blocks that could begin on the CPU move at their first faults. */
-static void let_move(uvmp_addr address, uint16_t blocks)
+static void let_move(uvmp_addr address, uint32_t blocks)
 {
 	range_at(address)->first_faults.left = blocks;
 }
@@ -527,25 +527,32 @@ static void test_blocks_move_while_memory_is_enough(void **state)
 	assert_int_equal(early()->blocks, 0);
 }
 
-/* Memory of 32 blocks, for a range at BASE and one of as many blocks behind it. Batches of two faults. */
+/* `gpus` with memory of 32 blocks together, for a range at BASE and one of as many bytes behind it. Batches of two faults. */
 #define OTHER (BASE + 32 * MIB2)
 
-static void begin_two_ranges(uint32_t blocks)
+static void begin_two_ranges(uint32_t gpus, uint64_t bytes)
 {
-	engine_init(&host, 1, 32);
+	engine_init(&host, gpus, 32 / gpus);
 	host.gpu[0].notes = 64;
 	assert_true(engine_policy(&host, EARLY));
 	assert_true(engine_start(&host, 64, 1 << 20));
 	engine_bind(&host, 1, SPACE);
-	engine_range(&host, SPACE, BASE, blocks * MIB2, UVMP_CPU);
-	engine_range(&host, SPACE, OTHER, blocks * MIB2, UVMP_CPU);
+	engine_range(&host, SPACE, BASE, bytes, UVMP_CPU);
+	engine_range(&host, SPACE, OTHER, bytes, UVMP_CPU);
+}
+
+static void free_other(void)
+{
+	assert_int_equal(uvmp_service_free_range(host.service, SPACE, OTHER, NULL), UVMP_OK);
+	assert_int_equal(engine_run(&host), UVMP_OK);
+	host.ranges--; /* engine_agrees compares no freed range */
 }
 
 /* Ranges that no GPU has used do not count where ranges exceed memory. */
 static void test_unused_ranges_do_not_count(void **state)
 {
 	(void)state;
-	begin_two_ranges(31);
+	begin_two_ranges(1, 31 * MIB2);
 	two_faults(BASE, BASE + MIB2);
 	assert_int_equal(count_remote(0, 2), 0);
 	assert_int_equal(host.service->used_bytes, 31 * MIB2);
@@ -554,10 +561,7 @@ static void test_unused_ranges_do_not_count(void **state)
 	two_faults(BASE + 8 * MIB2, BASE + 9 * MIB2);
 	assert_int_equal(count_remote(8, 10), 2);
 	assert_int_equal(host.service->used_bytes, 62 * MIB2);
-	assert_true(uvmp_service_check(host.service));
-	assert_int_equal(uvmp_service_free_range(host.service, SPACE, OTHER, NULL), UVMP_OK);
-	assert_int_equal(engine_run(&host), UVMP_OK);
-	host.ranges--; /* engine_agrees compares no freed range */
+	free_other();
 	assert_int_equal(host.service->used_bytes, 31 * MIB2);
 	two_faults(BASE + 16 * MIB2, BASE + 17 * MIB2);
 	assert_int_equal(count_remote(16, 18), 0);
@@ -567,25 +571,53 @@ static void test_unused_ranges_do_not_count(void **state)
 static void test_a_range_may_nearly_fill_memory(void **state)
 {
 	(void)state;
-	begin_two_ranges(32);
+	begin_two_ranges(1, 31 * MIB2 + PAGE);
 	two_faults(BASE, BASE + MIB2);
 	assert_int_equal(count_remote(0, 2), 2);
 }
 
-/* A range is used, too, if pages of it were moved to the GPU on request. A free part of it no longer counts. */
+/* Ranges may use the memory of all GPUs. */
+static void test_the_memory_of_all_gpus_counts(void **state)
+{
+	(void)state;
+	begin_two_ranges(2, 31 * MIB2);
+	two_faults(BASE, BASE + MIB2);
+	assert_int_equal(count_remote(0, 2), 0);
+}
+
+/* A range is used, too, if pages of it were moved to a GPU on request, but not if they were moved to the CPU. */
 static void test_requested_pages_are_used(void **state)
 {
 	(void)state;
-	begin_two_ranges(31);
+	begin_two_ranges(1, 31 * MIB2);
+	assert_int_equal(uvmp_service_migrate(host.service, SPACE, OTHER, PAGE, UVMP_CPU, NULL), UVMP_OK);
+	assert_int_equal(engine_run(&host), UVMP_OK);
+	assert_int_equal(host.service->used_bytes, 0);
 	assert_int_equal(uvmp_service_migrate(host.service, SPACE, OTHER, PAGE, 1, NULL), UVMP_OK);
 	assert_int_equal(engine_run(&host), UVMP_OK);
+	assert_int_equal(host.service->used_bytes, 31 * MIB2);
 	two_faults(BASE, BASE + MIB2);
 	assert_int_equal(count_remote(0, 2), 2);
-	assert_int_equal(uvmp_service_advise(host.service, SPACE, OTHER + MIB2, MIB2, UVMP_ADVISE_PREFERRED, UVMP_CPU, NULL),
-			 UVMP_OK); /* splits the range */
+}
+
+/* Both parts of a range that was used are used. */
+static void test_parts_of_a_used_range_are_used(void **state)
+{
+	(void)state;
+	begin_two_ranges(1, 31 * MIB2);
+	two_faults(BASE, BASE + MIB2);
+	assert_int_equal(uvmp_service_advise(host.service, SPACE, BASE + 8 * MIB2, MIB2, UVMP_ADVISE_PREFERRED, UVMP_CPU, NULL),
+			 UVMP_OK);
 	assert_int_equal(engine_run(&host), UVMP_OK);
-	assert_int_equal(host.service->used_bytes, 62 * MIB2);
+	assert_int_equal(host.service->used_bytes, 31 * MIB2);
+	free_other();
+	assert_int_equal(host.service->used_bytes, 31 * MIB2);
 	assert_true(uvmp_service_check(host.service));
+	host.service->used_bytes += PAGE;
+	assert_false(uvmp_service_check(host.service));
+	host.service->used_bytes -= 2 * PAGE;
+	assert_false(uvmp_service_check(host.service));
+	host.service->used_bytes += PAGE;
 }
 
 /* After a batch in which blocks opened, two batches have 16 faults at most. A smaller limit of the policy stays. */
@@ -919,7 +951,9 @@ int main(void)
 	        cmocka_unit_test_teardown(test_blocks_move_while_memory_is_enough, stop),
 	        cmocka_unit_test_teardown(test_unused_ranges_do_not_count, stop),
 	        cmocka_unit_test_teardown(test_a_range_may_nearly_fill_memory, stop),
+	        cmocka_unit_test_teardown(test_the_memory_of_all_gpus_counts, stop),
 	        cmocka_unit_test_teardown(test_requested_pages_are_used, stop),
+	        cmocka_unit_test_teardown(test_parts_of_a_used_range_are_used, stop),
 	        cmocka_unit_test_teardown(test_batches_are_small_while_blocks_are_open, stop),
 	        cmocka_unit_test_teardown(test_small_batches_are_full, stop),
 	        cmocka_unit_test_teardown(test_batches_are_small_after_scattered_faults, stop),
