@@ -2,6 +2,7 @@
  * ordered; and the actions that a bottom half queues for its GPU. bottom_half_internal.h. */
 #include "bottom_half_internal.h"
 
+#include "../prefetch/prefetch_internal.h"
 #include "operations_internal.h"
 #include "queue_internal.h"
 #include "remote_internal.h"
@@ -41,10 +42,20 @@ void uvmpi_batch_replay_all(struct uvmp_service *s)
 
 /* -- fetch and order -- */
 
+/* Faults of the next batch, at most. */
+static uint32_t limit(const struct uvmp_service *s)
+{
+	const struct gpu *g = &s->gpu[s->fault.gpu];
+	uint32_t most = uvmpi_remote_auto_batch(s, s->fault.gpu);
+	uint32_t few = uvmpi_prefetch_batch_in_one_block(&s->tuned.prefetch);
+
+	return g->was_in_one_block && few != 0 ? minimum(most, few) : most;
+}
+
 void uvmpi_batch_fetch(struct uvmp_service *s, enum uvmp_fetch_mode mode)
 {
 	struct gpu *g = gpu_of(s);
-	struct uvmp_fetch_params params = {.max_batch = uvmpi_remote_auto_batch(s, s->fault.gpu),
+	struct uvmp_fetch_params params = {.max_batch = limit(s),
 					   .page_bytes = s->page_bytes,
 					   .coalesce = s->policy.coalesce,
 					   .quirks = s->policy.quirks};
@@ -147,6 +158,16 @@ static bool order_batch(struct uvmp_service *s)
 	return true;
 }
 
+/* Are all faults of the batch, which are in order, in one block? */
+static bool is_in_one_block(const struct uvmp_service *s, const struct gpu *g)
+{
+	const struct uvmp_fault *first = &g->batch.entry[g->order_of[0]];
+	const struct uvmp_fault *last = &g->batch.entry[g->order_of[g->representatives - 1u]];
+	uint64_t block_bytes = (uint64_t)s->block_pages * s->page_bytes;
+
+	return first->va_space == last->va_space && first->address / block_bytes == last->address / block_bytes;
+}
+
 bool uvmpi_batch_order(struct uvmp_service *s)
 {
 	struct gpu *g = gpu_of(s);
@@ -156,6 +177,8 @@ bool uvmpi_batch_order(struct uvmp_service *s)
 		uvmpi_batch_replay_all(s);
 		return false;
 	}
+	if (g->batch.cached >= g->batch_most)
+		g->was_in_one_block = is_in_one_block(s, g);
 	s->fault.next_bin = 0;
 	uvmpi_blocks_read_ahead(s, g->batch.entry, g->order_of, g->representatives, g->order_scratch);
 	return true;

@@ -44,6 +44,13 @@ const struct uvmp_prefetch_traits *uvmpi_prefetch_params_traits(const struct uvm
 	return is_known(params->prefetcher) ? &table[params->prefetcher]->traits : &params->plugin->traits;
 }
 
+uint32_t uvmpi_prefetch_batch_in_one_block(const struct uvmp_prefetch_params *params)
+{
+	const struct prefetcher *prefetcher = uvmpi_prefetcher_at(params->prefetcher);
+
+	return prefetcher->batch_in_one_block == NULL ? 0 : prefetcher->batch_in_one_block(params);
+}
+
 /* -- parameters -- */
 
 void uvmp_prefetch_params_init(struct uvmp_prefetch_params *params, enum uvmp_prefetcher prefetcher)

@@ -80,9 +80,17 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params, const 
 	return status;
 }
 
+/* Whole blocks answer all faults in them: threads should not wait until many more have faulted there. */
+static uint32_t batch_in_one_block(const struct uvmp_prefetch_params *params)
+{
+	return params->auto_batch;
+}
+
 static const struct parameter parameters[] = {
 	PREFETCH_PARAMETER(auto_ahead, "auto_ahead", 0, 8, 4,
 			   "blocks that may come ahead of a stream of faults, at most; 0: none"),
+	PREFETCH_PARAMETER(auto_batch, "auto_batch", 0, 1024, 16,
+			   "raw faults of a batch after a full one in one block, at most; 0: as many as after others"),
 	PREFETCH_PAGES(auto_fault, "auto_fault", 0, 256, 0,
 		       "cost of servicing a block, in copies of 4 KiB; 0: that of a GPU, 12, or of the pager, 5"),
 	PREFETCH_PARAMETER(auto_gap, "auto_gap", 0, 255, 64,
@@ -108,6 +116,7 @@ const struct prefetcher uvmpi_prefetcher_auto = {
 		   .has_memory = true},
 	.decide = decide,
 	.left = uvmpi_auto_price_left,
+	.batch_in_one_block = batch_in_one_block,
 	.parameter = parameters,
 	.parameters = sizeof(parameters) / sizeof(parameters[0]),
 	.base = &uvmpi_prefetcher_density,

@@ -20,6 +20,7 @@ variants() {
 	the same, only whole blocks: no probes|preset=auto remote=off auto_gap=0
 	the same, no blocks ahead|preset=auto remote=off auto_ahead=0
 	the same, batches of 256 faults|preset=auto remote=off batch=256
+	the same, no smaller batches after one block|preset=auto remote=off auto_batch=0
 	the same, no sparse mode|preset=auto remote=off auto_threshold=51
 	the same, room costs nothing|preset=auto remote=off auto_price=1
 	the same, the oldest always leaves|preset=auto remote=off auto_keep=off

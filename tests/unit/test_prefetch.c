@@ -177,6 +177,7 @@ static void test_defaults(void **state)
 	assert_int_equal(params.auto_fault, 0);
 	assert_int_equal(params.auto_gap, 64);
 	assert_int_equal(params.auto_ahead, 4);
+	assert_int_equal(params.auto_batch, 16);
 	assert_int_equal(params.auto_price, 8);
 	assert_int_equal(params.auto_threshold, 0);
 	assert_true(params.quirks);
@@ -239,6 +240,7 @@ static void test_parameters(void **state)
 	check_range(offsetof(struct uvmp_prefetch_params, auto_fault), 0, 256);
 	check_range(offsetof(struct uvmp_prefetch_params, auto_gap), 0, 255);
 	check_range(offsetof(struct uvmp_prefetch_params, auto_ahead), 0, 8);
+	check_range(offsetof(struct uvmp_prefetch_params, auto_batch), 0, 1024);
 	check_range(offsetof(struct uvmp_prefetch_params, auto_price), 1, 16);
 	check_range(offsetof(struct uvmp_prefetch_params, auto_threshold), 0, 100);
 	/* [driver: threshold-zero] */
