@@ -105,7 +105,7 @@ struct model {
 	uint32_t waits_to_evict;   /* 1: an eviction with plan=serial waits for the copies of its thread before it */
 	uint32_t frees_at_start;   /* 1: evicted memory is free when its copy begins, not when it ends */
 	uint32_t retires_idle;	   /* 1: warps end only while no transfer is under way */
-	uint32_t keeps_faults;	   /* 1: the driver reads no more faults than its next batch takes; flushes drop none */
+	uint32_t keeps_faults;	   /* 1: the driver reads no more faults than the policy's `batch`; flushes drop none */
 	uint32_t queues_copies;	   /* 1: the driver waits for no copy, and takes the next batch at once */
 	uint32_t holds_memory;	   /* 1: memory with accesses or arriving pages is evicted last */
 	uint32_t lists_arrivals;   /* 1: pages are the newest for eviction when the GPU can reach them */

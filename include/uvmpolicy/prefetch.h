@@ -115,8 +115,8 @@ struct uvmp_prefetch_params {
 	uint32_t forest_intensity; /* forest: of its pages, percent, 1..100; default 40 */
 	uint32_t forest_rounds;	   /* forest: windows of a kernel, 1..255; default 10 */
 	uint32_t auto_ahead;	   /* auto: blocks ahead of a stream of faults, at most, 0..8; default 4 */
-	uint32_t auto_batch;	   /* auto: faults of a batch after a full one in one block, 0..1024; default 16;
-				    * 0: no fewer than of any batch */
+	uint32_t auto_batch;	   /* auto, replay=batch_flush: most raw faults of a batch that follows a full
+				    * batch in one block, 0..1024; default 16; 0: no such limit */
 	uint32_t auto_fault;	   /* auto: cost of a fault, pages of 4 KiB, 0..256; default 0: 12 */
 	uint32_t auto_gap;	   /* auto: residencies from probe to probe, at most, 0..255; default 64 */
 	uint32_t auto_price;	   /* auto: most that room for a page costs, copies, 1..16; default 8 */

@@ -42,14 +42,15 @@ void uvmpi_batch_replay_all(struct uvmp_service *s)
 
 /* -- fetch and order -- */
 
-/* Faults of the next batch, at most. */
+/* The most faults that the next batch may have. Only where a flush drops further faults in the block does a smaller batch save
+ * their service; without a flush they would come in more batches. */
 static uint32_t limit(const struct uvmp_service *s)
 {
 	const struct gpu *g = &s->gpu[s->fault.gpu];
 	uint32_t most = uvmpi_remote_auto_batch(s, s->fault.gpu);
 	uint32_t few = uvmpi_prefetch_batch_in_one_block(&s->tuned.prefetch);
 
-	return g->was_in_one_block && few != 0 ? minimum(most, few) : most;
+	return g->was_in_one_block && few != 0 && g->params.policy == UVMP_REPLAY_BATCH_FLUSH ? minimum(most, few) : most;
 }
 
 void uvmpi_batch_fetch(struct uvmp_service *s, enum uvmp_fetch_mode mode)
@@ -60,7 +61,7 @@ void uvmpi_batch_fetch(struct uvmp_service *s, enum uvmp_fetch_mode mode)
 					   .coalesce = s->policy.coalesce,
 					   .quirks = s->policy.quirks};
 
-	g->batch_most = params.max_batch;
+	g->batch_most = mode == UVMP_FETCH_ALL ? UINT32_MAX : params.max_batch;
 	(void)uvmp_fault_fetch(&params, mode, g->put, &g->buffer, &g->batch);
 	g->representatives = 0;
 	__builtin_memset(g->fatal, 0, g->batch.cached);
@@ -158,14 +159,14 @@ static bool order_batch(struct uvmp_service *s)
 	return true;
 }
 
-/* Are all faults of the batch, which are in order, in one block? */
+/* Are all faults of the batch, which are in order, in the same aligned 2 MiB? One fault shows nothing. */
 static bool is_in_one_block(const struct uvmp_service *s, const struct gpu *g)
 {
 	const struct uvmp_fault *first = &g->batch.entry[g->order_of[0]];
 	const struct uvmp_fault *last = &g->batch.entry[g->order_of[g->representatives - 1u]];
 	uint64_t block_bytes = (uint64_t)s->block_pages * s->page_bytes;
 
-	return first->va_space == last->va_space && first->address / block_bytes == last->address / block_bytes;
+	return g->batch.cached > 1u && first->va_space == last->va_space && first->address / block_bytes == last->address / block_bytes;
 }
 
 bool uvmpi_batch_order(struct uvmp_service *s)

@@ -26,7 +26,7 @@
  *
  * While the number of open blocks is limited, all other blocks move. So batches have EARLY_FAULTS faults at most until
  * EARLY_BATCHES batches after the latest one in which a block opened under the limit: then few blocks move before the use of the
- * open ones is known. Such a batch is full if it has that many faults.
+ * open ones is known. Such a batch is full if it has that many faults, as is one that the prefetcher made small (batch.c).
  *
  * Two simplifications bound the state of a range, and both are on purpose:
  *

@@ -23,7 +23,7 @@ static inline bool remote_is_counting(const struct uvmp_service *s)
  * processors beside them that were used before. True: they migrate. */
 bool uvmpi_remote_auto_migrates(struct uvmp_service *s, const struct block *b, struct residency *residency,
 				uint64_t accesses, uvmp_mask *pages);
-/* How many faults the GPU's next batch has, at most. */
+/* The limit of remote=auto on the faults of the GPU's next batch; else that of the policy. */
 uint32_t uvmpi_remote_auto_batch(const struct uvmp_service *s, uint32_t gpu);
 /* A batch has faults on these pages of the block. If the GPU has not used the block, the pages that only the CPU holds may be mapped where
  * they are; faults on them then need no service. */

@@ -129,8 +129,8 @@ struct gpu {
 	struct uvmp_fault_buffer buffer;
 	uint32_t put;
 	struct uvmp_fault_batch batch;
-	uint32_t batch_most;	/* faults that the latest fetch could take */
-	bool was_in_one_block;	/* the faults of the latest full batch */
+	uint32_t batch_most;	/* faults that the latest fetch could take; UINT32_MAX: all */
+	bool was_in_one_block;	/* all faults of the latest full batch were */
 	uint32_t opening_batch; /* remote=auto: the latest batch in which a block opened; 0: none so far (remote_auto.c) */
 	uint32_t *order_of; /* ordered representatives */
 	uint64_t *order_scratch; /* [UVMP_FAULT_ORDER_WORDS(capacity of the batch)] */

@@ -80,7 +80,7 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params, const 
 	return status;
 }
 
-/* Whole blocks answer all faults in them: threads should not wait until many more have faulted there. */
+/* The whole block comes with its first fault. To service further faults in it only delays its copy and the replay. */
 static uint32_t batch_in_one_block(const struct uvmp_prefetch_params *params)
 {
 	return params->auto_batch;
@@ -90,7 +90,7 @@ static const struct parameter parameters[] = {
 	PREFETCH_PARAMETER(auto_ahead, "auto_ahead", 0, 8, 4,
 			   "blocks that may come ahead of a stream of faults, at most; 0: none"),
 	PREFETCH_PARAMETER(auto_batch, "auto_batch", 0, 1024, 16,
-			   "raw faults of a batch after a full one in one block, at most; 0: as many as after others"),
+			   "most raw faults of a batch that follows a full batch in one block; 0: no such limit"),
 	PREFETCH_PAGES(auto_fault, "auto_fault", 0, 256, 0,
 		       "cost of servicing a block, in copies of 4 KiB; 0: that of a GPU, 12, or of the pager, 5"),
 	PREFETCH_PARAMETER(auto_gap, "auto_gap", 0, 255, 64,

@@ -30,7 +30,7 @@ struct prefetcher {
 	/* uvmp_prefetch_touched; NULL without the trait counts_touches. `block` NULL: the arena is full. */
 	void (*touched)(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_touch *touch,
 			void *range, void *block);
-	/* Faults of a batch after a full one whose faults are in one block, at most; 0 or NULL: no limit. */
+	/* The most faults of a batch that follows a full batch in one block; 0 or NULL: no limit. replay=batch_flush only. */
 	uint32_t (*batch_in_one_block)(const struct uvmp_prefetch_params *params);
 	const struct parameter *parameter; /* [parameters], fields of struct uvmp_prefetch_params */
 	uint32_t parameters;
@@ -47,7 +47,7 @@ enum uvmp_status uvmpi_prefetch_decide(const struct uvmp_prefetch_params *params
 
 /* The descriptor (prefetch.c); the prefetcher is valid. */
 const struct prefetcher *uvmpi_prefetcher_at(enum uvmp_prefetcher prefetcher);
-/* What the descriptor says about batches after a full one whose faults are in one block (prefetch.c); 0: no limit. */
+/* Calls batch_in_one_block of the descriptor (prefetch.c); 0: no limit. */
 uint32_t uvmpi_prefetch_batch_in_one_block(const struct uvmp_prefetch_params *params);
 /* The traits (prefetch.c), also of a plugin; the parameters are valid. */
 const struct uvmp_prefetch_traits *uvmpi_prefetch_params_traits(const struct uvmp_prefetch_params *params);

@@ -15,7 +15,8 @@ static void note_fault(struct system *system, const struct gpu_fault *at)
 }
 
 /* Is the fault of the cycle whose faults wait in the buffer? Each cycle's faults are a batch of their own (UVM Smart). With
- * keeps_faults the next batch takes all that wait, so that a flush finds none. */
+ * keeps_faults the next batch takes all that wait, so that a flush finds none; but those of prefetch=auto and remote=auto may be
+ * smaller. */
 static bool joins_batch(struct system *system, const struct gpu_fault *fault)
 {
 	if (system->model->keeps_faults != 0 &&
