@@ -717,6 +717,12 @@ static void test_wakeup(void **state)
 
 	/* two more spaces: one where nothing is due, one whose slot is free again */
 	engine_range(&e, 2, BASE, MIB2, UVMP_CPU);
+	engine_range(&e, 3, BASE, MIB2, UVMP_PROC_NONE);
+	assert_int_equal(uvmp_service_free_range(e.service, 3, BASE, NULL), UVMP_OK);
+	engine_run(&e);
+	e.ranges--; /* engine_agrees compares no freed range */
+	assert_int_equal(e.service->space[2].users, 0);
+	assert_int_equal(e.service->spaces_used, 3);
 	assert_true(uvmp_service_wakeup_ns(e.service) == due);
 
 	engine_forget(&e);
