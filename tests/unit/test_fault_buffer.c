@@ -24,7 +24,7 @@ static void open_all(void)
 
 static void add(struct sim_block *of, uint32_t page, enum uvmp_right right)
 {
-	fault_buffer_add(&buffer, (struct reported_fault){of, page, right});
+	fault_buffer_add(&buffer, (struct reported_fault){.block = of, .page = page, .right = right});
 }
 
 static void give(struct sim_block *to, uint32_t page, enum uvmp_right right)
@@ -50,6 +50,21 @@ static void test_duplicates(void **unused)
 	assert_int_equal(fault_buffer_walk(&buffer, &block[0]), 0); /* once */
 	assert_int_equal(fault_buffer_walk(&buffer, &block[1]), 1);
 	assert_int_equal(fault_buffer_walk(&buffer, &block[2]), 0);
+	fault_buffer_close(&buffer);
+}
+
+/* The oldest fault of a batch; faults may be reported in another order than that of their times. */
+static void test_oldest(void **unused)
+{
+	static const uint64_t written_ns[] = {70, 50, 60, 90};
+
+	(void)unused;
+	open_all();
+	for (unsigned i = 0; i < 4; i++)
+		fault_buffer_add(&buffer, (struct reported_fault){.block = &block[0], .page = i, .written_ns = written_ns[i]});
+	assert_int_equal(fault_buffer_take(&buffer, 3), 50);
+	assert_int_equal(fault_buffer_take(&buffer, 1), 90);
+	assert_true(fault_buffer_take(&buffer, 0) == UINT64_MAX);
 	fault_buffer_close(&buffer);
 }
 
@@ -157,7 +172,7 @@ static void test_random(void **unused)
 
 		if (naive.count < ROOM) {
 			add(&block[of], page, (enum uvmp_right)right);
-			naive.entry[naive.count++] = (struct reported_fault){&block[of], page, right};
+			naive.entry[naive.count++] = (struct reported_fault){.block = &block[of], .page = page, .right = right};
 		}
 		if (uvmp_random_below(&seed, 4) == 0) {
 			naive.given[of][page] = right - 1u;
@@ -178,7 +193,7 @@ static void test_random(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_duplicates),
+		cmocka_unit_test(test_duplicates), cmocka_unit_test(test_oldest),
 		cmocka_unit_test(test_stale),
 		cmocka_unit_test(test_batches),
 		cmocka_unit_test(test_random),

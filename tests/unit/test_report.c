@@ -53,6 +53,8 @@ static void fill(struct report *report, const char *gpu)
 		spread_add(&report->times.handling_ns, i * 100);
 		spread_add(&report->times.batch_faults, i);
 		spread_add(&report->times.batch_pages, 2 * i);
+		spread_add(&report->times.group_ns, 3 * i * 1000);
+		spread_add(&report->times.group_handling_ns, i * 300);
 	}
 }
 
@@ -105,6 +107,8 @@ static void json_with_time(void **state)
 	assert_has("\"batch_faults_least\": 1, \"batch_faults_median\": 50, \"batch_faults_p90\": 90, "
 		   "\"batch_faults_most\": 100, \"batch_faults_mean\": 50");
 	assert_has("\"batch_pages_most\": 200");
+	assert_has("\"group_ns_least\": 3000, ");
+	assert_has("\"group_ns_most\": 300000, \"group_ns_mean\": 151500, \"group_handling_ns_least\": 300, ");
 }
 
 static void json_without_time(void **state)
@@ -430,9 +434,10 @@ static void draws_as_json_and_csv(void **state)
 	print_comparison(report, 8, REPORT_CSV);
 	assert_has(",draw,draws,time_ns_draws_least,");
 	assert_has(",draws_faster,draws_slower,time_permille_draws_least,time_permille_draws_median,"
-		   "time_permille_draws_most\n");
-	assert_int_equal(count_of(",2,1,800,800,1100\n"), 4);
-	assert_int_equal(count_of(",101,102,103,,,,,\n"), 4);
+		   "time_permille_draws_most,group_ns_least,");
+	assert_has(",group_handling_ns_most,group_handling_ns_mean\n");
+	assert_int_equal(count_of(",2,1,800,800,1100,"), 4);
+	assert_int_equal(count_of(",101,102,103,,,,,,"), 4);
 }
 
 static void presets_and_what_does_not_run(void **state)

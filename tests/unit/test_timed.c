@@ -333,6 +333,34 @@ static void test_idle(void **unused)
 	assert_true(times.kernel_ns < times.time_ns);
 }
 
+static void run_on(const struct model *model, const char *workload)
+{
+	struct source *source = workload_open(workload, 1, error);
+	struct uvmp_policy policy;
+
+	assert_non_null(source);
+	uvmp_policy_init(&policy);
+	assert_true(timed_run(source, model, &(struct sim_run){&policy, (struct sim_memory){.bytes = 16u << 20}, 1, {.file = NULL}, 0, NULL},
+			      &result, &times, error));
+	source->close(source);
+}
+
+/* A fault group begins with its oldest fault: before the bottom half has woken up, or while the batch before it is serviced. */
+static void test_groups_begin_with_faults(void **unused)
+{
+	struct model model;
+
+	(void)unused;
+	assert_true(model_open("titan-xp", NULL, &model, error));
+	run_on(&model, "regular:bytes=4096,passes=1");
+	assert_int_equal(result.batches, 1);
+	assert_int_equal(times.group_ns.most, times.batch_ns.most + model.interrupt_ns + model.wakeup_ns);
+	assert_int_equal(times.group_handling_ns.most, times.handling_ns.most + model.interrupt_ns + model.wakeup_ns);
+	run_on(&model, "ra:n=262144");
+	assert_true(spread_mean(&times.group_ns) > spread_mean(&times.batch_ns) + 2 * (model.interrupt_ns + model.wakeup_ns));
+	assert_true(times.group_ns.sum - times.group_handling_ns.sum == times.batch_ns.sum - times.handling_ns.sum);
+}
+
 /* Neither a buffer below a batch nor one of a few entries stops a run; a batch takes what is there. */
 static void test_small_buffer(void **unused)
 {
@@ -879,6 +907,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_idle),
+		cmocka_unit_test(test_groups_begin_with_faults),
 		cmocka_unit_test(test_small_buffer),
 		cmocka_unit_test(test_given_up),
 		cmocka_unit_test(test_full_stream),

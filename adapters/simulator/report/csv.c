@@ -3,6 +3,13 @@
 
 #include "quote.h"
 
+static void csv_spread_keys(size_t first, size_t end, FILE *out)
+{
+	for (size_t i = first; i < end; i++)
+		for (enum statistic k = LEAST; k < STATISTICS; k++)
+			fprintf(out, ",%s_%s", report_spreads[i].key, report_statistic_keys[k]);
+}
+
 void report_csv_header(FILE *out)
 {
 	fprintf(out, "workload,gpu,policy,seed,complete,time_ns");
@@ -10,9 +17,7 @@ void report_csv_header(FILE *out)
 		fprintf(out, ",%s", report_fields[i].key);
 	for (size_t i = 1; i < REPORT_TIMES - REPORT_LATE; i++)
 		fprintf(out, ",%s", report_times[i].key);
-	for (size_t i = 0; i < REPORT_SPREADS; i++)
-		for (enum statistic k = LEAST; k < STATISTICS; k++)
-			fprintf(out, ",%s_%s", report_spreads[i].key, report_statistic_keys[k]);
+	csv_spread_keys(0, REPORT_SPREADS - REPORT_LATE_SPREADS, out);
 	fprintf(out, ",bound_h2d_bytes,bound_d2h_bytes,preset,error,seeds");
 	for (size_t i = 0; i < REPORT_SEEDED; i++)
 		for (enum rank rank = RANK_LEAST; rank < RANKS; rank++)
@@ -26,6 +31,7 @@ void report_csv_header(FILE *out)
 	fprintf(out, ",draws_faster,draws_slower");
 	for (enum rank rank = RANK_LEAST; rank < RANKS; rank++)
 		fprintf(out, ",time_permille_draws_%s", report_rank_keys[rank]);
+	csv_spread_keys(REPORT_SPREADS - REPORT_LATE_SPREADS, REPORT_SPREADS, out);
 	fputc('\n', out);
 }
 
@@ -107,7 +113,7 @@ void report_csv_run(const struct row *row, const struct report *report, FILE *ou
 		fprintf(out, ",%llu", (unsigned long long)report_value(report, &report_fields[i]));
 	for (size_t i = 1; i < REPORT_TIMES - REPORT_LATE; i++)
 		csv_time(report, &report_times[i], out);
-	for (size_t i = 0; i < REPORT_SPREADS; i++)
+	for (size_t i = 0; i < REPORT_SPREADS - REPORT_LATE_SPREADS; i++)
 		csv_spread(report, &report_spreads[i], out);
 	if (report->has_bound)
 		fprintf(out, ",%llu,%llu", (unsigned long long)report->bound_h2d_bytes,
@@ -120,5 +126,7 @@ void report_csv_run(const struct row *row, const struct report *report, FILE *ou
 	for (size_t i = REPORT_TIMES - REPORT_LATE; i < REPORT_TIMES; i++)
 		csv_time(report, &report_times[i], out);
 	csv_draws(row, report, out);
+	for (size_t i = REPORT_SPREADS - REPORT_LATE_SPREADS; i < REPORT_SPREADS; i++)
+		csv_spread(report, &report_spreads[i], out);
 	fputc('\n', out);
 }

@@ -72,6 +72,8 @@ const struct field report_spreads[REPORT_SPREADS] = {
 	TIME(handling_ns, "  until the first copy, us", AS_TIME),
 	TIME(batch_faults, "  faults fetched", AS_COUNT),
 	TIME(batch_pages, "  pages moved to the GPU", AS_COUNT),
+	TIME(group_ns, NULL, AS_TIME),
+	TIME(group_handling_ns, NULL, AS_TIME),
 };
 
 const struct field report_seeded[REPORT_SEEDED] = {

@@ -26,8 +26,9 @@ struct field {
 	enum unit unit;
 };
 
-/* LATE: of the times, so many of the last ones are at the end of a CSV line, because columns keep their places. */
-enum { REPORT_FIELDS = 27, REPORT_TIMES = 23, REPORT_LATE = 2, REPORT_SPREADS = 4, REPORT_SEEDED = 5 };
+/* LATE: of the times, and of the spreads, so many of the last ones are at the end of a CSV line, because columns keep their
+ * places. */
+enum { REPORT_FIELDS = 27, REPORT_TIMES = 23, REPORT_LATE = 2, REPORT_SPREADS = 6, REPORT_LATE_SPREADS = 2, REPORT_SEEDED = 5 };
 
 extern const struct field report_fields[REPORT_FIELDS];
 /* Null without a model of a GPU, never an invented figure. The first is the whole. */

@@ -85,7 +85,7 @@ static void print_spreads(const struct report *report, FILE *out)
 			"least", "median", "90 %", "most", "mean");
 	else
 		fprintf(out, "\n%-28s %10s %10s %10s\n", "", "least", "most", "mean");
-	for (size_t i = 0; has_batches && i < REPORT_SPREADS; i++)
+	for (size_t i = 0; has_batches && i < REPORT_SPREADS && report_spreads[i].text; i++)
 		print_spread(report, &report_spreads[i], out);
 	print_copies(&in, report->gpu, out);
 	print_copies(&out_copies, report->gpu, out);

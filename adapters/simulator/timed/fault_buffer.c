@@ -56,16 +56,21 @@ static void note(struct sim_block *block, uint64_t batch, const struct reported_
 		uvmp_mask_set(&block->wanted_high, fault->page);
 }
 
-void fault_buffer_take(struct fault_buffer *buffer, uint32_t count)
+uint64_t fault_buffer_take(struct fault_buffer *buffer, uint32_t count)
 {
+	uint64_t first_ns = UINT64_MAX;
+
 	buffer->batches++;
 	for (uint32_t i = 0; i < count; i++) {
 		const struct reported_fault *fault = entry_at(buffer, i);
 
+		if (fault->written_ns < first_ns)
+			first_ns = fault->written_ns;
 		if (fault->block)
 			note(fault->block, buffer->batches, fault);
 	}
 	fault_buffer_drop(buffer, count);
+	return first_ns;
 }
 
 uint32_t fault_buffer_walk(const struct fault_buffer *buffer, struct sim_block *block)

@@ -13,6 +13,7 @@ struct reported_fault {
 	struct sim_block *block; /* NULL: outside every range */
 	uint32_t page;		 /* of the block */
 	uint32_t right;		 /* enum uvmp_right that the access needs */
+	uint64_t written_ns;	 /* into the GPU's buffer */
 };
 
 struct fault_buffer {
@@ -28,8 +29,9 @@ void fault_buffer_close(struct fault_buffer *buffer);
 void fault_buffer_add(struct fault_buffer *buffer, struct reported_fault fault);
 /* Removes the oldest `count` faults. O(1). */
 void fault_buffer_drop(struct fault_buffer *buffer, uint32_t count);
-/* The oldest `count` faults are the batch in hand. O(count). */
-void fault_buffer_take(struct fault_buffer *buffer, uint32_t count);
+/* The oldest `count` faults are the batch in hand. Returns the time at which the first of them was written; UINT64_MAX
+ * without any. O(count). */
+uint64_t fault_buffer_take(struct fault_buffer *buffer, uint32_t count);
 /* The walk of the batch in hand gets to the block: how many entries it services. That is one for each page on which the
  * strongest access of the batch needs more than the driver has given the GPU. 0 when asked again. O(1). */
 uint32_t fault_buffer_walk(const struct fault_buffer *buffer, struct sim_block *block);

@@ -62,6 +62,7 @@ struct thread {
 	/* the batch in hand */
 	bool has_batch;
 	uint64_t batch_ns, first_copy_ns, last_ns, batch_pages;
+	uint64_t group_ns; /* its oldest fault was written; batch_ns without faults */
 };
 
 /* The thread works for `ns`, which is added to `sum`. */

@@ -8,7 +8,8 @@
 
 static void note_fault(struct system *system, const struct gpu_fault *at)
 {
-	struct reported_fault fault = {.right = (uint32_t)uvmp_access_right((enum uvmp_access)at->access)};
+	struct reported_fault fault = {.right = (uint32_t)uvmp_access_right((enum uvmp_access)at->access),
+					.written_ns = at->time_ns};
 
 	fault.block = space_find(&system->host.space, at->address, &fault.page);
 	fault_buffer_add(&system->buffer, fault);
@@ -61,27 +62,30 @@ void thread_end_batch(struct thread *t)
 		spread_add(&times->batch_ns, t->last_ns - t->batch_ns);
 		spread_add(&times->handling_ns, t->first_copy_ns - t->batch_ns);
 		spread_add(&times->batch_pages, t->batch_pages);
+		spread_add(&times->group_ns, t->last_ns - t->group_ns);
+		spread_add(&times->group_handling_ns, t->first_copy_ns - t->group_ns);
 	}
 	t->has_batch = false;
 }
 
-static void begin_batch(struct thread *t, uint32_t faults)
+static void begin_batch(struct thread *t, uint32_t faults, uint64_t first_fault_ns)
 {
 	thread_pages_begin(t);
 	thread_end_batch(t);
 	spread_add(&t->system->times->batch_faults, faults);
 	t->has_batch = true;
 	t->batch_ns = t->now_ns;
+	t->group_ns = first_fault_ns < t->now_ns ? first_fault_ns : t->now_ns;
 	t->batch_pages = 0;
 }
 
 static void fetch_faults(struct thread *t, const struct uvmp_action *a)
 {
 	const struct model *model = t->system->model;
+	uint64_t first_fault_ns = fault_buffer_take(&t->system->buffer, a->faults);
 
-	fault_buffer_take(&t->system->buffer, a->faults);
 	gpu_fetch_faults(t->system->gpu, t->system->buffer.count);
-	begin_batch(t, a->faults);
+	begin_batch(t, a->faults, first_fault_ns);
 	watch_begin_batch(t, a);
 	if (t->system->host.params.run.policy->plan == UVMP_PLAN_UNOBTRUSIVE)
 		t->early_ns = t->now_ns;

@@ -31,6 +31,9 @@ struct sim_times {
 	 * (the handling, Kim et al. ASPLOS'20); entries fetched; pages moved to the GPU. Batches that move nothing count only
 	 * in the third. */
 	struct spread batch_ns, handling_ns, batch_faults, batch_pages;
+	/* As batch_ns and handling_ns, but from the time at which the oldest fault of the batch was written: the fault group of a
+	 * profiler, which may begin while the batch before it is serviced. */
+	struct spread group_ns, group_handling_ns;
 };
 
 /* As untimed_run, on the model. A trace runs as a program (workloads/recorded.h). */
