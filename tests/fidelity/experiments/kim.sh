@@ -1,18 +1,15 @@
 # Kim et al. ASPLOS'20. Sourced by ../experiments.sh.
 # shellcheck shell=sh
-batches() { # CHANGE GPU PROGRAM POLICY: microseconds of batches and their handling
-	run --gpu "$2" --workload "$3" --policy "$4"
-	counted 'print v["batch_ns_least"] / 1e3, v["batch_ns_median"] / 1e3, v["batch_ns_most"] / 1e3, v["handling_ns_least"] / 1e3, v["handling_ns_median"] / 1e3, v["handling_ns_most"] / 1e3, 100 * v["handling_ns_mean"] / v["batch_ns_mean"]' |
-		means "| kim_host | $1 |" %.0f
-}
+kim_us='v["group_ns_least"] / 1e3, v["group_ns_median"] / 1e3, v["group_ns_most"] / 1e3, v["group_handling_ns_least"] / 1e3, v["group_handling_ns_median"] / 1e3, v["group_handling_ns_most"] / 1e3, 100 * v["group_handling_ns_mean"] / v["group_ns_mean"]'
 kim_host() {
 	for keys in batch_ns=2500 batch_ns=42500 'batch_ns=42500 fetch_ns=1490'; do
-		for policy in prefetch=density prefetch=none; do
-			for program in bfs_twc bfs_ttc; do
-				# shellcheck disable=SC2086 # several keys
-				model host.gpu titan-xp $keys
-				batches "$program, $policy, $keys" ./host.gpu $program:scale=18,degree=34 $policy
-			done
+		# shellcheck disable=SC2086 # several keys
+		model host.gpu titan-xp $keys
+		run --gpu ./host.gpu --workload stream:bytes=64m
+		regular=$(value group_handling_ns_least)
+		for program in bfs_twc:scale=18,degree=34 bfs_ttc:scale=18,degree=34 bfs_twc:scale=20,degree=6; do
+			run --gpu ./host.gpu --workload $program
+			counted "print $kim_us, $regular / 1e3" | means "| kim_host | $program, $keys |" %.0f
 		done
 	done
 }
@@ -39,7 +36,7 @@ kim_link() {
 	done
 }
 kim_memory() {
-	for oversub in 111 117 125 200; do
+	for oversub in 111 117 125 133 150 200; do
 		for program in bfs_twc kcore sssp_twc; do
 			for each in 'batch-aware-base 100' "batch-aware-base $oversub" "batch-aware-ue $oversub"; do
 				timed ${each% *} asplos20 ${each#* } $program$kim
@@ -49,21 +46,24 @@ kim_memory() {
 	done
 }
 kim_graph() {
-	for graph in scale=17,degree=23,skew=0 scale=17,degree=23,skew=41 scale=17,degree=23,skew=100 scale=18,degree=11,skew=41 scale=19,degree=5,skew=41; do
-		for program in bfs_twc sssp_twc; do
-			timed batch-aware-base asplos20 200 $program:$graph
-			base=$(value refaults)
-			pages=$(value batch_pages_mean)
-			timed batch-aware-to asplos20 200 $program:$graph
-			printf '%s %s ' "$(value refaults)/$base" "$(value batch_pages_mean)/$pages"
-			for extra in 4 8; do
-				timed batch-aware-to,threads_drop=100,extra_blocks=$extra asplos20 200 $program:$graph
-				printf '%s ' "$(value refaults)/$base"
-			done
-			echo
-		done | awk -v row="| kim_graph | $graph |" '
-			{printf "%s", row; row = ""; for (i = 1; i <= NF; i++) {split($i, p, "/"); printf " %.2f |", p[1] / p[2]}}
-			END {print ""}'
+	for full in $kim_full; do
+		for graph in scale=17,degree=23,skew=0 scale=17,degree=23,skew=41 scale=17,degree=23,skew=100 scale=18,degree=11,skew=41 \
+			scale=19,degree=5,skew=41 scale=18,degree=34,skew=41 scale=19,degree=16,skew=41 scale=20,degree=6,skew=41; do
+			for program in bfs_twc sssp_twc; do
+				timed batch-aware-base,$full asplos20 200 $program:$graph
+				base=$(value refaults)
+				pages=$(value batch_pages_mean)
+				timed batch-aware-to,$full asplos20 200 $program:$graph
+				printf '%s %s ' "$(value refaults)/$base" "$(value batch_pages_mean)/$pages"
+				for extra in 4 8; do
+					timed batch-aware-to,$full,threads_drop=100,extra_blocks=$extra asplos20 200 $program:$graph
+					printf '%s ' "$(value refaults)/$base"
+				done
+				echo
+			done | awk -v row="| kim_graph | $graph, $full |" '
+				{printf "%s", row; row = ""; for (i = 1; i <= NF; i++) {split($i, p, "/"); printf " %.3f |", p[1] / p[2]}}
+				END {print ""}'
+		done
 	done
 }
 # small POLICY PROGRAM GPU OVERSUB: time of a program of a smaller graph
@@ -109,21 +109,24 @@ kim_sizes() {
 }
 # Graphs of 26 MB and more: the source tells footprints, and neither vertices nor edges.
 kim_graphs='scale=17,degree=23,skew=41 scale=18,degree=11,skew=41 scale=19,degree=5,skew=41'
-graphed() { # PROGRAM GRAPH: the runs of figures 8 to 17 on a graph, and what rows compute from them
-	for each in 'all base 100 asplos20' 'base base 200 asplos20' 'ideal base 200 ./ideal.gpu' 'link link 200 asplos20' \
+graphed() { # PROGRAM GRAPH KEYS [RUN...]: those or all runs of figures 8 to 17 on a graph, and what rows compute from them
+	graphed_program=$1 graphed_graph=$2 graphed_keys=$3
+	shift 3
+	[ $# -gt 0 ] || set -- 'all base 100 asplos20' 'base base 200 asplos20' 'ideal base 200 ./ideal.gpu' 'link link 200 asplos20' \
 		'etc etc 200 asplos20' 'to to 200 asplos20' 'ue ue 200 asplos20' 'both both 200 asplos20' \
 		'tenth base 1000 asplos20' 'tenth-ue ue 1000 asplos20' 'ahead etc,free_buffer=5 200 asplos20' \
-		'base50 base 200 ./slow.gpu' 'both50 both 200 ./slow.gpu'; do
+		'base50 base 200 ./slow.gpu' 'both50 both 200 ./slow.gpu'
+	for each in "$@"; do
 		# shellcheck disable=SC2086 # name, policy, memory and GPU
-		set -- "$1" "$2" $each
-		case $4 in
+		set -- $each
+		case $2 in
 		link) policy=compressed-link ;;
-		etc*) policy=$4 ;;
+		etc*) policy=$2 ;;
 		both) policy=batch-aware ;;
-		*) policy=batch-aware-$4 ;;
+		*) policy=batch-aware-$2 ;;
 		esac
-		timed $policy "$6" "$5" "$1:$2"
-		counted "print \"$1 $3\", v[\"time_ns\"], v[\"batches\"], v[\"batch_ns_mean\"], v[\"batch_pages_mean\"], v[\"refaults\"], v[\"batch_pages_p90\"]"
+		timed $policy$graphed_keys "$4" "$3" "$graphed_program:$graphed_graph"
+		counted "print \"$graphed_program $1\", v[\"time_ns\"], v[\"batches\"], v[\"batch_ns_mean\"], v[\"batch_pages_mean\"], v[\"refaults\"], v[\"batch_pages_p90\"]"
 	done
 }
 # cheaper LOG: does a page cost less in the larger half of the batches?
@@ -131,21 +134,27 @@ cheaper() {
 	awk -v keys=sizes -f "$here/batches.awk" "$1" >points
 	awk '{v[$1] = $2} END {print (v["small_page_ns"] > v["large_page_ns"] ? "yes" : "no")}' sizes
 }
-# Figure 16 on a graph: without and with thread oversubscription
+# halves GRAPH KEYS: figure 16 on a graph, without and with thread oversubscription
 halves() {
 	for policy in base to; do
-		timed batch-aware-$policy asplos20 200 "bfs_twc:$1" --log log
+		timed batch-aware-$policy$2 asplos20 200 "bfs_twc:$1" --log log
 		cheaper log
 	done | awk '$1 == "no" {no = 1} END {print (no ? "no" : "yes")}'
 }
+# Prefetching ends when memory is full, as in the rows, or goes on: the source does not say which.
+kim_full='prefetch_full=none prefetch_full=same'
 kim_inputs() {
 	printf 'title = the link\nsource = an experiment\nlatency_ns = 0\nh2d = 65536 15750\nd2h = 65536 65536000\n' >ideal.link
 	model ideal.gpu asplos20 link=./ideal.link
 	model slow.gpu asplos20 batch_ns=50000
-	for graph in $kim_graphs; do
-		halves=$(halves $graph)
-		for program in bfs_dwc bfs_tf bfs_twc kcore; do graphed $program $graph; done |
-			awk -v row="| kim_inputs | $graph |" -v halves="$halves" -f "$here/inputs.awk"
+	for full in $kim_full; do
+		for graph in $kim_graphs; do
+			halves=$(halves $graph ,$full)
+			{
+				for program in bfs_dwc bfs_tf bfs_twc kcore; do graphed $program $graph ,$full; done
+				graphed sssp_twc $graph ,$full 'etc etc 200 asplos20' 'ahead etc,free_buffer=5 200 asplos20'
+			} | awk -v row="| kim_inputs | $graph, $full |" -v halves="$halves" -f "$here/inputs.awk"
+		done
 	done
 }
 kim_measured() {
@@ -153,8 +162,23 @@ kim_measured() {
 		bfs_dwc:scale=18,degree=34 bfs_twc:scale=18,degree=34,skew=41 bfs_twc:scale=20,degree=6 bfs_ttc:scale=20,degree=6; do
 		run --gpu titan-xp --workload $program --log log
 		falls=$(cheaper log)
-		counted 'printf "%.0f | %.0f | %.0f | %.0f | %.0f | %.0f | %.0f |\n", v["batch_ns_least"] / 1e3, v["batch_ns_median"] / 1e3, v["batch_ns_most"] / 1e3, v["handling_ns_least"] / 1e3, v["handling_ns_median"] / 1e3, v["handling_ns_most"] / 1e3, 100 * v["handling_ns_mean"] / v["batch_ns_mean"]' |
-			sed "s/^/| kim_measured | $program | /; s/\$/ $falls |/"
+		counted "print $kim_us" | means "| kim_measured | $program |" %.0f | sed "s/\$/ $falls |/"
+	done
+}
+# Memory of the simulated GPU: the rows have 300 GB/s.
+kim_speed() {
+	printf 'title = the link\nsource = an experiment\nlatency_ns = 0\nh2d = 65536 15750\nd2h = 65536 65536000\n' >ideal.link
+	for speed in 300000 100000 30000; do
+		model speed.gpu asplos20 memory_mb_s=$speed
+		model ideal.gpu asplos20 memory_mb_s=$speed link=./ideal.link
+		for program in bfs_dwc bfs_twc kcore sssp_twc; do
+			for each in 'batch-aware-base 100 speed' 'batch-aware-base 200 speed' 'batch-aware-base 200 ideal' 'batch-aware-to 200 speed' 'batch-aware 200 speed'; do
+				# shellcheck disable=SC2086 # policy, memory and GPU
+				set -- $each
+				timed $1 ./$3.gpu $2 $program$kim
+				echo "$(value time_ns) $(value batch_ns_mean)"
+			done | awk '{t[NR] = $1; b[NR] = $2} END {print 100 * (1 - t[1] / t[2]), 100 * (t[2] / t[3] - 1), t[2] / t[5], b[5] / b[4]}'
+		done | means "| kim_speed | $speed MB/s |" %.2f
 	done
 }
 kim_turns() {

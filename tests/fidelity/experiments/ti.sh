@@ -39,3 +39,15 @@ ti_bfs() {
 		counted 'print v["h2d_bytes"] / 1048576, v["h2d_copies"], v["d2h_bytes"] / 1048576, v["d2h_copies"], v["batches"], v["kernel_ns"] / 1e6' | means "| ti_bfs | $graph |" %.1f
 	done
 }
+# Time of fault groups over that of the kernels: from the driver's fetch, and from the oldest fault
+ti_groups() {
+	for each in "backprop:n=131056 16M backprop 100 %" "backprop:n=131056 12M backprop 125 %" "backprop:n=131056 10M backprop 150 %" \
+		"$hotspot 10M hotspot 100 %" "$hotspot 6M hotspot 125 and 150 %" "rodinia_bfs:nodes=261444,edges=1568420 6M bfs 100 %"; do
+		# shellcheck disable=SC2086 # program, memory and name
+		set -- $each
+		run --gpu gtx-1080-ti --memory $2 --workload $1
+		shift 2
+		counted 'print v["batches"] * v["batch_ns_mean"] / v["kernel_ns"], v["batches"] * v["group_ns_mean"] / v["kernel_ns"]' |
+			means "| ti_groups | $* |" %.2f
+	done
+}
