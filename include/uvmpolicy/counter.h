@@ -274,10 +274,10 @@ UVMP_API enum uvmp_status uvmp_remote_decide(const struct uvmp_remote_params *pa
 /* -- auto: when do evicted pages return? ---------------------------------------------------------
  *
  * A GPU is mapped to the pages that it lost by eviction, and uses them across the link. Its access counters
- * notify. The block reaches its limit when the accesses have cost half of what moving its pages costs; after
- * the first migration of the block, when they have cost as much (ski rental). If it then migrates,
+ * notify. The block reaches its limit when the accesses have cost half of what moving its pages costs (ski
+ * rental). If it then migrates,
  *
- *   remote accesses + move <= 2 * move + one notification        for each return of a block
+ *   remote accesses + move <= 1.5 * move + one notification        for each return of a block
  *
  * compared with moving the pages at once. Pages that are used less stay, and cost their accesses only.
  *
@@ -292,14 +292,12 @@ UVMP_API enum uvmp_status uvmp_remote_decide(const struct uvmp_remote_params *pa
 #define UVMP_REMOTE_PARTS	16u  /* of 2 MiB: 128 KiB each */
 #define UVMP_REMOTE_ACCESSES	128u /* a unit of `spent`: accesses of 128 bytes, as long as 4 pages */
 #define UVMP_REMOTE_FAULT_PAGES 12u  /* a block service costs as much as copying so many pages of 4 KiB */
-#define UVMP_REMOTE_ROUNDS_MAX	1u   /* the limit doubles so many times */
-#define UVMP_REMOTE_CHOICES	8u   /* blocks at their limit for each one that returns to a full memory */
+#define UVMP_REMOTE_CHOICES	10u  /* blocks at their limit for each one that returns to a full memory */
 
 /* The accesses of one GPU to the pages of a VABlock on other processors. All zero: none so far. */
 struct uvmp_remote_use {
 	uint16_t parts; /* bit b: the b-th 128 KiB of the block was used since the last uvmp_remote_moved */
 	uint8_t spent;	/* accesses since then or the last draw; unit: UVMP_REMOTE_ACCESSES; at most 255 */
-	uint8_t rounds; /* calls of uvmp_remote_moved, UVMP_REMOTE_ROUNDS_MAX at most; more count as that */
 };
 
 /* Adds notifications: `accesses`, a part of UVMP_REMOTE_ACCESSES counts as a whole one, to the parts in the
@@ -308,8 +306,7 @@ UVMP_API void uvmp_remote_add(struct uvmp_remote_use *use, uint32_t parts, uint6
 /* Has the block reached its limit, if its used pages have so many bytes, at most 2 MiB? False for NULL and
  * for 0 bytes. O(1). */
 UVMP_API bool uvmp_remote_pays(const struct uvmp_remote_use *use, uint32_t bytes);
-/* They have migrated: counts from zero, with a limit twice as high, up to the cost of moving. No effect for
- * NULL. O(1). */
+/* They have migrated: counts from zero. No effect for NULL. O(1). */
 UVMP_API void uvmp_remote_moved(struct uvmp_remote_use *use);
 
 /* Once memory has been full: does a block for which uvmp_remote_pays is true return? True for one of

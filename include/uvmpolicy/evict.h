@@ -106,6 +106,7 @@ UVMP_API uint32_t uvmp_evict_unit_pages(enum uvmp_evictor evictor);
  * AUTO needs uvmp_evict_batch and uvmp_evict_left, too; both have no effect on the remaining orders. */
 #define UVMP_EVICT_GROUP_UNITS 32u
 #define UVMP_EVICT_PAGES_MAX   512u
+#define UVMP_EVICT_TENANTS     16u
 #define UVMP_EVICT_RESERVE_MAX 99u
 
 struct uvmp_evict {
@@ -120,6 +121,10 @@ struct uvmp_evict {
 	/* AUTO: may evict the newest of the old units; true after init, and the caller may change it. */
 	bool keeps_old;
 	void *state; /* private to the order, in the caller's memory */
+	/* AUTO: set of tenants (uvmp_evict_own) of which the host knows that they are in use. Their units
+	 * stay as those of protected tenants do, if any other tenant has units: each eighth victim leaves all
+	 * the same. 0 after init, and the caller may change it. */
+	uint32_t used;
 };
 
 /* Bytes of memory for `units` units; 0 if out of range, if the size does not fit size_t, or if the order has
@@ -152,9 +157,9 @@ UVMP_API enum uvmp_status uvmp_evict_touch(struct uvmp_evict *evict, uint32_t un
  * UVMP_ERR_RANGE (unit). O(log units). */
 UVMP_API enum uvmp_status uvmp_evict_weigh(struct uvmp_evict *evict, uint32_t unit, uint64_t frequency);
 /* AUTO: sets the owner of the group of `unit`, such as an allocation; all groups begin with owner 0. Owners
- * with the same remainder modulo 16 are one tenant. A tenant whose evicted units return keeps a minimum share
- * of memory while other tenants need room (evict_auto.c). No effect on other orders. UVMP_ERR_ARGUMENT,
- * UVMP_ERR_RANGE (unit). O(1), and O(lower units that were never touched). */
+ * with the same remainder modulo UVMP_EVICT_TENANTS are one tenant. A tenant whose evicted units return keeps
+ * a minimum share of memory while other tenants need room (evict_auto.c). No effect on other orders.
+ * UVMP_ERR_ARGUMENT, UVMP_ERR_RANGE (unit). O(1), and O(lower units that were never touched). */
 UVMP_API enum uvmp_status uvmp_evict_own(struct uvmp_evict *evict, uint32_t unit, uint32_t owner);
 /* SL_64K, TBN, LFU_2M: sets whether the unit, listed or not, is spared while other units may be evicted
  * ([uvmsmart: evictable, incomplete-tree-stays] spare incomplete units). The setting lasts until the unit is

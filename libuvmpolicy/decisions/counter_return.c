@@ -2,9 +2,8 @@
  *
  * An access of 128 bytes takes the link as long as 1/32 of a copy of 4 KiB. Moving n pages of 4 KiB costs their copies and a
  * block service, which is as long as 12 copies. The block has reached its limit when its accesses have cost half of that. The
- * limit is the whole cost once pages of the block have returned before: then they were evicted again, so moving them paid less.
- * It does not rise further. A program that goes back and forth between two sets of data would need higher limits each time,
- * though moving is right: from outside, its evictions look like those of a cycle. */
+ * limit does not rise for blocks that have returned and were evicted again: those of a program that changes between two sets of
+ * data would pay it at each change, though moving is right. */
 #include "uvmpolicy/counter.h"
 
 #include "../base/bits_internal.h"
@@ -29,15 +28,13 @@ bool uvmp_remote_pays(const struct uvmp_remote_use *use, uint32_t bytes)
 {
 	uint32_t cost = bytes / SMALL_PAGE + UVMP_REMOTE_FAULT_PAGES;
 
-	return use != NULL && bytes != 0 &&
-	       2u * UNIT_PAGES * use->spent >= cost << minimum(use->rounds, UVMP_REMOTE_ROUNDS_MAX);
+	return use != NULL && bytes != 0 && 2u * UNIT_PAGES * use->spent >= cost;
 }
 
 void uvmp_remote_moved(struct uvmp_remote_use *use)
 {
 	if (use != NULL)
-		*use = (struct uvmp_remote_use){
-			.rounds = (uint8_t)minimum(use->rounds + 1u, UVMP_REMOTE_ROUNDS_MAX)};
+		*use = (struct uvmp_remote_use){0};
 }
 
 bool uvmp_remote_is_chosen(uint64_t *draws)

@@ -4,6 +4,7 @@
  * of its hash bucket. Address space and 2 MiB window select the bucket. Blocks of several ranges can share a window, so a
  * look-up also compares addresses. */
 #include "../base/geometry_internal.h"
+#include "remote_idle_internal.h"
 #include "space_internal.h"
 
 #define WINDOW_SHIFT 21u /* 2 MiB */
@@ -196,9 +197,10 @@ void uvmpi_block_give(struct uvmp_service *s, handle h)
 	bool has_chunk_maps = s->order->is_chunked && !block_is_whole(s, b);
 
 	for (handle next, at = b->residency; at != 0; at = next) {
-		const struct residency *p = residency_at(s, at);
+		struct residency *p = residency_at(s, at);
 
 		next = p->next;
+		uvmpi_idle_return(s, p);
 		if (has_chunk_maps && p->has_memory)
 			uvmpi_arena_give(s, SLAB_CHUNK_MAP, p->memory);
 		uvmpi_arena_give(s, SLAB_RESIDENCY, at);

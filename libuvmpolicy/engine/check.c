@@ -14,6 +14,7 @@
 struct tally {
 	uint32_t live[SLAB_ARRAY + 1u];	 /* arrays of all sizes together */
 	uint32_t hot;			 /* blocks with hot pages */
+	uint32_t remote[UVMP_EVICT_TENANTS]; /* blocks that count as remote, on all GPUs */
 	uint64_t backed[UVMP_PROCS_MAX]; /* pages that blocks own on each GPU; with chunks: of 4 KiB */
 };
 
@@ -253,6 +254,16 @@ static bool check_thrash(const struct uvmp_service *s, handle h, struct tally *t
 	       (const void *)t->block.memory == (const void *)(t + 1);
 }
 
+static bool count_remote(const struct residency *p, struct tally *tally)
+{
+	if (p->remote == 0)
+		return true;
+	if (p->proc == UVMP_CPU || p->remote > UVMP_EVICT_TENANTS)
+		return false;
+	tally->remote[p->remote - 1u]++;
+	return true;
+}
+
 /* The block on all processors: one home for each page unless it is read-duplicated, no mapping without. */
 static bool check_places(const struct uvmp_service *s, handle h, struct tally *tally)
 {
@@ -269,7 +280,7 @@ static bool check_places(const struct uvmp_service *s, handle h, struct tally *t
 			return false;
 		p = residency_at(s, at);
 		if (p->proc >= s->processors.count || (seen >> p->proc & 1u) != 0 ||
-		    !check_memory(s, h, p, tally))
+		    !check_memory(s, h, p, tally) || !count_remote(p, tally))
 			return false;
 		seen |= (uint64_t)1 << p->proc;
 		uvmp_mask_and(&both, &resident, &p->resident);
@@ -362,6 +373,20 @@ static bool check_buckets(const struct uvmp_service *s, struct tally *tally)
 	       count_object(s, tally, uvmpi_arena_array((uint64_t)s->buckets * sizeof(handle)), s->bucket_array);
 }
 
+/* The tenants have as many remote blocks as count. */
+static bool check_idle(const struct uvmp_service *s, const struct tally *tally)
+{
+	for (uint32_t i = 0; i < UVMP_EVICT_TENANTS; i++) {
+		uint32_t remote = 0;
+
+		for (uint32_t gpu = 1; gpu < s->processors.count; gpu++)
+			remote += s->gpu[gpu].idle.tenant[i].remote;
+		if (remote != tally->remote[i])
+			return false;
+	}
+	return true;
+}
+
 /* -- everything -- */
 
 /* Sound in themselves: chunks and queues, capacity. */
@@ -378,7 +403,7 @@ static bool check_gpus(const struct uvmp_service *s)
 
 bool uvmp_service_check(const struct uvmp_service *service)
 {
-	struct tally tally = {{0}, 0, {0}};
+	struct tally tally = {{0}, 0, {0}, {0}};
 	bool ok;
 
 	if (!uvmp_service_is_valid(service) || !check_segments(service))
@@ -395,5 +420,5 @@ bool uvmp_service_check(const struct uvmp_service *service)
 		ok = ok && tally.live[kind] == live(service, kind);
 	for (uint32_t gpu = 1; ok && gpu < service->processors.count; gpu++)
 		ok = tally.backed[gpu] == uvmpi_memory_owned(service, gpu);
-	return ok && check_lists(service) && check_hot(service, &tally);
+	return ok && check_lists(service) && check_hot(service, &tally) && check_idle(service, &tally);
 }

@@ -12,6 +12,7 @@
 #include "eviction_internal.h"
 #include "mapping_internal.h"
 #include "queue_internal.h"
+#include "remote_idle_internal.h"
 #include "remote_internal.h"
 #include "service_runtime_internal.h"
 #include "space_internal.h"
@@ -259,6 +260,8 @@ static void map_again(struct uvmp_service *s, const struct eviction *e)
 			uvmpi_mapping_map_remote(s, e->block, p, &pages,
 						 (struct reason){UVMP_CAUSE_EVICTION, e->for_address});
 	}
+	if (remote_is_auto(s) && uvmpi_residency_find(s, b, e->gpu)->is_mapped)
+		uvmpi_idle_leave(s, b, uvmpi_residency_find(s, b, e->gpu));
 	uvmpi_remote_map_evicted(s, e->block, e->gpu, &pages, e->for_address);
 }
 

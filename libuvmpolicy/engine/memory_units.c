@@ -11,6 +11,7 @@
 #include "memory_backend_internal.h"
 #include "params_internal.h"
 #include "queue_internal.h"
+#include "remote_idle_internal.h"
 #include "service_runtime_internal.h"
 #include "unit_tables_internal.h"
 
@@ -176,6 +177,7 @@ enum backing uvmpi_units_back(struct uvmp_service *s, uint32_t gpu, handle block
 	if (tables != BACKING_DONE)
 		return tables;
 	take_number(g, block, b->range, p);
+	uvmpi_idle_return(s, p);
 	uvmp_mask_or(&all, arriving->pages, &p->resident);
 	need = uvmpi_units_counted(g, b, &all) - uvmpi_units_counted(g, b, &p->resident);
 	note_pressure(s, g, need);

@@ -40,6 +40,7 @@
 #include "../base/bits_internal.h"
 #include "mapping_internal.h"
 #include "operations_internal.h"
+#include "remote_idle_internal.h"
 #include "remote_internal.h"
 #include "space_internal.h"
 
@@ -81,9 +82,12 @@ bool uvmpi_remote_auto_migrates(struct uvmp_service *s, const struct block *b, s
 {
 	uvmp_mask used;
 
+	uvmpi_idle_note(s, b, residency, accesses);
 	uvmp_remote_add(&residency->use, parts_of(s, pages), accesses);
 	find_pages(s, b, residency, residency->use.parts, &used);
 	uvmpi_mask_or(pages, pages, &used);
+	if (s->is_full && uvmpi_idle_gives_room(s, residency->proc))
+		return true;
 	if (!uvmp_remote_pays(&residency->use, uvmpi_mask_weight(pages) * s->page_bytes))
 		return false;
 	if (!s->is_full || uvmp_remote_is_chosen(&s->return_draws))
@@ -243,6 +247,7 @@ void uvmpi_remote_auto_begin(struct uvmp_service *s, handle h, uint32_t gpu, con
 	if (residency == NULL) /* then the block service reports it */
 		return;
 	residency->has_begun_there = true;
+	uvmpi_idle_leave(s, b, residency);
 	if (!s->is_full)
 		begun_early(s, &range->early_starts, gpu);
 	uvmpi_mapping_map_remote(s, h, gpu, &pages, because(UVMP_CAUSE_COUNTER));

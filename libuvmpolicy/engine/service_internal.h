@@ -105,6 +105,22 @@ struct pinned {
 };
 #define PINNED_MAX 1024u
 
+/* remote=auto: what a tenant uses across the link (remote_idle.c). Times are `now` of struct idle. */
+struct idle_tenant {
+	uint32_t remote; /* blocks */
+	uint64_t noted;	 /* time of the latest notification, or when the first of these blocks became remote */
+	uint64_t begun;	 /* time when the present round began, */
+	uint64_t before; /* and the last one; 0: none so far */
+	uint64_t spent;	 /* copies of 4 KiB, in the present round */
+};
+
+/* All zero: no notification so far. */
+struct idle {
+	struct idle_tenant tenant[UVMP_EVICT_TENANTS];
+	uint64_t now; /* copies that all notified accesses cost, and how many times a tenant's first block became remote */
+	uint8_t latest; /* tenant that was notified last */
+};
+
 struct gpu {
 	/* memory: pmm, or the page-wise order; only memory*.c and victim*.c ask which */
 	struct uvmp_pmm *pmm;
@@ -144,6 +160,7 @@ struct gpu {
 	struct uvmp_note *note; /* ring */
 	uint32_t note_capacity, note_get, note_put, note_cached_put;
 	uint32_t note_batches;
+	struct idle idle;
 
 	struct controls controls;
 	uint64_t *utlb_seen; /* prefetch=safe: [utlbs], the walk in which it was seen last; else NULL */

@@ -8,6 +8,7 @@
 #include "../base/geometry_internal.h"
 #include "../evict/evict_internal.h"
 #include "block_service_internal.h"
+#include "remote_idle_internal.h"
 #include "service_runtime_internal.h"
 #include "space_internal.h"
 #include "victim_internal.h"
@@ -236,6 +237,7 @@ bool uvmpi_victim_choose_unit(struct uvmp_service *s, struct eviction *e, uint32
 {
 	struct gpu *g = &s->gpu[gpu];
 
+	g->order.used = e->job != NULL && e->job->operation == UVMP_OPERATION_ACCESS_COUNTER ? uvmpi_idle_used(s, gpu) : 0;
 	uvmpi_runtime_judge(s);
 	e->is_whole = uvmpi_runtime_evicts_whole(s);
 	if (!find_victim(s, e, gpu))

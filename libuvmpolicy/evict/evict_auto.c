@@ -24,7 +24,8 @@
  * turn of memory. A victim of a protected tenant becomes the newest instead of leaving, so that a tenant that goes through much
  * data does not push out the little that another tenant uses again and again. Two limits: the tenant that was touched last, for
  * which room is probably needed, is not protected; and each eighth protected victim leaves as a sample, so that data that are
- * no longer used lose the protection, and a search moves at most seven victims.
+ * no longer used lose the protection, and a search moves at most seven victims. Also protected is a tenant of which the host knows
+ * that it is in use (uvmp_evict.used), however large it is, as long as other tenants have units.
  *
  * The idea of insertion at the other end of the list: Qureshi et al., Adaptive Insertion Policies, ISCA 2007 (BIP and DIP; there
  * sets of a cache are the samples). Evicting the newest of the old: HPE and CPPE, see evict_mhpe.c. */
@@ -143,7 +144,7 @@ static void own(struct uvmp_evict *evict, uint32_t unit, uint32_t owner)
 	begin(order, unit);
 	group = group_of(order, unit);
 	leave_tenant(order, group, group->listed);
-	group->tenant = (uint8_t)(owner % AUTO_TENANTS);
+	group->tenant = (uint8_t)(owner % UVMP_EVICT_TENANTS);
 	join_tenant(order, group, group->listed);
 }
 
@@ -156,12 +157,24 @@ static void lose(struct auto_tenant *tenant, uint32_t units, uint32_t count)
 	tenant->returned /= 2u;
 }
 
+static uint32_t tenants(const struct uvmp_evict *evict)
+{
+	const struct auto_order *order = state_of(evict);
+	uint32_t set = 0;
+
+	for (uint32_t i = 0; i < UVMP_EVICT_TENANTS; i++)
+		set |= (uint32_t)(order->tenant[i].listed != 0) << i;
+	return set;
+}
+
 /* Would the victim stay if it were no sample? A tenant alone has all units, which is more than a quarter. */
-static bool is_protected(struct auto_order *order, uint32_t unit, uint32_t count)
+static bool is_protected(struct auto_order *order, uint32_t unit, uint32_t count, uint32_t used)
 {
 	const struct auto_group *group = group_of(order, unit);
 	const struct auto_tenant *tenant = tenant_of(order, group);
 
+	if ((used >> group->tenant & 1u) != 0)
+		return true;
 	return group->tenant != order->asker &&
 	       (uint64_t)tenant->listed * TENANT_SHARE * order->tenants <= count && tenant->evicted >= EVIDENCE &&
 	       tenant->returned >= tenant->evicted / 2u;
@@ -445,10 +458,11 @@ static enum uvmp_status victim(struct uvmp_evict *evict, uint64_t *random, uint3
 			       uint32_t *unit)
 {
 	struct auto_order *order = state_of(evict);
+	uint32_t used = evict->used != 0 && (tenants(evict) & ~evict->used) != 0 ? evict->used : 0;
 
 	(void)random, (void)rank, (void)walk;
 	*unit = choose(order, evict->keeps_old);
-	while (is_protected(order, *unit, evict->count) && ++order->spared % TENANT_SAMPLE != 0) {
+	while (is_protected(order, *unit, evict->count, used) && ++order->spared % TENANT_SAMPLE != 0) {
 		renew(order, *unit);
 		age(order, evict->count);
 		*unit = choose(order, evict->keeps_old);
@@ -528,5 +542,6 @@ const struct eviction_order uvmpi_order_auto = {
 	.left = left,
 	.own = own,
 	.together = together,
+	.tenants = tenants,
 	.chosen = chosen,
 };

@@ -7,8 +7,6 @@
 #define AUTO_UNIT_PAGES 16u
 #define AUTO_BATCHES	3 /* what arrived in the present batch and in the last two stays */
 
-#define AUTO_TENANTS 16u /* owners with the same remainder are one tenant */
-
 enum auto_rule { AUTO_OLDEST, AUTO_KEEP, AUTO_RULES };
 
 /* UVMP_EVICT_GROUP_UNITS units. */
@@ -45,7 +43,7 @@ struct auto_order {
 	uint32_t wait, gap;	       /* units that leave before keep may begin; turns to wait next time */
 	uint32_t evicted[AUTO_RULES];  /* units, by the rule that chose them; under keep only */
 	uint32_t regret[AUTO_RULES];   /* their returns, weighted */
-	struct auto_tenant tenant[AUTO_TENANTS];
+	struct auto_tenant tenant[UVMP_EVICT_TENANTS];
 	uint32_t tenants; /* with listed units */
 	uint32_t spared;  /* victims that were protected, samples among them */
 	uint8_t asker;	  /* tenant of the last touch */

@@ -163,6 +163,8 @@ if drawn; then
 else
 	fail 'drawn.sh'
 fi
+grep '^titan-v 150' tests/policies/sets.txt | head -n 3 >"$work/programs"
+if drawn; then has 'drawn: sets of data in turn' '| 3 programs |'; else fail 'drawn.sh: sets of data in turn'; fi
 echo 'titan-v 150 synthetic:pages=33' >"$work/programs"
 drawn
 if [ $? = 1 ]; then has 'drawn.sh' 'pages=33 is not accepted'; else fail 'drawn.sh: a parameter out of range'; fi

@@ -100,15 +100,19 @@ void naive_auto_own(struct naive_auto *n, uint32_t unit, uint32_t owner)
 	n->block[unit / BLOCK].owner = owner;
 }
 
-/* Little data of a tenant that does not ask, of which at least half has always come back. */
+/* Little data of a tenant that does not ask, of which at least half has always come back; or data in use, beside others. */
 static bool is_protected(const struct naive_auto *n, uint32_t unit)
 {
-	uint32_t listed[NAIVE_AUTO_TENANTS] = {0}, tenants = 0, tenant = tenant_of(n, unit);
+	uint32_t listed[NAIVE_AUTO_TENANTS] = {0}, tenants = 0, unused = 0, tenant = tenant_of(n, unit);
 
 	for (uint32_t i = 0; i < UNITS; i++)
 		listed[tenant_of(n, i)] += n->is_listed[i];
-	for (uint32_t i = 0; i < NAIVE_AUTO_TENANTS; i++)
+	for (uint32_t i = 0; i < NAIVE_AUTO_TENANTS; i++) {
 		tenants += listed[i] != 0;
+		unused += listed[i] != 0 && (n->used >> i & 1) == 0;
+	}
+	if ((n->used >> tenant & 1) != 0 && unused != 0)
+		return true;
 	return tenants > 1 && tenant != n->asker && n->lost[tenant] >= EVIDENCE &&
 	       n->regained[tenant] >= n->lost[tenant] / 2 && listed[tenant] * SHARE * tenants <= naive_auto_count(n);
 }

@@ -36,6 +36,7 @@ struct naive_auto {
 	enum naive_auto_rule rule, chosen;
 	uint64_t lost[NAIVE_AUTO_TENANTS], regained[NAIVE_AUTO_TENANTS], refusals;
 	uint32_t asker; /* tenant */
+	uint32_t used;	/* tenants */
 };
 
 void naive_auto_init(struct naive_auto *n);

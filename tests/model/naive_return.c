@@ -22,15 +22,12 @@ bool naive_return_pays(const struct naive_return *m, uint64_t bytes)
 
 	if (bytes == 0)
 		return false;
-	return m->moves == 0 ? m->remote_bytes * 2 >= limit : m->remote_bytes >= limit;
+	return m->remote_bytes * 2 >= limit;
 }
 
 void naive_return_moved(struct naive_return *m)
 {
-	uint64_t moves = m->moves + 1;
-
 	memset(m, 0, sizeof(*m));
-	m->moves = moves;
 }
 
 static bool is_equal(const struct naive_return *m, const struct uvmp_remote_use *use)
@@ -46,7 +43,7 @@ static bool is_equal(const struct naive_return *m, const struct uvmp_remote_use 
 
 bool naive_return_compare(uint32_t (*draw)(void *source, uint32_t bound), bool (*is_over)(void *source), void *source)
 {
-	struct naive_return m = {{false}, 0, 0};
+	struct naive_return m = {{false}, 0};
 	struct uvmp_remote_use use = {0};
 
 	while (!is_over(source)) {

@@ -7,7 +7,6 @@
 struct naive_return {
 	bool is_used[UVMP_REMOTE_PARTS];
 	uint64_t remote_bytes; /* since the pages migrated last: accesses of 128 bytes, full units of 128 accesses */
-	uint64_t moves;
 };
 
 void naive_return_add(struct naive_return *m, uint32_t parts, uint64_t accesses);

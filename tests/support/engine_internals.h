@@ -13,6 +13,7 @@
 #include "engine/memory_internal.h"
 #include "engine/operations_internal.h"
 #include "engine/queue_internal.h"
+#include "engine/remote_idle_internal.h"
 #include "engine/remote_internal.h"
 #include "engine/service_internal.h"
 #include "engine/service_runtime_internal.h"

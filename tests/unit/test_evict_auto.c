@@ -576,6 +576,31 @@ static void not_protected(void **state)
 	assert_int_equal(order()->spared, 0);
 }
 
+/* A tenant in use stays, also with most of the memory, and if it asks: beside units of another tenant. */
+static void used_stays(void **state)
+{
+	(void)state;
+	two_tenants();
+	evict.used = 1u << 0 | 1u << 2;
+	order()->tenant[1].evicted = 0; /* not protected */
+	order()->asker = 0;
+	batch();
+	touch(0, BLOCK); /* the only block that is not in use becomes the newest */
+	assert_int_equal(evict_once(), 8 * BLOCK); /* the sample: seven blocks stay */
+	assert_int_equal(order()->spared, 8);
+	assert_int_equal(evict_once(), 0); /* seven more, and the block that is not in use */
+	assert_int_equal(order()->spared, 15);
+	two_tenants();
+	evict.used = 1u << 1; /* the oldest block is theirs */
+	order()->tenant[1].evicted = 0;
+	assert_int_equal(victim(), BLOCK);
+	assert_int_equal(order()->link[0].prev, BLOCK);
+	evict.used = 1u << 1 | 1u << 0; /* all are: none stays */
+	assert_int_equal(victim(), BLOCK);
+	assert_int_equal(order()->link[0].prev, BLOCK);
+	evict.used = 0;
+}
+
 /* The eighth protected victim leaves. */
 static void sample_of_tenant(void **state)
 {
@@ -694,7 +719,7 @@ int main(void)
 		cmocka_unit_test(out_of_order),
 		cmocka_unit_test(reports),
 		cmocka_unit_test(last_block),
-		cmocka_unit_test(little_stays), cmocka_unit_test(not_protected), cmocka_unit_test(sample_of_tenant), cmocka_unit_test(losses_fade), cmocka_unit_test(owners), cmocka_unit_test(other_orders),
+		cmocka_unit_test(little_stays), cmocka_unit_test(not_protected), cmocka_unit_test(used_stays), cmocka_unit_test(sample_of_tenant), cmocka_unit_test(losses_fade), cmocka_unit_test(owners), cmocka_unit_test(other_orders),
 		cmocka_unit_test(damaged),
 	};
 

@@ -1,0 +1,152 @@
+/* remote=auto: which data of a GPU are idle, so that other data take their place at once.
+ *
+ * Once memory has been full, a block that returns pushes out another one. No driver sees whether that one is used: its accesses
+ * stay on the GPU. But accesses to other blocks of the same allocation, which were evicted before, cross the link, and are
+ * notified. So the remote blocks of an allocation stand for its resident ones. A block is remote from when it is evicted, or
+ * begins on the CPU, until pages of it arrive. Allocations are counted in UVMP_EVICT_TENANTS classes, as by evict=auto.
+ *
+ * A tenant has gone round when its notified accesses since its last round have cost as much as moving all of its remote blocks: it
+ * uses its pages again and again. Another tenant is idle for it if that has remote blocks, and none of them was notified for a
+ * whole round. Then the blocks of the first tenant return with their next notification, without a draw, as long as an idle tenant
+ * has resident blocks.
+ *
+ * A round begins with the first notification after a long time without, namely if another tenant has gone round meanwhile. So a
+ * tenant that is used once, and then another one, does not go round while it is used. If the first block of a tenant becomes
+ * remote, the round of the tenant that was notified last starts again: that one has probably pushed it out, and a round later it
+ * knows whether the block is used.
+ *
+ * What returns must not push out data that are used as much. So the tenants that were notified in the present round are spared
+ * (uvmp_evict.used), or in the last one if that has just ended; if these are all, then all but the one that was notified the
+ * longest ago. Tenants without remote blocks make room: so it becomes known whether they are used.
+ *
+ * A block whose pages go elsewhere without a visit to the GPU still counts as remote, and a tenant with such blocks alone seems to
+ * be idle. That ends with the next of its blocks that is evicted, and used. */
+#include "../base/bits_internal.h"
+#include "../evict/evict_internal.h"
+#include "remote_idle_internal.h"
+#include "remote_internal.h"
+#include "space_internal.h"
+
+#define SMALL_PAGE   4096u
+#define ACCESS_PARTS 32u /* accesses that take as long as a copy of a small page */
+
+static uint32_t set_of(uint32_t tenant)
+{
+	return (uint32_t)1 << tenant;
+}
+
+static void begin_round(struct idle_tenant *tenant, uint64_t now)
+{
+	tenant->begun = now;
+	tenant->spent = 0;
+}
+
+/* Was the tenant not notified since the last round began of the tenant that was notified last? */
+static bool is_silent(const struct idle *idle, const struct idle_tenant *tenant)
+{
+	return tenant->noted <= idle->tenant[idle->latest].before;
+}
+
+static struct idle_tenant *count(struct idle *idle, const struct block *b, struct residency *residency)
+{
+	uint32_t tenant = b->range % UVMP_EVICT_TENANTS;
+
+	residency->remote = (tenant + 1u) & 31u;
+	idle->tenant[tenant].remote++;
+	return &idle->tenant[tenant];
+}
+
+void uvmpi_idle_leave(struct uvmp_service *s, const struct block *b, struct residency *residency)
+{
+	struct idle *idle = &s->gpu[residency->proc].idle;
+	struct idle_tenant *tenant;
+
+	if (!s->order->has_groups || residency->remote != 0)
+		return;
+	tenant = count(idle, b, residency);
+	if (tenant->remote != 1)
+		return;
+	tenant->noted = ++idle->now;
+	begin_round(tenant, idle->now);
+	begin_round(&idle->tenant[idle->latest], idle->now);
+}
+
+void uvmpi_idle_return(struct uvmp_service *s, struct residency *residency)
+{
+	if (residency->remote == 0)
+		return;
+	s->gpu[residency->proc].idle.tenant[residency->remote - 1u].remote--;
+	residency->remote = 0;
+}
+
+void uvmpi_idle_note(struct uvmp_service *s, const struct block *b, struct residency *residency, uint64_t accesses)
+{
+	struct idle *idle = &s->gpu[residency->proc].idle;
+	uint32_t cost = s->block_pages * (s->page_bytes / SMALL_PAGE) + UVMP_REMOTE_FAULT_PAGES;
+	uint64_t copies = (accesses + ACCESS_PARTS - 1u) / ACCESS_PARTS;
+	struct idle_tenant *tenant;
+
+	if (!s->order->has_groups)
+		return;
+	if (residency->remote == 0)
+		count(idle, b, residency);
+	tenant = &idle->tenant[residency->remote - 1u];
+	if (is_silent(idle, tenant))
+		begin_round(tenant, idle->now);
+	idle->latest = (uint8_t)(residency->remote - 1u);
+	idle->now += copies;
+	tenant->noted = idle->now;
+	tenant->spent += copies;
+	if (tenant->spent < (uint64_t)tenant->remote * cost)
+		return;
+	tenant->before = tenant->begun;
+	begin_round(tenant, idle->now);
+}
+
+static uint32_t resident_tenants(const struct uvmp_service *s, uint32_t gpu)
+{
+	return s->order->has_groups ? uvmpi_evict_tenants(&s->gpu[gpu].order) : 0;
+}
+
+bool uvmpi_idle_gives_room(const struct uvmp_service *s, uint32_t gpu)
+{
+	const struct idle *idle = &s->gpu[gpu].idle;
+
+	for (uint32_t left = resident_tenants(s, gpu); left != 0; left &= left - 1u) {
+		const struct idle_tenant *tenant = &idle->tenant[lowest_bit(left)];
+
+		if (tenant->remote != 0 && is_silent(idle, tenant))
+			return true;
+	}
+	return false;
+}
+
+/* Of the set, the tenant that was notified the longest ago, apart from the latest one, as a set; empty if there is no other. */
+static uint32_t longest_ago(const struct idle *idle, uint32_t set)
+{
+	uint32_t oldest = 0;
+	uint64_t noted = UINT64_MAX;
+
+	for (uint32_t left = set & ~set_of(idle->latest); left != 0; left &= left - 1u) {
+		if (idle->tenant[lowest_bit(left)].noted >= noted)
+			continue;
+		noted = idle->tenant[lowest_bit(left)].noted;
+		oldest = set_of(lowest_bit(left));
+	}
+	return oldest;
+}
+
+uint32_t uvmpi_idle_used(const struct uvmp_service *s, uint32_t gpu)
+{
+	const struct idle *idle = &s->gpu[gpu].idle;
+	const struct idle_tenant *latest = &idle->tenant[idle->latest];
+	uint64_t since = latest->begun < idle->now ? latest->begun : latest->before;
+	uint32_t resident = resident_tenants(s, gpu), used = set_of(idle->latest);
+
+	if (idle->now == 0)
+		return 0;
+	for (uint32_t i = 0; i < UVMP_EVICT_TENANTS; i++)
+		if (idle->tenant[i].noted > since)
+			used |= set_of(i);
+	return (resident & ~used) != 0 ? used : used & ~longest_ago(idle, resident);
+}
