@@ -122,8 +122,8 @@ struct uvmp_evict {
 	bool keeps_old;
 	void *state; /* private to the order, in the caller's memory */
 	/* AUTO: set of tenants (uvmp_evict_own) of which the host knows that they are in use. Their units
-	 * stay as those of protected tenants do, if any other tenant has units: each eighth victim leaves all
-	 * the same. 0 after init, and the caller may change it. */
+	 * stay as those of protected tenants do, if any other tenant has units: each eighth protected victim
+	 * leaves all the same. 0 after init, and the caller may change it. */
 	uint32_t used;
 };
 

@@ -39,7 +39,7 @@ struct residency {
 	uint8_t proc;
 	bool has_memory;   /* `memory` means something */
 	bool is_mapped;	   /* `low` or `high` may hold pages */
-	/* remote=auto: the first fault mapped the pages on the CPU, and no page was evicted since; */
+	/* remote=auto: the first fault mapped the pages on the CPU, and no page was evicted since */
 	bool has_begun_there : 1;
 	uint8_t remote : 5; /* 1 + tenant for which the block counts as remote (remote_idle.c); 0: it does not */
 	struct uvmp_remote_use use; /* remote=auto: of pages on other processors */

@@ -1,7 +1,7 @@
 /* remote=auto: pages that a GPU has lost by eviction stay mapped to it, and notifications of its access counters say when
- * they return (decisions/counter_return.c). Once memory has been full, they return only if their block is also chosen. The
- * counters know which parts of a block were used since they were cleared. The residency of the block knows which parts were
- * used since its pages returned last.
+ * they return (decisions/counter_return.c). Once memory has been full, they return only if their block is also chosen, or takes
+ * the place of idle data (remote_idle.c). The counters know which parts of a block were used since they were cleared. The
+ * residency of the block knows which parts were used since its pages returned last.
  *
  * Once memory has been full, pages of a block that the GPU has not used begin on the CPU in the same way, where the
  * allocation's pages that began there have mostly stayed. Advice takes precedence.

@@ -2,18 +2,19 @@
  *
  * Once memory has been full, a block that returns pushes out another one. No driver sees whether that one is used: its accesses
  * stay on the GPU. But accesses to other blocks of the same allocation, which were evicted before, cross the link, and are
- * notified. So the remote blocks of an allocation stand for its resident ones. A block is remote from when it is evicted, or
- * begins on the CPU, until pages of it arrive. Allocations are counted in UVMP_EVICT_TENANTS classes, as by evict=auto.
+ * notified. So the remote blocks of an allocation stand for its resident ones. A block is remote from when pages of it are evicted,
+ * begin on the CPU, or are notified, until pages of it arrive. Allocations are counted in UVMP_EVICT_TENANTS classes, as by
+ * evict=auto.
  *
- * A tenant has gone round when its notified accesses since its last round have cost as much as moving all of its remote blocks: it
- * uses its pages again and again. Another tenant is idle for it if that has remote blocks, and none of them was notified for a
- * whole round. Then the blocks of the first tenant return with their next notification, without a draw, as long as an idle tenant
- * has resident blocks.
+ * A tenant completes a round when its notified accesses have cost as much as moving all of its remote blocks, each counted as a
+ * whole block: it uses its pages again and again. Another tenant is idle for it if that tenant has remote blocks, and none of them
+ * was notified since the last complete round began. Then the blocks of the first tenant return with their next notification,
+ * without a draw, as long as an idle tenant has resident blocks.
  *
- * A round begins with the first notification after a long time without, namely if another tenant has gone round meanwhile. So a
- * tenant that is used once, and then another one, does not go round while it is used. If the first block of a tenant becomes
- * remote, the round of the tenant that was notified last starts again: that one has probably pushed it out, and a round later it
- * knows whether the block is used.
+ * A round begins when the last one is complete, and with the first notification after a whole round of the tenant that was
+ * notified last. Tenants that are used once each, in turn, complete no round within one use, so that none is idle. If the first
+ * block of a tenant becomes remote, the round of the tenant that was notified last starts again: that tenant has pushed the block
+ * out, or the block has just been used. A round later it is known whether the block is used.
  *
  * What returns must not push out data that are used as much. So the tenants that were notified in the present round are spared
  * (uvmp_evict.used), or in the last one if that has just ended; if these are all, then all but the one that was notified the

@@ -109,8 +109,8 @@ struct pinned {
 struct idle_tenant {
 	uint32_t remote; /* blocks */
 	uint64_t noted;	 /* time of the latest notification, or when the first of these blocks became remote */
-	uint64_t begun;	 /* time when the present round began, */
-	uint64_t before; /* and the last one; 0: none so far */
+	uint64_t begun;	 /* time when the present round began */
+	uint64_t before; /* time when the last complete round began; 0: none so far */
 	uint64_t spent;	 /* copies of 4 KiB, in the present round */
 };
 

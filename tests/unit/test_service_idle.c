@@ -133,7 +133,7 @@ static int stop(void **state)
 	return 0;
 }
 
-/* Blocks that left, begin on the CPU, return, and end. */
+/* Blocks that were evicted, begin on the CPU, return, and end. */
 static void test_remote_blocks_are_counted(void **state)
 {
 	(void)state;
@@ -156,7 +156,7 @@ static void test_remote_blocks_are_counted(void **state)
 	assert_int_equal(tenant(Y)->remote, 0);
 }
 
-/* A block that leaves in parts counts once. */
+/* A block that is evicted in parts counts once. */
 static void test_a_block_that_leaves_in_parts(void **state)
 {
 	handle h;
@@ -206,7 +206,7 @@ static void test_data_in_use_stay(void **state)
 	assert_true(is_here(at(X, 16))); /* it has not been used for a whole round */
 }
 
-/* A round is as long as all of the tenant's blocks that are away. */
+/* A round is as long as all remote blocks of the tenant. */
 static void test_rounds(void **state)
 {
 	(void)state;
