@@ -541,7 +541,7 @@ const struct eviction_order uvmpi_order_auto = {
 	.batch = batch,
 	.left = left,
 	.own = own,
-	.together = together,
 	.tenants = tenants,
+	.together = together,
 	.chosen = chosen,
 };
