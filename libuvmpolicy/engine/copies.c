@@ -68,8 +68,7 @@ static void split(const struct uvmp_copy *copy, const uvmp_mask *marked, bool is
 	uvmpi_cuts_inside(&without->cuts, &without->pages, &copy->cuts);
 }
 
-static struct uvmp_action *queue_caused(struct uvmp_service *s, const struct uvmp_copy *copy,
-					const struct job *job, enum uvmp_cause cause)
+static void queue_caused(struct uvmp_service *s, const struct uvmp_copy *copy, const struct job *job, enum uvmp_cause cause)
 {
 	struct uvmp_action *a = queue_copy(s, copy, job->block, cause);
 	uvmp_mask faulted;
@@ -77,39 +76,41 @@ static struct uvmp_action *queue_caused(struct uvmp_service *s, const struct uvm
 	uvmpi_mask_and(&faulted, &copy->pages, &job->faulted);
 	a->detail = uvmpi_mask_weight(&faulted);
 	a->rule = (uint8_t)job->hint.rule;
-	return a;
-}
-
-/* A transfer with a pinned page has the cause PIN. */
-static void queue_pins_apart(struct uvmp_service *s, const struct uvmp_copy *copy, const struct job *job)
-{
-	struct uvmp_copy pinned, others;
-
-	if (!job->has_pins || !uvmpi_mask_intersects(&copy->pages, &job->pinned)) {
-		queue_caused(s, copy, job, (enum uvmp_cause)job->cause);
-		return;
-	}
-	split(copy, &job->pinned, false, &pinned, &others);
-	queue_caused(s, &pinned, job, UVMP_CAUSE_PIN)->throttles = job_throttles(job, &pinned.pages);
-	if (!uvmpi_mask_is_empty(&others.pages))
-		queue_caused(s, &others, job, (enum uvmp_cause)job->cause);
+	if (cause == UVMP_CAUSE_PIN)
+		a->throttles = job_throttles(job, &copy->pages);
 }
 
 /* Transfers that end before the faulted page of their group are an action of their own, so that the number of faulted
  * pages tells which pages faulted (uvmp_action_faulted). */
-static void queue_demanded(struct uvmp_service *s, const struct uvmp_copy *copy, const struct job *job)
+static void queue_ends_apart(struct uvmp_service *s, const struct uvmp_copy *copy, const struct job *job,
+			     enum uvmp_cause cause)
 {
 	struct uvmp_copy to_fault, others;
 
 	if (uvmpi_mask_is_subset(&copy->pages, &job->faulted)) {
-		queue_pins_apart(s, copy, job);
+		queue_caused(s, copy, job, cause);
 		return;
 	}
 	split(copy, &job->faulted, true, &to_fault, &others);
 	if (!uvmpi_mask_is_empty(&to_fault.pages))
-		queue_pins_apart(s, &to_fault, job);
+		queue_caused(s, &to_fault, job, cause);
 	if (!uvmpi_mask_is_empty(&others.pages))
-		queue_pins_apart(s, &others, job);
+		queue_caused(s, &others, job, cause);
+}
+
+/* A transfer with a pinned page has the cause PIN. These come first. */
+static void queue_demanded(struct uvmp_service *s, const struct uvmp_copy *copy, const struct job *job)
+{
+	struct uvmp_copy pinned, others;
+
+	if (!job->has_pins || !uvmpi_mask_intersects(&copy->pages, &job->pinned)) {
+		queue_ends_apart(s, copy, job, (enum uvmp_cause)job->cause);
+		return;
+	}
+	split(copy, &job->pinned, false, &pinned, &others);
+	queue_ends_apart(s, &pinned, job, UVMP_CAUSE_PIN);
+	if (!uvmpi_mask_is_empty(&others.pages))
+		queue_ends_apart(s, &others, job, (enum uvmp_cause)job->cause);
 }
 
 /* Copies from one processor: the faulted pages, and those that are prefetched. */

@@ -54,11 +54,23 @@ static void same_actions_from_a_new_seed(void **state)
 	live(test_seed());
 }
 
+/* Once the engine queued pages without a fault that are pinned behind others with one. */
+static void pins_come_first(void **state)
+{
+	static char error[8192];
+	struct service_case_stats stats = {0};
+
+	(void)state;
+	if (!service_case_run(0x2185638808fc86eau, CASE_EVENTS, SERVICE_CASE_SIMPLE, &stats, NULL, error, sizeof(error)))
+		fail_msg("%s", error);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(same_actions_from_a_fixed_seed),
 	        cmocka_unit_test(same_actions_from_a_new_seed),
+	        cmocka_unit_test(pins_come_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
