@@ -53,7 +53,7 @@ struct eviction_order {
 	void (*left)(struct uvmp_evict *evict, uint32_t unit, uint32_t pages, uint32_t untouched);
 	uint32_t (*closure)(struct uvmp_tree *tree, uint32_t evictable); /* NULL: the victim leaves alone */
 	void (*own)(struct uvmp_evict *evict, uint32_t unit, uint32_t owner); /* with the trait has_groups */
-	uint32_t (*tenants)(const struct uvmp_evict *evict); /* NULL: none */
+	uint32_t (*tenants)(const struct uvmp_evict *evict); /* with the trait has_groups */
 	uint32_t (*together)(const struct uvmp_evict *evict, uint32_t unit); /* with the trait has_groups */
 	enum uvmp_evict_choice (*chosen)(const struct uvmp_evict *evict); /* NULL: UVMP_CHOICE_ORDER */
 };
@@ -116,12 +116,10 @@ static inline void uvmpi_evict_own(struct uvmp_evict *evict, uint32_t unit, uint
 	if (order->own != NULL)
 		order->own(evict, unit, owner);
 }
-/* The set of tenants with listed units; only AUTO knows tenants. */
+/* The set of tenants with listed units; the order has the trait has_groups. */
 static inline uint32_t uvmpi_evict_tenants(const struct uvmp_evict *evict)
 {
-	const struct eviction_order *order = evict_order(evict);
-
-	return order->tenants != NULL ? order->tenants(evict) : 0;
+	return evict_order(evict)->tenants(evict);
 }
 static inline void uvmpi_evict_weigh(struct uvmp_evict *evict, uint32_t unit, uint64_t frequency)
 {
