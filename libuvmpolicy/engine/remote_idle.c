@@ -16,12 +16,12 @@
  * block of a tenant becomes remote, the round of the tenant that was notified last starts again: that tenant has pushed the block
  * out, or the block has just been used. A round later it is known whether the block is used.
  *
- * What returns must not push out data that are used as much. So the tenants that were notified in the present round are spared
- * (uvmp_evict.used), or in the last one if that has just ended; if these are all, then all but the one that was notified the
- * longest ago. Tenants without remote blocks make room: so it becomes known whether they are used.
+ * A block that returns must not push out data that are in use. The module spares tenants (uvmp_evict.used) that were notified in
+ * the present round. If a round has just ended, the last one counts. If this spares all resident tenants, the tenant with the
+ * oldest notification makes room. Tenants without remote blocks also make room: only then do notifications show their use.
  *
- * A block whose pages go elsewhere without a visit to the GPU still counts as remote, and a tenant with such blocks alone seems to
- * be idle. That ends with the next of its blocks that is evicted, and used. */
+ * A remote block may move elsewhere without a visit to the GPU. It still counts as remote, and its tenant may seem idle. This ends
+ * when the GPU evicts another block of the tenant, and uses that block. */
 #include "../base/bits_internal.h"
 #include "../evict/evict_internal.h"
 #include "remote_idle_internal.h"
