@@ -140,7 +140,7 @@ static bool are_bounds_well_formed(const struct uvmp_action *a)
 /* The largest victim, or rule, that an action of the kind can have. */
 static uint32_t victims_of(uint32_t kind)
 {
-	if (kind == UVMP_ACTION_COPY || kind == UVMP_ACTION_POPULATE)
+	if (kind == UVMP_ACTION_COPY || kind == UVMP_ACTION_POPULATE || kind == UVMP_ACTION_MAP || kind == UVMP_ACTION_CLEAR)
 		return UVMP_RULE_COUNT - 1;
 	return kind == UVMP_ACTION_EVICT ? UVMP_VICTIM_COUNT - 1 : 0;
 }

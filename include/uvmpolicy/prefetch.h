@@ -220,9 +220,10 @@ UVMP_API void uvmp_prefetch_state_init(struct uvmp_prefetch_state *state);
 /* last_proc is a processor or UVMP_PROC_NONE; the tree is valid if there is one. */
 UVMP_API bool uvmp_prefetch_state_is_valid(const struct uvmp_prefetch_state *state);
 
-/* Why auto answered as it did. */
-enum uvmp_prefetch_rule {
-	UVMP_RULE_NONE,		/* another prefetcher */
+/* Which rule of preset=auto decided. */
+enum uvmp_rule {
+	UVMP_RULE_NONE, /* another policy */
+	/* prefetch=auto: what a fault brings */
 	UVMP_RULE_FITS,		/* nothing has been evicted: whole blocks */
 	UVMP_RULE_WHOLE,	/* whole blocks are the cheapest in this range, */
 	UVMP_RULE_DENSE,	/* or subtrees above `threshold`, */
@@ -231,6 +232,16 @@ enum uvmp_prefetch_rule {
 	UVMP_RULE_PROBE_SPARSE, /* or those above `auto_threshold`? */
 	UVMP_RULE_REST,		/* parts of the block have cost as much as all of it */
 	UVMP_RULE_AHEAD,	/* faults go through the range block after block: before the block faults */
+	/* remote=auto: why pages of a block return */
+	UVMP_RULE_LIMIT, /* accesses across the link have cost the limit, and memory has never been full */
+	UVMP_RULE_DRAWN, /* they have cost the limit, memory has been full, and the block was drawn */
+	UVMP_RULE_IDLE,	 /* the pages take the place of an idle allocation */
+	/* remote=auto: why notified pages stay */
+	UVMP_RULE_BELOW,     /* accesses across the link have cost less than the limit */
+	UVMP_RULE_NOT_DRAWN, /* they have cost the limit, and the block was not drawn */
+	/* remote=auto: why a first fault maps the pages of its block on the CPU */
+	UVMP_RULE_FULL,	 /* the first fault came after memory had been full */
+	UVMP_RULE_SHORT, /* the first fault came in a memory that will be full */
 	UVMP_RULE_COUNT
 };
 
@@ -255,7 +266,7 @@ struct uvmp_prefetch_hint {
 			     * no more */
 	uint32_t basic_blocks; /* tbn, sl: set of basic blocks (bit b) that were chosen, also those with
 				* nothing left to move */
-	enum uvmp_prefetch_rule rule; /* auto: why */
+	enum uvmp_rule rule;   /* auto: why */
 };
 
 /* Decides with params->prefetcher. UVMP_ERR_ARGUMENT: NULL, or params, state or block not valid, or something

@@ -475,7 +475,9 @@ enum uvmp_action_kind {
 	UVMP_ACTION_THROTTLE, /* faults of `to` on `pages` are not serviced before `until_ns` */
 	UVMP_ACTION_CANCEL,   /* a fault of GPU `to` at `pages` (without a block: at `address`) cannot be
 			        * serviced, in `cancel_mode` */
-	UVMP_ACTION_CLEAR,    /* access counter of GPU `to`: `bank` and `tag`, or all (clears_all) */
+	UVMP_ACTION_CLEAR,    /* access counter of GPU `to`: `bank` and `tag`, or all (clears_all).
+			        * remote=auto, if the notified pages of a block stay: also `rule` and the
+			        * block, and the first CLEAR of the block's notifications `pages` */
 	UVMP_ACTION_TOGGLE,   /* prefetch faults of GPU `to` are switched on (is_on) or off */
 	UVMP_ACTION_LIMIT,   /* GPU `to` from now on: `stopped_sms` SMs are stopped (sm_throttle=on), and each
 				* SM may run `extra_blocks` more thread blocks than fit (threads=on) */
@@ -548,7 +550,8 @@ struct uvmp_action {
 	};
 	union {
 		uint8_t victim; /* EVICT: enum uvmp_victim */
-		uint8_t rule;	/* POPULATE, COPY of a fault or with it: enum uvmp_prefetch_rule */
+		uint8_t rule;	/* POPULATE, COPY of a fault, with it or of a notification; MAP of a first
+				 * fault; CLEAR of pages that stay: enum uvmp_rule */
 	};
 	int8_t status;	/* DONE, COMPLETE, cause ERROR: enum uvmp_status */
 	uint32_t batch; /* number of the batch, per GPU; 0: no batch */
@@ -682,15 +685,17 @@ UVMP_API enum uvmp_status uvmp_service_count(const struct uvmp_service *service,
  * its name differs):
  *   t (time_ns)  after  cause  space  block (address)  pages  page_bytes  from  to
  *   right: r, rw, rwa; only MAP and REVOKE     mode (right): all, write; only CANCEL, and always
- *   victim: free, unused, discarded, used, order; only EVICT, and always
+ *   victim: free, unused, discarded, used, order, oldest, newest, sample; only EVICT, and always
+ *   rule: fits, whole, dense, sparse, probe-dense, probe-sparse, rest, ahead, limit, drawn, idle,
+ *     below-limit, not-drawn, full, short; only POPULATE, COPY, MAP and CLEAR
  *   for (for_address)  batch  count  detail  offset  update (is_update)  until (until_ns)
  *   faulted  present  throttles  cuts  subtrees  ticket  status
  * t is always printed. Any other field is left out if it is 0, UVMP_PROC_NONE or empty. Numbers are decimal
  * without leading zeros, but block, for and offset are hexadecimal (0x7f0000000000), and status has a minus
  * sign. pages, cuts and subtrees are maximal runs FIRST-LAST, or PAGE, in ascending order; cuts and
  * subtrees: only COPY and POPULATE. UVMP_ERR_SPACE: capacity; UVMP_ACTION_TEXT_MAX always suffices.
- * UVMP_ERR_RANGE: kind, cause, victim, right, processors, a positive status, a right, victim, cut or subtree
- * of a kind without one, or a cut that is not inside a run of pages. */
+ * UVMP_ERR_RANGE: kind, cause, victim, rule, right, processors, a positive status, a right, victim, rule, cut
+ * or subtree of a kind without one, or a cut that is not inside a run of pages. */
 #define UVMP_ACTION_TEXT_MAX 4096u
 UVMP_API enum uvmp_status uvmp_action_print(const struct uvmp_action *action, char *text, size_t capacity);
 

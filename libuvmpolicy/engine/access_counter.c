@@ -210,26 +210,31 @@ static void name_pages(struct uvmp_service *s, const struct block *b, uvmp_mask 
 	uvmp_counter_filter(pages, pages, &block);
 }
 
-/* remote=auto: do the pages stay where they are? */
-static bool stays(struct uvmp_service *s, const struct block *b, uvmp_mask *pages)
-{
-	const struct counter_run *run = &s->counter;
-	uint64_t accesses = (uint64_t)run->group * uvmp_counter_threshold(s->policy.counter_threshold);
-
-	return remote_is_auto(s) &&
-	       (uvmpi_mask_is_empty(pages) ||
-		!uvmpi_remote_auto_migrates(s, b, uvmpi_residency_find(s, b, run->gpu), accesses, pages));
-}
-
 /* -- the walk [driver: counter-service, counter-clear] -- */
 
-static void clear(struct uvmp_service *s, const struct uvmp_note *note)
+/* Names the block and `pages` of it for the log; 0 and NULL: none. */
+static struct uvmp_action *queue_clear(struct uvmp_service *s, const struct uvmp_note *note, handle block,
+				       const uvmp_mask *pages)
 {
-	struct uvmp_action *a = uvmpi_queue(s, UVMP_ACTION_CLEAR, UVMP_CAUSE_COUNTER, 0, NULL);
+	struct uvmp_action *a = uvmpi_queue(s, UVMP_ACTION_CLEAR, UVMP_CAUSE_COUNTER, block, pages);
 
 	a->to = (uint8_t)s->counter.gpu;
 	a->offset = note->bank;
 	a->detail = note->tag;
+	return a;
+}
+
+static void clear(struct uvmp_service *s, const struct uvmp_note *note)
+{
+	(void)queue_clear(s, note, 0, NULL);
+}
+
+static void end_group(struct uvmp_service *s)
+{
+	struct counter_run *run = &s->counter;
+
+	run->next += run->group;
+	run->phase = run->next < run->count ? COUNTER_WALK : COUNTER_IDLE;
 }
 
 /* The group at `next` led to `place` and has been served. */
@@ -251,8 +256,36 @@ static void clear_group(struct uvmp_service *s, enum uvmp_counter_place place)
 	default:
 		break;
 	}
-	run->next += run->group;
-	run->phase = run->next < run->count ? COUNTER_WALK : COUNTER_IDLE;
+	end_group(s);
+}
+
+/* remote=auto: the pages that the group names stay. Each CLEAR says by which rule. Only the first one names the pages, so that the
+ * story of a page has the decision once. */
+static void clear_staying(struct uvmp_service *s, enum uvmp_rule rule, const uvmp_mask *pages)
+{
+	struct counter_run *run = &s->counter;
+
+	for (uint32_t i = 0; i < run->group; i++)
+		queue_clear(s, note_at(s, run->next + i), run->block, i == 0 ? pages : NULL)->rule = (uint8_t)rule;
+	end_group(s);
+}
+
+/* remote=auto: `*rule` decides about the pages, if there are any. True: they stay, and the group has been served. */
+static bool stays(struct uvmp_service *s, const struct block *b, uvmp_mask *pages, enum uvmp_rule *rule)
+{
+	const struct counter_run *run = &s->counter;
+	uint64_t accesses = (uint64_t)run->group * uvmp_counter_threshold(s->policy.counter_threshold);
+	uvmp_mask named = *pages;
+
+	if (uvmpi_mask_is_empty(pages)) {
+		clear_group(s, UVMP_COUNTER_BLOCK);
+		return true;
+	}
+	*rule = uvmpi_remote_auto_rule(s, b, uvmpi_residency_find(s, b, run->gpu), accesses, pages);
+	if (!remote_rule_keeps(*rule))
+		return false;
+	clear_staying(s, *rule, &named);
+	return true;
 }
 
 /* uvmpi_job_add_fault leaves throttled pages out, and ignores the read-duplicate verdict
@@ -262,18 +295,18 @@ static void start_job(struct uvmp_service *s)
 	struct counter_run *run = &s->counter;
 	struct job *job = &run->servicing->job;
 	const struct block *b = block_at(s, run->block);
+	enum uvmp_rule rule = UVMP_RULE_NONE;
 	struct uvmp_region bounds;
 	uvmp_mask pages;
 
 	name_pages(s, b, &pages);
-	if (stays(s, b, &pages)) {
-		clear_group(s, UVMP_COUNTER_BLOCK);
+	if (remote_is_auto(s) && stays(s, b, &pages, &rule))
 		return;
-	}
 	uvmpi_job_clear(job, run->block, run->gpu);
 	job->operation = UVMP_OPERATION_ACCESS_COUNTER;
 	job->cause = UVMP_CAUSE_COUNTER;
 	job->migrate = UVMP_MIGRATE_ACCESS_COUNTER;
+	job->rule = (uint8_t)rule;
 	job->is_prefetching = true;
 	job->is_retry = run->retries != 0;
 	for (uint32_t page = uvmp_mask_next_set(&pages, 0); page < b->pages;

@@ -32,6 +32,14 @@ static void name_subtrees(const struct uvmp_service *s, const struct job *job, s
 		uvmp_mask_set(&a->subtrees, pages);
 }
 
+/* The rule that decided about faulted or notified pages of the job. */
+static uint8_t rule_of(const struct job *job, enum uvmp_cause cause)
+{
+	bool is_own = cause == UVMP_CAUSE_COUNTER && job->rule != UVMP_RULE_NONE;
+
+	return is_own ? job->rule : (uint8_t)job->hint.rule;
+}
+
 static void explain_prefetch(const struct uvmp_service *s, const struct job *job, uint32_t faulted,
 			     struct uvmp_action *a)
 {
@@ -75,7 +83,7 @@ static void queue_caused(struct uvmp_service *s, const struct uvmp_copy *copy, c
 
 	uvmpi_mask_and(&faulted, &copy->pages, &job->faulted);
 	a->detail = uvmpi_mask_weight(&faulted);
-	a->rule = (uint8_t)job->hint.rule;
+	a->rule = rule_of(job, cause);
 	if (cause == UVMP_CAUSE_PIN)
 		a->throttles = job_throttles(job, &copy->pages);
 }
@@ -125,7 +133,7 @@ void uvmpi_queue_from_one(struct uvmp_service *s, const struct job *job, const u
 		a->from = (uint8_t)from;
 		a->to = (uint8_t)job->to;
 		a->faulted_pages = faulted;
-		a->rule = (uint8_t)job->hint.rule;
+		a->rule = rule_of(job, (enum uvmp_cause)job->cause);
 	}
 	if (uvmpi_mask_andnot_any(uvmpi_queue_pages(s), pages, &job->faulted)) {
 		a = uvmpi_queue_with(s, UVMP_ACTION_COPY, UVMP_CAUSE_PREFETCH, job->block);

@@ -158,7 +158,7 @@ UVMPI_NOINLINE static void evict_block(struct uvmp_service *s, struct eviction *
 	uvmpi_remote_leave(s, e->block, e->gpu, &e->pages);
 	uvmpi_runtime_tell(s);
 	queue_leave(s, e, UVMP_ACTION_EVICT, &e->held);
-	uvmpi_mapping_unmap(s, e->block, &e->pages, 0, (struct reason){UVMP_CAUSE_EVICTION, e->for_address});
+	uvmpi_mapping_unmap(s, e->block, &e->pages, 0, because_of_room(e->for_address));
 	if (!uvmpi_mask_is_empty(&e->lost))
 		queue_leave(s, e, UVMP_ACTION_DISCARD, &e->lost);
 	if (!copy_to_cpu(s, e))
@@ -258,7 +258,7 @@ static void map_again(struct uvmp_service *s, const struct eviction *e)
 	for (uint32_t p = 0; p < s->processors.count; p++) {
 		if ((processors & BIT(p)) != 0)
 			uvmpi_mapping_map_remote(s, e->block, p, &pages,
-						 (struct reason){UVMP_CAUSE_EVICTION, e->for_address});
+						 because_of_room(e->for_address));
 	}
 	if (remote_is_auto(s) && uvmpi_residency_find(s, b, e->gpu)->is_mapped)
 		uvmpi_idle_leave(s, b, uvmpi_residency_find(s, b, e->gpu));

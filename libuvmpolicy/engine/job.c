@@ -44,6 +44,7 @@ void uvmpi_job_clear(struct job *job, handle block, uint32_t requester)
 	job->is_prefetching = job->is_retry = job->is_follow = job->has_next = false;
 	job->may_map = true;
 	job->takes_back = false;
+	job->rule = UVMP_RULE_NONE;
 	job->keep = 0;
 	job->utlbs = 0;
 	job->destinations = 0;

@@ -45,6 +45,7 @@ struct job {
 	bool has_duplicates; /* `duplicate` may hold pages */
 	bool has_pins; /* `pinned` holds pages */
 	bool has_throttled, has_remote; /* so do `throttled` and `remote` */
+	uint8_t rule; /* enum uvmp_rule that decided about the job, of its copies with the cause COUNTER; NONE: that of `hint` */
 	bool takes_back; /* pages of a withdrawn victim: only a unit leaves for them that nothing holds or spares */
 	uvmp_mask pinned;
 	uvmp_mask throttled; /* the host was told: at most one THROTTLE a page */

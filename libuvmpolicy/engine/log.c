@@ -82,7 +82,8 @@ static const struct row table[FIELDS] = {
 	[RIGHT] = {"right", RIGHTS, UVMP_RIGHT_READ_WRITE_ATOMIC, 0, KIND(MAP) | KIND(REVOKE), false},
 	[MODE] = {"mode", MODES, UVMP_CANCEL_WRITE_AND_ATOMIC, 0, KIND(CANCEL), true},
 	[VICTIM] = {"victim", VICTIMS, UVMP_VICTIM_COUNT - 1, 0, KIND(EVICT), true},
-	[RULE] = {"rule", RULES, UVMP_RULE_COUNT - 1, 0, KIND(POPULATE) | KIND(COPY), false},
+	[RULE] = {"rule", RULES, UVMP_RULE_COUNT - 1, 0,
+		  KIND(POPULATE) | KIND(COPY) | KIND(MAP) | KIND(CLEAR), false},
 	[FOR] = ROW("for", HEXADECIMAL, UINT64_MAX),
 	[BATCH] = ROW("batch", DECIMAL, UINT32_MAX),
 	[COUNT] = ROW("count", DECIMAL, UINT32_MAX),
@@ -126,8 +127,9 @@ static const char *word_of(enum format format, uint64_t number)
 	static const char right[][4] = {"", "r", "rw", "rwa"}, mode[][8] = {"all", "write"};
 	static const char victim[][12] = {"free",  "unused", "discarded", "used",
 					  "order", "oldest", "newest",	  "sample"};
-	static const char rule[][16] = {"",	  "fits",	 "whole",	 "dense",
-					"sparse", "probe-dense", "probe-sparse", "rest", "ahead"};
+	static const char rule[][16] = {"",	       "fits",	"whole", "dense", "sparse",	 "probe-dense",
+					"probe-sparse", "rest",	"ahead", "limit", "drawn",	 "idle",
+					"below-limit",	"not-drawn", "full", "short"};
 
 	if (format == KINDS)
 		return uvmp_action_name((enum uvmp_action_kind)number);
@@ -141,6 +143,11 @@ static const char *word_of(enum format format, uint64_t number)
 }
 
 /* -- the action as numbers -- */
+
+static bool has_field(uint32_t kind, const struct row *row)
+{
+	return (row->kinds >> kind & 1u) != 0;
+}
 
 /* Does each cut lie inside a run of the pages? */
 static bool is_cutting(const uvmp_mask *pages, const uvmp_mask *cuts)
@@ -162,7 +169,7 @@ static const uvmp_mask *mask_of(const struct uvmp_action *action, uint32_t field
 static void load(const struct uvmp_action *action, uint64_t value[FIELDS])
 {
 	bool is_cancel = action->kind == UVMP_ACTION_CANCEL;
-	bool is_copy = action->kind == UVMP_ACTION_COPY || action->kind == UVMP_ACTION_POPULATE;
+	bool has_rule = has_field(action->kind, &table[RULE]);
 
 	value[TIME] = action->time_ns;
 	value[AFTER] = action->after;
@@ -175,8 +182,8 @@ static void load(const struct uvmp_action *action, uint64_t value[FIELDS])
 	value[TO] = action->to;
 	value[RIGHT] = is_cancel ? 0 : action->right;
 	value[MODE] = is_cancel ? action->cancel_mode : 0;
-	value[VICTIM] = is_copy ? 0 : action->victim;
-	value[RULE] = is_copy ? action->rule : 0;
+	value[VICTIM] = has_rule ? 0 : action->victim;
+	value[RULE] = has_rule ? action->rule : 0;
 	value[FOR] = action->for_address;
 	value[BATCH] = action->batch;
 	value[COUNT] = action->count;
@@ -221,11 +228,6 @@ static void store(const uint64_t value[FIELDS], struct uvmp_action *action)
 	action->throttles = (uint32_t)value[THROTTLES];
 	action->ticket = value[TICKET];
 	action->status = (int8_t) - (int32_t)value[STATUS];
-}
-
-static bool has_field(uint32_t kind, const struct row *row)
-{
-	return (row->kinds >> kind & 1u) != 0;
 }
 
 /* -- printing -- */

@@ -59,6 +59,7 @@ struct uvmp_action *uvmpi_mapping_map(struct uvmp_service *s, handle h, struct r
 	a->to = residency->proc;
 	a->right = right;
 	a->for_address = reason.for_address;
+	a->rule = reason.rule;
 	return a;
 }
 

@@ -227,5 +227,5 @@ void uvmpi_remote_map_evicted(struct uvmp_service *s, handle h, uint32_t gpu, co
 	if (c == NULL || !is_free(s, b, gpu))
 		return;
 	keep_staying(s, b, gpu, c, &stay);
-	uvmpi_mapping_map_reads(s, h, gpu, &stay, (struct reason){UVMP_CAUSE_EVICTION, for_address});
+	uvmpi_mapping_map_reads(s, h, gpu, &stay, because_of_room(for_address));
 }

@@ -77,8 +77,8 @@ static void find_pages(const struct uvmp_service *s, const struct block *b, cons
 	uvmpi_mask_and(pages, pages, &held);
 }
 
-bool uvmpi_remote_auto_migrates(struct uvmp_service *s, const struct block *b, struct residency *residency,
-				uint64_t accesses, uvmp_mask *pages)
+enum uvmp_rule uvmpi_remote_auto_rule(struct uvmp_service *s, const struct block *b, struct residency *residency,
+				      uint64_t accesses, uvmp_mask *pages)
 {
 	uvmp_mask used;
 
@@ -87,13 +87,15 @@ bool uvmpi_remote_auto_migrates(struct uvmp_service *s, const struct block *b, s
 	find_pages(s, b, residency, residency->use.parts, &used);
 	uvmpi_mask_or(pages, pages, &used);
 	if (s->is_full && uvmpi_idle_gives_room(s, residency->proc))
-		return true;
+		return UVMP_RULE_IDLE;
 	if (!uvmp_remote_pays(&residency->use, uvmpi_mask_weight(pages) * s->page_bytes))
-		return false;
-	if (!s->is_full || uvmp_remote_is_chosen(&s->return_draws))
-		return true;
+		return UVMP_RULE_BELOW;
+	if (!s->is_full)
+		return UVMP_RULE_LIMIT;
+	if (uvmp_remote_is_chosen(&s->return_draws))
+		return UVMP_RULE_DRAWN;
 	residency->use.spent = 0;
-	return false;
+	return UVMP_RULE_NOT_DRAWN;
 }
 
 /* -- first faults -- */
@@ -250,7 +252,9 @@ void uvmpi_remote_auto_begin(struct uvmp_service *s, handle h, uint32_t gpu, con
 	uvmpi_idle_leave(s, b, residency);
 	if (!s->is_full)
 		begun_early(s, &range->early_starts, gpu);
-	uvmpi_mapping_map_remote(s, h, gpu, &pages, because(UVMP_CAUSE_COUNTER));
+	uvmpi_mapping_map_remote(
+		s, h, gpu, &pages,
+		(struct reason){.cause = UVMP_CAUSE_COUNTER, .rule = s->is_full ? UVMP_RULE_FULL : UVMP_RULE_SHORT});
 }
 
 void uvmpi_remote_auto_returned(struct uvmp_service *s, handle h, uint32_t gpu, const uvmp_mask *pages)

@@ -20,9 +20,14 @@ static inline bool remote_is_counting(const struct uvmp_service *s)
 	return remote_has_counts(s) || s->policy.runtime;
 }
 /* Notifications of so many accesses name `pages` of the block, which the residency's GPU maps. Adds the pages of other
- * processors beside them that were used before. True: they migrate. */
-bool uvmpi_remote_auto_migrates(struct uvmp_service *s, const struct block *b, struct residency *residency,
-				uint64_t accesses, uvmp_mask *pages);
+ * processors beside them that were used before. Returns the rule that decides whether the pages migrate. */
+enum uvmp_rule uvmpi_remote_auto_rule(struct uvmp_service *s, const struct block *b, struct residency *residency,
+				      uint64_t accesses, uvmp_mask *pages);
+/* Do the notified pages stay where they are by this rule? */
+static inline bool remote_rule_keeps(enum uvmp_rule rule)
+{
+	return rule == UVMP_RULE_BELOW || rule == UVMP_RULE_NOT_DRAWN;
+}
 /* The limit of remote=auto on the faults of the GPU's next batch; else that of the policy. */
 uint32_t uvmpi_remote_auto_batch(const struct uvmp_service *s, uint32_t gpu);
 /* A batch has faults on these pages of the block. If the GPU has not used the block, the pages that only the CPU holds may be mapped where

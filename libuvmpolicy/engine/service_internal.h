@@ -65,14 +65,19 @@
 
 #define MAGIC 0x75766d70656e6731u /* "uvmpeng1" */
 
-/* Why an action is queued; evictions: for which block. */
+/* Why an action is queued; evictions: for which block; mappings of remote=auto: by which rule. */
 struct reason {
 	uint8_t cause; /* enum uvmp_cause */
+	uint8_t rule;  /* enum uvmp_rule */
 	uvmp_addr for_address;
 };
 static inline struct reason because(uint32_t cause)
 {
-	return (struct reason){(uint8_t)cause, 0};
+	return (struct reason){.cause = (uint8_t)cause};
+}
+static inline struct reason because_of_room(uvmp_addr for_address)
+{
+	return (struct reason){.cause = UVMP_CAUSE_EVICTION, .for_address = for_address};
 }
 
 struct segment {

@@ -49,7 +49,7 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params, const 
 				  .processor = (struct auto_processor *)state->processor,
 				  .turn = facts->memory.pages < AUTO_TURN_MOST ? (uint32_t)facts->memory.pages
 									       : AUTO_TURN_MOST};
-	enum uvmp_prefetch_rule rule;
+	enum uvmp_rule rule;
 	enum uvmp_status status;
 	uint32_t ahead = 0;
 	bool is_empty;

@@ -141,7 +141,7 @@ void uvmpi_auto_price_left(void *block, const struct uvmp_prefetch_departure *de
 /* A block without pages was faulted. */
 void uvmpi_auto_modes_count_group(struct auto_decision *d);
 /* Before the decision: the mode of the stay; d->price is set. Returns the rule of the answer. */
-enum uvmp_prefetch_rule uvmpi_auto_modes_begin(struct auto_decision *d);
+enum uvmp_rule uvmpi_auto_modes_begin(struct auto_decision *d);
 /* The threshold of density in the mode of the stay. */
 uint32_t uvmpi_auto_modes_threshold(const struct auto_decision *d);
 /* After the decision: what it costs. */

@@ -243,7 +243,7 @@ static void begin_stay(struct auto_decision *d)
 		d->range->stays++;
 }
 
-static enum uvmp_prefetch_rule rule_of(const struct auto_block *b)
+static enum uvmp_rule rule_of(const struct auto_block *b)
 {
 	if (b->mode == AUTO_WHOLE)
 		return b->spent != 0 ? UVMP_RULE_REST : UVMP_RULE_WHOLE;
@@ -277,7 +277,7 @@ static void begin_range(struct auto_decision *d)
 
 /* -- before and after the decision -- */
 
-enum uvmp_prefetch_rule uvmpi_auto_modes_begin(struct auto_decision *d)
+enum uvmp_rule uvmpi_auto_modes_begin(struct auto_decision *d)
 {
 	struct auto_block *b = d->block;
 

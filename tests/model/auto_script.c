@@ -267,7 +267,7 @@ static bool follow(struct script *s, struct range *range, struct block *block)
 	for (uint32_t i = 0; goes_on && block != NULL; i++) {
 		struct naive_auto naive = naive_of(s, range, block);
 		struct uvmp_prefetch_facts facts;
-		enum uvmp_prefetch_rule rule;
+		enum uvmp_rule rule;
 
 		uvmp_mask_zero(&block->faulted);
 		if (i % 4 == 3 && !uvmp_mask_test(&block->resident, 0))
@@ -302,7 +302,7 @@ static bool decide(struct script *s, struct range *range, struct block *block)
 	struct naive_density out;
 	struct uvmp_prefetch_hint hint;
 	bool goes_on;
-	enum uvmp_prefetch_rule rule = naive_auto_decide(&s->params, &facts, &block->naive_state, &naive, &out, &goes_on);
+	enum uvmp_rule rule = naive_auto_decide(&s->params, &facts, &block->naive_state, &naive, &out, &goes_on);
 
 	block->naive_state.last_proc = out.last_proc;
 	block->naive_state.faults = (uint16_t)out.faults;

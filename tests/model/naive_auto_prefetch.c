@@ -426,7 +426,7 @@ static void come_ahead(struct decision *d, bool pages[512])
 	d->r->earned -= EIGHTHS;
 }
 
-enum uvmp_prefetch_rule naive_auto_follow(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts,
+enum uvmp_rule naive_auto_follow(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts,
                                           const struct naive_auto *own, bool pages[512], bool *goes_on)
 {
 	struct decision d = {
@@ -475,9 +475,9 @@ static uint32_t sparse(const struct uvmp_prefetch_params *params, const struct u
 	return facts->memory.frame_pages == 1 ? 100 : 99;
 }
 
-static enum uvmp_prefetch_rule rule(const struct decision *d)
+static enum uvmp_rule rule(const struct decision *d)
 {
-	static const enum uvmp_prefetch_rule rules[3][2] = {
+	static const enum uvmp_rule rules[3][2] = {
 	        {UVMP_RULE_WHOLE, UVMP_RULE_REST}, /* of what was a finer stay */
 	        {UVMP_RULE_DENSE, UVMP_RULE_PROBE_DENSE},
 	        {UVMP_RULE_SPARSE, UVMP_RULE_PROBE_SPARSE},
@@ -488,13 +488,13 @@ static enum uvmp_prefetch_rule rule(const struct decision *d)
 	return rules[d->b->mode][d->b->mode == NAIVE_WHOLE ? d->b->spent > 0 : d->b->probe >= 0];
 }
 
-enum uvmp_prefetch_rule
+enum uvmp_rule
 naive_auto_decide(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts,
                   const struct uvmp_prefetch_state *state, const struct naive_auto *own, struct naive_density *out,
                   bool *goes_on)
 {
 	struct decision d = {.params = params, .facts = facts, .b = own->block, .r = own->range, .p = own->processor};
-	enum uvmp_prefetch_rule chosen;
+	enum uvmp_rule chosen;
 	int64_t degree = 0;
 
 	*goes_on = false;

@@ -57,13 +57,13 @@ struct naive_auto {
 
 /* Decides: the pages, and what density remembers, are in *out; returns the rule. `state`: last_proc and faults. *goes_on: the
  * next block of the range is asked too. */
-enum uvmp_prefetch_rule
+enum uvmp_rule
 naive_auto_decide(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts,
                   const struct uvmp_prefetch_state *state, const struct naive_auto *own, struct naive_density *out,
                   bool *goes_on);
 /* Decides about a block that an answer has named to follow: its pages come or not. *goes_on: the next block of the range is asked
  * too. Returns the rule. */
-enum uvmp_prefetch_rule naive_auto_follow(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts,
+enum uvmp_rule naive_auto_follow(const struct uvmp_prefetch_params *params, const struct uvmp_prefetch_facts *facts,
                                           const struct naive_auto *own, bool pages[512], bool *goes_on);
 /* So many pages of the block left; `evicted`: from the memory so far, these among them. */
 void naive_auto_departed(struct naive_auto_block *block, int64_t pages, int64_t evicted);

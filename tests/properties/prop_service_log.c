@@ -62,6 +62,11 @@ static void pick_bounds(uint64_t *random, struct uvmp_action *action)
 	}
 }
 
+static bool has_rule(uint32_t kind)
+{
+	return kind == UVMP_ACTION_COPY || kind == UVMP_ACTION_POPULATE || kind == UVMP_ACTION_MAP || kind == UVMP_ACTION_CLEAR;
+}
+
 static struct uvmp_action random_action(uint64_t *random)
 {
 	struct uvmp_action a;
@@ -84,7 +89,7 @@ static struct uvmp_action random_action(uint64_t *random)
 		a.right = (uint8_t)below(random, 2);
 	if (a.kind == UVMP_ACTION_EVICT)
 		a.victim = (uint8_t)below(random, UVMP_VICTIM_COUNT);
-	if (a.kind == UVMP_ACTION_COPY || a.kind == UVMP_ACTION_POPULATE)
+	if (has_rule(a.kind))
 		a.rule = (uint8_t)below(random, UVMP_RULE_COUNT);
 	a.is_update = below(random, 2) != 0;
 	a.batch = (uint32_t)pick(random, UINT32_MAX);
@@ -154,7 +159,8 @@ static void naive_print(const struct uvmp_action *a, char text[TEXT_MAX])
 	static const char *const right[] = {"", " right=r", " right=rw", " right=rwa"};
 	static const char *const victim[] = {"free",  "unused", "discarded", "used",
 					     "order", "oldest", "newest",    "sample"};
-	static const char *const rule[] = {"fits", "whole", "dense", "sparse", "probe-dense", "probe-sparse", "rest", "ahead"};
+	static const char *const rule[] = {"fits",  "whole", "dense", "sparse",      "probe-dense", "probe-sparse", "rest", "ahead",
+	                                   "limit", "drawn", "idle",  "below-limit", "not-drawn",   "full",         "short"};
 
 	text[0] = '\0';
 	append(text, "%" PRIu64 " %s t=%" PRIu64, a->id, uvmp_action_name((enum uvmp_action_kind)a->kind),
@@ -176,7 +182,7 @@ static void naive_print(const struct uvmp_action *a, char text[TEXT_MAX])
 		append(text, "%s", right[a->right]);
 	if (a->kind == UVMP_ACTION_EVICT)
 		append(text, " victim=%s", victim[a->victim]);
-	if ((a->kind == UVMP_ACTION_COPY || a->kind == UVMP_ACTION_POPULATE) && a->rule != 0)
+	if (has_rule(a->kind) && a->rule != 0)
 		append(text, " rule=%s", rule[a->rule - 1]);
 	append_address(text, "for", a->for_address);
 	append_number(text, "batch", a->batch);

@@ -137,6 +137,26 @@ static void test_threshold(void **unused)
 	}
 }
 
+/* A CLEAR that names its block for the log costs no look at the block. */
+static void test_pages_that_stay_cost_nothing(void **unused)
+{
+	uint64_t service_ns;
+
+	(void)unused;
+	begin();
+	add_kernel(0, 32, 40);
+	run("p100-nvlink", "prefetch=none evict=lru2m remote=off");
+	service_ns = times.service_ns; /* for the advice */
+	assert_int_equal(decided("clear"), 0);
+	begin();
+	add_kernel(0, 32, 40);
+	run("p100-nvlink", "prefetch=none evict=lru2m remote=auto counter_threshold=64");
+	assert_int_equal(result.pages_migrated, 0);
+	assert_in_range(decided("clear"), 1, 32 * 40 / 64);
+	assert_non_null(strstr(decisions, " rule=below-limit "));
+	assert_int_equal(times.service_ns, service_ns);
+}
+
 /* What was used comes home, the rest of the 2 MiB stays; then the link is quiet. */
 static void test_comes_home(void **unused)
 {
@@ -303,6 +323,8 @@ int main(void)
 		cmocka_unit_test_teardown(test_off, drop_log),
 		cmocka_unit_test_teardown(test_threshold, drop_log),
 		cmocka_unit_test_teardown(test_comes_home, drop_log),
+		cmocka_unit_test_teardown(test_pages_that_stay_cost_nothing, drop_log),
+	        cmocka_unit_test_teardown(test_pages_that_stay_cost_nothing, drop_log),
 		cmocka_unit_test_teardown(test_small_pages, drop_log),
 		cmocka_unit_test_teardown(test_again, drop_log),
 		cmocka_unit_test_teardown(test_blocks, drop_log),

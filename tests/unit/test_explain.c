@@ -776,6 +776,49 @@ static void test_victims(void **unused)
 	            "0x7f0000005678: arrived 0 times; evicted 0 times\n");
 }
 
+/* The rules of remote=auto: why pages return, why they stay, and why a block begins on the CPU. Lines of other policies have no
+ * rule. */
+static void test_rules_of_remote_access(void **unused)
+{
+	(void)unused;
+	check_story("1 copy t=0 cause=counter block=" BLOCK " pages=5 from=0 to=1 rule=limit\n"
+	            "2 copy t=0 cause=counter block=" BLOCK " pages=5 from=0 to=1 rule=drawn\n"
+	            "3 populate t=0 cause=counter block=" BLOCK " pages=5 to=1 rule=idle\n"
+	            "4 clear t=0 cause=counter block=" BLOCK " pages=0-31 to=1 rule=below-limit\n"
+	            "5 clear t=0 cause=counter block=" BLOCK " pages=5 to=2 rule=not-drawn batch=3\n"
+	            "6 clear t=0 cause=counter block=" BLOCK " to=1 rule=not-drawn\n"
+	            "7 clear t=0 cause=counter block=" BLOCK " pages=6 to=1 rule=below-limit\n"
+	            "8 clear t=0 cause=counter to=1\n"
+	            "9 map t=0 cause=counter block=" BLOCK " pages=5 from=0 to=1 right=rw rule=full\n"
+	            "10 map t=0 cause=counter block=" BLOCK " pages=5 from=0 to=1 right=rw rule=short\n"
+	            "11 map t=0 cause=counter block=" BLOCK " pages=5 from=0 to=1 right=r\n"
+	            "12 map t=0 cause=counter block=" BLOCK " pages=5 from=1 to=1 right=rw\n"
+	            "13 map t=0 cause=counter block=" BLOCK " pages=5 to=1 right=rw\n",
+	            "t=0.000 ms  counter: page 5 of block " BLOCK " migrated to GPU 1 from the CPU, because access "
+	            "counters report remote accesses; the accesses have cost the limit, and memory has never been full\n"
+	            "t=0.000 ms  counter: page 5 of block " BLOCK " migrated to GPU 1 from the CPU, because access "
+	            "counters report remote accesses; the accesses have cost the limit, and the block was drawn\n"
+	            "t=0.000 ms  new: page 5 of block " BLOCK " arrives as zeros on GPU 1, because access counters "
+	            "report remote accesses; the pages take the place of an idle allocation\n"
+	            "t=0.000 ms  not moved to GPU 1: page 5 of block " BLOCK
+	            "; the accesses have cost less than the limit\n"
+	            "t=0.000 ms  batch 3  not moved to GPU 2: page 5 of block " BLOCK
+	            "; the accesses have cost the limit, but the block was not drawn\n"
+	            "t=0.000 ms  mapped remotely (read-write), resident on the CPU: page 5 of block " BLOCK
+	            " for GPU 1, until enough accesses from there are counted; this is the first fault in the block, "
+	            "and memory has been full\n"
+	            "t=0.000 ms  mapped remotely (read-write), resident on the CPU: page 5 of block " BLOCK
+	            " for GPU 1, until enough accesses from there are counted; this is the first fault in the block, "
+	            "and memory will be full\n"
+	            "t=0.000 ms  mapped remotely (read), resident on the CPU: page 5 of block " BLOCK
+	            " for GPU 1, until enough accesses from there are counted\n"
+	            "t=0.000 ms  mapped (read-write): page 5 of block " BLOCK
+	            " for GPU 1, because access counters report remote accesses\n"
+	            "t=0.000 ms  mapped (read-write): page 5 of block " BLOCK
+	            " for GPU 1, because access counters report remote accesses\n"
+	            "0x7f0000005678: arrived 3 times: 3 counter; evicted 0 times\n");
+}
+
 /* The rules of prefetch=auto. */
 static void test_rules(void **unused)
 {
@@ -1140,6 +1183,7 @@ int main(void)
 	        cmocka_unit_test(test_other_causes),
 	        cmocka_unit_test(test_victims),
 	        cmocka_unit_test(test_rules),
+	        cmocka_unit_test(test_rules_of_remote_access),
 	        cmocka_unit_test(test_cancelled),
 	        cmocka_unit_test(test_ranges),
 	        cmocka_unit_test(test_page_size),

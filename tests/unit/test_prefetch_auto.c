@@ -939,7 +939,7 @@ static void test_rules(void **state)
 {
 	static const struct {
 		struct auto_block block;
-		enum uvmp_prefetch_rule rule;
+		enum uvmp_rule rule;
 	} row[] = {
 	        {{.mode = AUTO_WHOLE, .probe = AUTO_PROBES}, UVMP_RULE_WHOLE},
 	        {{.mode = AUTO_WHOLE, .probe = 1, .spent = 600}, UVMP_RULE_REST},

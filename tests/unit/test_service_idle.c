@@ -42,6 +42,18 @@ static struct idle_tenant *tenant(uint32_t allocation)
 	return &idle()->tenant[allocation];
 }
 
+/* A notification of the block moved its first 32 pages by this rule, or they stay by it. */
+static bool has_rule(const char *kind, uvmp_addr address, const char *rule)
+{
+	char start[64], end[32];
+	const char *line;
+
+	snprintf(start, sizeof(start), "%s cause=counter space=1 block=0x%llx pages=", kind, (unsigned long long)address);
+	snprintf(end, sizeof(end), " rule=%s ", rule);
+	line = strstr(host.text, start);
+	return line != NULL && strstr(line, end) != NULL && strstr(line, end) < strchr(line, '\n');
+}
+
 static bool is_here(uvmp_addr address)
 {
 	return engine_page(&host, SPACE, address).resident == 2u;
@@ -143,6 +155,7 @@ static void test_remote_blocks_are_counted(void **state)
 	assert_int_equal(tenant(Z)->remote, 0);
 	note(at(X, 16), true);
 	assert_true(is_here(at(X, 16)));
+	assert_true(has_rule("copy", at(X, 16), "drawn"));
 	assert_int_equal(tenant(X)->remote, 0);
 	assert_int_equal(tenant(Y)->remote, 2);
 	fault(at(Y, 16), false);
@@ -175,8 +188,10 @@ static void test_data_take_the_place_of_idle_ones(void **state)
 	fill(8, false);
 	note(at(X, 16), false);
 	assert_false(is_here(at(X, 16)));
+	assert_true(has_rule("clear", at(X, 16), "not-drawn"));
 	note(at(X, 16), false);
 	assert_true(is_here(at(X, 16)));
+	assert_true(has_rule("copy", at(X, 16), "idle"));
 	for (uint32_t i = 0; i < 8; i++)
 		assert_true(is_here(at(X, i)));
 	assert_false(is_here(at(Y, 1)));
@@ -184,6 +199,7 @@ static void test_data_take_the_place_of_idle_ones(void **state)
 	host.service->policy.counter_threshold = 1;
 	note(at(X, 17), false);
 	assert_true(is_here(at(X, 17)));
+	assert_true(has_rule("copy", at(X, 17), "idle"));
 	assert_false(is_here(at(Y, 2)));
 }
 
@@ -382,6 +398,7 @@ static void test_the_end_of_a_round(void **state)
 	note(at(X, 16), false);
 	assert_int_equal(tenant(X)->spent, 4 * HALF - 1u);
 	assert_false(is_here(at(X, 16)));
+	assert_true(has_rule("clear", at(X, 16), "below-limit"));
 	note(at(X, 16), false);
 	assert_int_equal(tenant(X)->spent, 0);
 	assert_true(is_here(at(X, 16)));
@@ -493,6 +510,7 @@ static void test_remote_off(void **state)
 	fault(at(Y, 15), true); /* X0 leaves, and stays mapped */
 	note(at(X, 0), false);
 	assert_true(is_here(at(X, 0)));
+	assert_null(strstr(host.text, " rule="));
 	assert_false(is_here(at(X, 1)));
 	assert_int_equal(idle()->now, 0);
 	assert_int_equal(tenant(X)->remote, 0);

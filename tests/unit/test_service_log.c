@@ -149,9 +149,9 @@ static void test_words(void **unused)
 	static const char *const mode[] = {"all", "write"};
 	static const char *const victim[] = {"free", "unused", "discarded", "used",
 						"order", "oldest", "newest", "sample"};
-	static const char *const rule[] = {"",	    " rule=fits",   " rule=whole",
-					   " rule=dense",	    " rule=sparse", " rule=probe-dense",
-					   " rule=probe-sparse", " rule=rest",   " rule=ahead"};
+	static const char *const rule[] = {"", "fits", "whole", "dense", "sparse", "probe-dense", "probe-sparse", "rest",
+	                                   "ahead", "limit", "drawn", "idle", "below-limit", "not-drawn", "full", "short"};
+	static const uint8_t ruled[] = {UVMP_ACTION_COPY, UVMP_ACTION_POPULATE, UVMP_ACTION_MAP, UVMP_ACTION_CLEAR};
 	struct uvmp_action a;
 	char expected[80];
 
@@ -168,11 +168,14 @@ static void test_words(void **unused)
 		snprintf(expected, sizeof(expected), "1 cancel t=0 mode=%s", mode[m]);
 		check(&a, expected);
 	}
-	for (uint8_t r = 0; r < UVMP_RULE_COUNT; r++) {
-		a = action_of(r % 2 == 0 ? UVMP_ACTION_COPY : UVMP_ACTION_POPULATE);
-		a.rule = r;
-		snprintf(expected, sizeof(expected), "1 %s t=0%s", r % 2 == 0 ? "copy" : "populate", rule[r]);
-		check(&a, expected);
+	for (uint32_t i = 0; i < sizeof(ruled); i++) {
+		for (uint8_t r = 0; r < UVMP_RULE_COUNT; r++) {
+			a = action_of(ruled[i]);
+			a.rule = r;
+			snprintf(expected, sizeof(expected), "1 %s t=0%s%s", uvmp_action_name((enum uvmp_action_kind)ruled[i]),
+			         r == 0 ? "" : " rule=", rule[r]);
+			check(&a, expected);
+		}
 	}
 	for (uint8_t v = 0; v < UVMP_VICTIM_COUNT; v++) {
 		a = action_of(UVMP_ACTION_EVICT);
@@ -442,6 +445,13 @@ static void test_refused_actions(void **unused)
 	a = action_of(UVMP_ACTION_COPY);
 	a.rule = UVMP_RULE_COUNT;
 	check_unprintable(&a);
+	a.kind = UVMP_ACTION_MAP;
+	check_unprintable(&a);
+	a.kind = UVMP_ACTION_CLEAR;
+	check_unprintable(&a);
+	a = action_of(UVMP_ACTION_UNMAP);
+	a.rule = UVMP_RULE_FULL; /* which only four kinds have */
+	check_unprintable(&a);
 	a.kind = UVMP_ACTION_FREE;
 	a.victim = UVMP_VICTIM_USED;
 	check_unprintable(&a);
@@ -489,6 +499,10 @@ static void test_refused_texts(void **unused)
 	check_bad("1 map t=5 mode=all", UVMP_ERR_SYNTAX, 10);
 	check_bad("1 cancel t=5", UVMP_ERR_SYNTAX, 12);
 	check_bad("1 evict t=5 from=1", UVMP_ERR_SYNTAX, 18);
+	check_bad("1 unmap t=5 rule=full", UVMP_ERR_SYNTAX, 12);
+	check_bad("1 clear t=5 rule=", UVMP_ERR_SYNTAX, 17);
+	check_bad("1 clear t=5 rule=below", UVMP_ERR_UNKNOWN, 17);
+	check_bad("1 clear t=5 victim=free", UVMP_ERR_SYNTAX, 12);
 	/* values */
 	check_bad("1 copy t=5 cause=demands", UVMP_ERR_UNKNOWN, 17);
 	check_bad("1 copy t=5 update=2", UVMP_ERR_RANGE, 18);

@@ -117,10 +117,10 @@ static void test_pages_return_when_it_pays(void **state)
 	                              "for=0x40200000\n"));
 	note(BASE, 1);
 	engine_expect(&host, "batch cause=counter to=1 count=1 detail=1\n"
-	                     "clear cause=counter to=1\n");
+	                     "clear cause=counter block=0x40000000 pages=0-15 to=1 rule=below-limit\n");
 	assert_true(is_remote(BASE));
 	note_and_choose(BASE, 1);
-	assert_true(engine_has(&host, "copy cause=counter block=0x40000000 pages=0-31 from=0 to=1"));
+	assert_true(engine_has(&host, "copy cause=counter block=0x40000000 pages=0-31 from=0 to=1 rule=drawn detail=32\n"));
 	assert_true(engine_has(&host, "clear cause=counter to=1\n"));
 	assert_true(is_here(BASE) && is_here(BASE + 511 * PAGE)); /* prefetch=block */
 	assert_true(is_remote(BASE + MIB2));
@@ -143,7 +143,7 @@ static void test_a_block_that_is_not_chosen(void **state)
 	choose(false);
 	note(BASE, 1);
 	engine_expect(&host, "batch cause=counter to=1 count=1 detail=1\n"
-	                     "clear cause=counter to=1\n");
+	                     "clear cause=counter block=0x40000000 pages=0-15 to=1 rule=not-drawn\n");
 	assert_true(is_remote(BASE));
 	assert_int_equal(use_of(BASE)->spent, 0);
 	assert_int_equal(use_of(BASE)->parts, 1);
@@ -163,6 +163,27 @@ static void test_all_blocks_return_until_memory_has_been_full(void **state)
 	choose(false);
 	note(BASE, 1);
 	assert_true(is_here(BASE));
+	assert_true(engine_has(&host, "copy cause=counter block=0x40000000 pages=0-31 from=0 to=1 rule=limit "));
+}
+
+/* Several notifications of a block are one decision: each CLEAR has the rule, and the first one also the pages that all of them
+ * name, without those that were used before. */
+static void test_each_clear_says_why_pages_stay(void **state)
+{
+	const struct uvmp_note notes[] = {
+	        {.address = BASE, .aperture = UVMP_APERTURE_VID, .instance = engine_instance(SPACE), .sub_granularity = 1, .tag = 7},
+	        {.address = BASE, .aperture = UVMP_APERTURE_VID, .instance = engine_instance(SPACE), .sub_granularity = 2, .tag = 8}};
+
+	(void)state;
+	fill_twice("evict=lru2m remote=auto counter_threshold=64 prefetch=block thrash=off replay=batch ", 64);
+	note(BASE, 1u << 31);
+	engine_forget(&host);
+	for (uint32_t i = 0; i < 2; i++)
+		assert_int_equal(uvmp_service_note(host.service, 1, &notes[i]), UVMP_OK);
+	(void)engine_run(&host); /* the status of the last DONE */
+	engine_expect(&host, "batch cause=counter to=1 count=2 detail=2\n"
+	                     "clear cause=counter block=0x40000000 pages=0-31 to=1 rule=below-limit detail=7\n"
+	                     "clear cause=counter block=0x40000000 to=1 rule=below-limit detail=8\n");
 }
 
 /* All parts that were used return, also those that the last notification does not name. */
@@ -176,7 +197,7 @@ static void test_parts_add_up(void **state)
 	assert_int_equal(use_of(BASE)->parts, 0x8001);
 	choose(true);
 	note(BASE, 1u << 30);
-	assert_true(engine_has(&host, "copy cause=counter block=0x40000000 pages=0-31,480-511 from=0 to=1"));
+	assert_true(engine_has(&host, "copy cause=counter block=0x40000000 pages=0-31,480-511 from=0 to=1 rule=drawn "));
 }
 
 /* What is on the GPU, or mapped nowhere, is not counted. */
@@ -279,7 +300,7 @@ static void test_pages_begin_on_the_cpu(void **state)
 	(void)state;
 	fill_and_fault("evict=lru2m " AUTO, 64);
 	engine_expect(&host, "batch to=1 count=2 detail=2\n"
-	                     "map cause=counter block=0x40400000 pages=0-511 from=0 to=1 right=rw\n"
+	                     "map cause=counter block=0x40400000 pages=0-511 from=0 to=1 right=rw rule=full\n"
 	                     "replay to=1\n"
 	                     "done to=1\n");
 	assert_true(is_remote(BASE + 2 * MIB2) && is_here(BASE + MIB2));
@@ -496,6 +517,7 @@ static void test_scattered_faults_begin_on_the_cpu(void **state)
 	(void)state;
 	begin_early(32, EARLY);
 	two_faults(BASE, BASE + MIB2);
+	assert_true(engine_has(&host, " pages=0-511 from=0 to=1 right=rw rule=short "));
 	two_faults(BASE + 2 * MIB2, BASE + 3 * MIB2);
 	two_faults(BASE + 4 * MIB2, BASE + 5 * MIB2);
 	assert_int_equal(count_remote(0, 6), 6);
@@ -930,6 +952,7 @@ int main(void)
 	        cmocka_unit_test_teardown(test_pages_return_when_it_pays, stop),
 	        cmocka_unit_test_teardown(test_a_block_that_is_not_chosen, stop),
 	        cmocka_unit_test_teardown(test_all_blocks_return_until_memory_has_been_full, stop),
+	        cmocka_unit_test_teardown(test_each_clear_says_why_pages_stay, stop),
 	        cmocka_unit_test_teardown(test_parts_add_up, stop),
 	        cmocka_unit_test_teardown(test_other_pages_are_not_counted, stop),
 	        cmocka_unit_test_teardown(test_without_notifications, stop),

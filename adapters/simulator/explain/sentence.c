@@ -110,6 +110,12 @@ static void tell_prefetch(FILE *out, const struct uvmp_action *action, const str
 	}
 }
 
+/* MAP of pages that lie on another processor. */
+static bool is_remote(const struct uvmp_action *action)
+{
+	return action->kind == UVMP_ACTION_MAP && action->from != action->to && action->from != UVMP_PROC_NONE;
+}
+
 /* The end of a sentence: why. */
 static void tell_reason(FILE *out, const struct uvmp_action *action)
 {
@@ -128,9 +134,8 @@ static void tell_reason(FILE *out, const struct uvmp_action *action)
 		tell_room(out, action);
 		return;
 	case UVMP_CAUSE_COUNTER:
-		fputs(action->kind == UVMP_ACTION_MAP
-			      ? ", until accesses from there have cost enough and the block is chosen"
-			      : ", because access counters report remote accesses",
+		fputs(is_remote(action) ? ", until enough accesses from there are counted"
+					: ", because access counters report remote accesses",
 		      out);
 		return;
 	case UVMP_CAUSE_PIN:
@@ -165,8 +170,7 @@ static void tell_reason(FILE *out, const struct uvmp_action *action)
 	}
 }
 
-/* The end of a sentence about pages that arrived: the other pages, and why. */
-/* Which rule of prefetch=auto answered. */
+/* Which rule of preset=auto decided. */
 static void tell_rule(FILE *out, const struct uvmp_action *action)
 {
 	static const char *const rule[] = {
@@ -178,12 +182,20 @@ static void tell_rule(FILE *out, const struct uvmp_action *action)
 		"a probe: what do subtrees in use cost here?",
 		"a probe: what do single pages or big pages cost here?",
 		"parts of the block have cost as much as all of it",
-		"faults go through the allocation block after block, and this block is next"};
+		"faults go through the allocation block after block, and this block is next",
+		"the accesses have cost the limit, and memory has never been full",
+		"the accesses have cost the limit, and the block was drawn",
+		"the pages take the place of an idle allocation",
+		"the accesses have cost less than the limit",
+		"the accesses have cost the limit, but the block was not drawn",
+		"this is the first fault in the block, and memory has been full",
+		"this is the first fault in the block, and memory will be full"};
 
 	if (action->rule != UVMP_RULE_NONE)
 		fprintf(out, "; %s", rule[action->rule]);
 }
 
+/* The end of a sentence about pages that arrived: the other pages, and why. */
 static void tell_arrival(FILE *out, const struct uvmp_action *action, const uvmp_mask *pages,
 			 const struct subtree *subtree)
 {
@@ -258,16 +270,16 @@ static void tell_mapping(FILE *out, const struct uvmp_action *action, const uvmp
 		tell_pages(out, pages, action->address);
 		fprintf(out, " from %s", NAME(action->to));
 	} else {
-		bool is_remote = action->from != action->to && action->from != UVMP_PROC_NONE;
-
-		fprintf(out, "mapped%s (%s)", is_remote ? " remotely" : "", right[action->right]);
-		if (is_remote)
+		fprintf(out, "mapped%s (%s)", is_remote(action) ? " remotely" : "", right[action->right]);
+		if (is_remote(action))
 			fprintf(out, ", resident on %s", NAME(action->from));
 		fputs(": ", out);
 		tell_pages(out, pages, action->address);
 		fprintf(out, " for %s", NAME(action->to));
 	}
 	tell_reason(out, action);
+	if (action->kind == UVMP_ACTION_MAP)
+		tell_rule(out, action);
 }
 
 static void tell_cancel(FILE *out, const struct uvmp_action *action, const uvmp_mask *pages)
@@ -341,6 +353,11 @@ static void tell_other(FILE *out, const struct uvmp_action *action, const uvmp_m
 		fputs("unpinned: ", out);
 		tell_pages(out, pages, action->address);
 		fputs(" may migrate again", out);
+		return;
+	case UVMP_ACTION_CLEAR:
+		fprintf(out, "not moved to %s: ", NAME(action->to));
+		tell_pages(out, pages, action->address);
+		tell_rule(out, action);
 		return;
 	default:
 		fprintf(out, "%s: ", uvmp_action_name((enum uvmp_action_kind)action->kind));

@@ -11,14 +11,16 @@
 
 /* -- actions -- */
 
-/* The first action about a block pays for looking at it: once in a batch, a fault or a call. */
+/* The first action about a block pays for looking at it: once in a batch, a fault or a call. CLEAR names a block for the log
+ * only. */
 static void look_at(struct thread *t, const struct uvmp_action *a, struct sim_block *block)
 {
 	if (thread_is_frame(t, a))
 		return;
 	if (a->cause != UVMP_CAUSE_EVICTION)
 		thread_wait_for_eviction(t);
-	if (a->cause == UVMP_CAUSE_EVICTION || a->page_bytes == 0 || a->address == t->block)
+	if (a->kind == UVMP_ACTION_CLEAR || a->cause == UVMP_CAUSE_EVICTION || a->page_bytes == 0 ||
+	    a->address == t->block)
 		return;
 	t->block = a->address;
 	t->memory_ns = 0;
