@@ -6,6 +6,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "decisions/pmm_internal.h"
 #include "support/engine_internals.h"
 #include "support/arena.h"
@@ -19,6 +23,44 @@
 static struct engine e;
 
 /* -- the queue ------------------------------------------------------------------------------- */
+
+/* Queues as many actions as the queue may hold, and one more. */
+static void overfill_queue(void)
+{
+	for (uint32_t i = 0; i < UVMP_SERVICE_PENDING_MAX; i++)
+		(void)uvmpi_queue(e.service, UVMP_ACTION_WAIT, UVMP_CAUSE_DEMAND, 0, NULL);
+}
+
+/* A part of the engine that queues too many actions is found where it does so. Without assertions, the queue keeps its
+ * bound. */
+static void queue_is_full(void **state)
+{
+	(void)state;
+	engine_init(&e, 1, 4);
+	assert_true(engine_policy(&e, "prefetch=none"));
+	assert_true(engine_start(&e, 4, 1 << 20));
+#ifdef UVMPI_DEBUG
+	{
+		pid_t pid = fork();
+		int status;
+
+		if (pid == 0) {
+			signal(SIGILL, SIG_DFL); /* not cmocka's */
+			signal(SIGTRAP, SIG_DFL);
+			overfill_queue();
+			_exit(0);
+		}
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_true(WIFSIGNALED(status));
+		assert_true(WTERMSIG(status) == SIGILL || WTERMSIG(status) == SIGTRAP);
+	}
+#else
+	overfill_queue();
+	assert_int_equal(e.service->actions, UVMP_SERVICE_PENDING_MAX - 1u);
+	assert_true(uvmp_service_check(e.service));
+#endif
+	engine_stop(&e);
+}
 
 /* Faults of a fatal type are never merged, and behind one each further fault of the page is judged by itself
  * [driver: block-walk]. While the page is throttled the host is told once, however many they
@@ -500,7 +542,7 @@ static void last_addresses(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(many_throttled),    cmocka_unit_test(many_mappings),
+	        cmocka_unit_test(queue_is_full), cmocka_unit_test(many_throttled),    cmocka_unit_test(many_mappings),
 	        cmocka_unit_test(no_room_for_pins),  cmocka_unit_test(no_retry_for_the_host),
 	        cmocka_unit_test(arena_of_any_size), cmocka_unit_test(arena_that_grows),
 	        cmocka_unit_test(arena_on_demand), cmocka_unit_test(arena_for_tables),   cmocka_unit_test(free_without_arena),
