@@ -781,9 +781,8 @@ static void test_needs(void **unused)
 	assert_int_equal(needs_of("threads=on sm_throttle=on adapt=early").sms,
 	                 1u << UVMP_CONTROLLER_THREADS | 1u << UVMP_CONTROLLER_SM_THROTTLE);
 	assert_true(needs_of("sm_throttle=on").block_bytes != 0);
-	assert_true(needs_of("adapt=pressure").block_bytes >= 288);
+	assert_true(needs_of("adapt=pressure").block_bytes != 0); /* the bytes: test_service_arena */
 	assert_true(needs_of("adapt=early").block_bytes > needs_of("adapt=pressure").block_bytes);
-	assert_true(needs_of("prefetch=tbn").block_bytes >= 400);
 	assert_int_equal(needs_of("prefetch_full=sl").block_bytes, needs_of("prefetch=tbn").block_bytes);
 }
 
