@@ -78,8 +78,8 @@
  *
  * Blocks, their state on processors, trees of basic blocks, chunk maps and tables of blocks are mandatory: if
  * the arena may have no space for them, uvmp_service_next hands out no action and returns UVMP_ERR_ARENA.
- * Faults and requests then wait until uvmp_service_grow. If the arena has no space for other state, the engine
- * decides without it. uvmp_service_size includes the state for each unit of a GPU's memory.
+ * Faults and requests then wait until uvmp_service_grow. If the arena has no space for other state, the
+ * engine decides without it. uvmp_service_size includes the state for each unit of a GPU's memory.
  *
  * HMM and ATS are left out, because they need the memory map of the process. A fault outside every range is
  * fatal, as in the driver without HMM and ATS.
