@@ -16,6 +16,10 @@
 #include "queue_internal.h"
 #include "service_runtime_internal.h"
 
+#include "../policy/needs_internal.h"
+
+_Static_assert(2u * UVMP_TREE_BLOCKS_MAX * sizeof(uint32_t) <= NEEDS_LOG_BYTES, "needs.block_bytes");
+
 #define WINDOW_SHIFT 21u
 
 static uint64_t kernels_bytes(void)
