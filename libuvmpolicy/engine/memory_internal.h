@@ -2,7 +2,7 @@
 #ifndef UVMPOLICY_MEMORY_INTERNAL_H
 #define UVMPOLICY_MEMORY_INTERNAL_H
 
-#include "params_internal.h"
+#include "defaults_internal.h"
 #include "service_internal.h"
 
 /* Bytes that the GPU holds, with compression (memory_ratio) more than it has. */
