@@ -55,11 +55,30 @@ bool uvmpi_memory_is_chunked(const struct uvmp_service *s, const struct residenc
 	return p->has_memory && uvmpi_has_chunks(&s->gpu[p->proc]);
 }
 
-bool uvmpi_memory_is_full(const struct uvmp_service *s, uint32_t gpu)
+bool uvmpi_memory_lacks_room(const struct uvmp_service *s, uint32_t gpu, uint32_t pages)
 {
 	const struct gpu *g = &s->gpu[gpu];
 
-	return uvmpi_has_chunks(g) ? uvmpi_chunks_are_full(g) : !uvmpi_units_have_room(g, g->unit_pages);
+	return uvmpi_has_chunks(g) ? uvmpi_chunks_are_full(g) : !uvmpi_units_have_room(g, pages);
+}
+
+bool uvmpi_memory_is_full(const struct uvmp_service *s, uint32_t gpu)
+{
+	return uvmpi_memory_lacks_room(s, gpu, s->gpu[gpu].unit_pages);
+}
+
+uint32_t uvmpi_memory_frame_pages(const struct uvmp_service *s, uint32_t gpu)
+{
+	const struct gpu *g = &s->gpu[gpu];
+
+	if (uvmpi_has_chunks(g))
+		return UVMP_MASK_BITS;
+	return g->counts_units ? g->unit_pages : 1u;
+}
+
+bool uvmpi_memory_can_withdraw(const struct uvmp_service *s, uint32_t gpu)
+{
+	return !uvmpi_has_chunks(&s->gpu[gpu]) && !s->order->counts_uses;
 }
 
 bool uvmpi_memory_is_short(const struct uvmp_service *s, uint32_t gpu)

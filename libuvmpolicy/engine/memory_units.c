@@ -153,7 +153,7 @@ void uvmpi_units_fit(const struct gpu *g, uvmp_mask *pages, const uvmp_mask *fau
 static void note_pressure(struct uvmp_service *s, const struct gpu *g, uint32_t need)
 {
 	struct uvmp_pressure pressure = {.total_pages = g->capacity_pages,
-					 .free_pages = uvmpi_units_free_pages(g),
+					 .free_pages = uvmpi_memory_free_pages(g),
 					 .incoming_pages = need,
 					 .buffer_percent = s->policy.free_buffer,
 					 .quirks = s->policy.quirks};
@@ -181,7 +181,7 @@ enum backing uvmpi_units_back(struct uvmp_service *s, uint32_t gpu, handle block
 	uvmp_mask_or(&all, arriving->pages, &p->resident);
 	need = uvmpi_units_counted(g, b, &all) - uvmpi_units_counted(g, b, &p->resident);
 	note_pressure(s, g, need);
-	if (need > uvmpi_units_free_pages(g))
+	if (need > uvmpi_memory_free_pages(g))
 		return BACKING_NEED_ROOM;
 	g->coming_pages = need;
 	uvmpi_frames_take(s, gpu, block, p->memory * g->block_units, arriving);
@@ -466,7 +466,7 @@ void uvmpi_units_free(struct uvmp_service *s, uint32_t gpu, handle block, struct
 bool uvmpi_units_are_short(const struct uvmp_service *s, const struct gpu *g)
 {
 	struct uvmp_pressure pressure = {.total_pages = g->capacity_pages,
-					 .free_pages = uvmpi_units_free_pages(g),
+					 .free_pages = uvmpi_memory_free_pages(g),
 					 .buffer_percent = s->policy.free_buffer,
 					 .quirks = s->policy.quirks};
 

@@ -8,6 +8,7 @@
 #include "../base/geometry_internal.h"
 #include "../evict/evict_internal.h"
 #include "block_service_internal.h"
+#include "memory_backend_internal.h"
 #include "remote_idle_internal.h"
 #include "service_runtime_internal.h"
 #include "space_internal.h"

@@ -129,6 +129,11 @@ else
 	no_cycles "the kernel module, by its sources" $core_objects adapters/kernel/emu_*.c
 fi
 
+# -- the back ends of the memory ------------------------------------------------------------------------------------
+grep -nE '"memory_backend_internal\.h"|(->|\.)pmm\>' libuvmpolicy/engine/*.[ch] |
+	grep -vE '^[^:]*/((memory|victim)[a-z_]*\.c|memory_backend_internal\.h):' > "$tmp/backends"
+verdict "only memory*.c and victim*.c know the two back ends of the memory" "$tmp/backends"
+
 # -- without libc ---------------------------------------------------------------------------------------------------
 case $machine in
 i386:x86-64 | aarch64)
