@@ -2,6 +2,7 @@
  *
  * evict=lru manages root chunks (memory_chunks.c), every other order the units of its own (memory_units.c). Each function
  * here asks the back end of the GPU. */
+#include "../evict/evict_internal.h"
 #include "memory_backend_internal.h"
 #include "unit_tables_internal.h"
 
@@ -165,6 +166,12 @@ void uvmpi_memory_left(struct uvmp_service *s, uint32_t gpu, handle block, const
 		uvmpi_chunks_left(s, gpu, b, p, pages);
 	else
 		uvmpi_units_left(s, gpu, b, p, pages, keeps_frames);
+}
+
+void uvmpi_memory_begin_batch(struct uvmp_service *s, uint32_t gpu)
+{
+	if (s->gpu[gpu].order.state != NULL) /* NULL: root chunks, or no memory */
+		uvmpi_evict_batch(&s->gpu[gpu].order);
 }
 
 void uvmpi_memory_touch(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page)

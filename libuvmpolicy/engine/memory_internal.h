@@ -63,6 +63,8 @@ struct uvmp_region uvmpi_memory_unit(const struct uvmp_service *s, uint32_t gpu,
 				    uint32_t *unit);
 /* The number of such units. */
 uint64_t uvmpi_memory_units(const struct uvmp_service_params *params, uint32_t gpu);
+/* A batch of faults begins; orders that learn from batches hear of it. */
+void uvmpi_memory_begin_batch(struct uvmp_service *s, uint32_t gpu);
 /* The GPU has used a page, if it has it. */
 void uvmpi_memory_touch(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page);
 /* The page is in use, or arriving, until then. */

@@ -397,7 +397,7 @@ void uvmpi_units_evicted(struct uvmp_service *s, uint32_t gpu, handle block, uin
 	struct gpu *g = &s->gpu[gpu];
 	uint32_t small = s->page_bytes / UVMP_POLICY_PAGE_BYTES; /* in each page */
 
-	(void)uvmp_evict_left(&g->order, unit, pages * small, untouched * small);
+	uvmpi_evict_left(&g->order, unit, pages * small, untouched * small);
 	leave_circle(s, gpu, block);
 }
 

@@ -129,7 +129,7 @@ static void add_closure(struct uvmp_service *s, struct eviction *e, uint32_t gpu
 	uint32_t more;
 
 	tree_without(s, e, block, gpu, &e->rest, &tree);
-	more = uvmp_evict_closure(&s->gpu[gpu].order, &tree, evictable_blocks(s, e, block, gpu, p));
+	more = uvmpi_evict_closure(&s->gpu[gpu].order, &tree, evictable_blocks(s, e, block, gpu, p));
 	for (; more != 0; more &= more - 1u)
 		uvmp_mask_region_set(&e->rest, pages_of_unit(&s->gpu[gpu], lowest_bit(more)));
 }
@@ -140,7 +140,7 @@ static void add_group(struct uvmp_service *s, struct eviction *e, uint32_t gpu)
 {
 	struct gpu *g = &s->gpu[gpu];
 
-	for (uint32_t more = uvmp_evict_together(&g->order, e->root); more != 0; more &= more - 1u)
+	for (uint32_t more = uvmpi_evict_together(&g->order, e->root); more != 0; more &= more - 1u)
 		uvmp_mask_region_set(&e->rest, pages_of_unit(g, lowest_bit(more)));
 }
 
@@ -243,7 +243,7 @@ bool uvmpi_victim_choose_unit(struct uvmp_service *s, struct eviction *e, uint32
 	e->is_whole = uvmpi_runtime_evicts_whole(s);
 	if (!find_victim(s, e, gpu))
 		return false;
-	e->victim = (uint8_t)(UVMP_VICTIM_ORDER + (uint32_t)uvmp_evict_chosen(&g->order));
+	e->victim = (uint8_t)(UVMP_VICTIM_ORDER + (uint32_t)uvmpi_evict_chosen(&g->order));
 	uvmp_mask_zero(&e->rest);
 	uvmp_mask_region_set(&e->rest, pages_of_unit(g, e->root));
 	if (e->is_whole)

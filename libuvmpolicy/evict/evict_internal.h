@@ -135,6 +135,39 @@ static inline void uvmpi_evict_spare(struct uvmp_evict *evict, uint32_t unit, bo
 	if (order->spare != NULL)
 		order->spare(evict, unit, is_spared);
 }
+static inline void uvmpi_evict_batch(struct uvmp_evict *evict)
+{
+	const struct eviction_order *order = evict_order(evict);
+
+	if (order->batch != NULL)
+		order->batch(evict);
+}
+static inline void uvmpi_evict_left(struct uvmp_evict *evict, uint32_t unit, uint32_t pages, uint32_t untouched)
+{
+	const struct eviction_order *order = evict_order_of_unit(evict, unit);
+
+	UVMPI_ASSERT(untouched <= pages && pages <= UVMP_EVICT_PAGES_MAX);
+	if (order->left != NULL)
+		order->left(evict, unit, pages, untouched);
+}
+static inline uint32_t uvmpi_evict_closure(const struct uvmp_evict *evict, struct uvmp_tree *tree, uint32_t evictable)
+{
+	const struct eviction_order *order = evict_order(evict);
+
+	return order->closure != NULL ? order->closure(tree, evictable) : 0;
+}
+static inline enum uvmp_evict_choice uvmpi_evict_chosen(const struct uvmp_evict *evict)
+{
+	const struct eviction_order *order = evict_order(evict);
+
+	return order->chosen != NULL ? order->chosen(evict) : UVMP_CHOICE_ORDER;
+}
+static inline uint32_t uvmpi_evict_together(const struct uvmp_evict *evict, uint32_t unit)
+{
+	const struct eviction_order *order = evict_order_of_unit(evict, unit);
+
+	return order->together != NULL ? order->together(evict, unit) : 0;
+}
 /* The first unit of the walk behind a reserve; there are units. */
 enum uvmp_status uvmpi_evict_behind(struct uvmp_evict *evict, uint64_t *random, enum evict_walk walk, uint32_t *unit);
 /* The first unit of the walk behind the reserve. An order of no units need not be set up. */
