@@ -39,7 +39,6 @@ enum uvmp_status uvmpi_units_init(struct uvmp_service *s, const struct uvmp_serv
 	g->counts_units = uvmpi_params_gpu(params, gpu).counts_units;
 	g->frames.by_root = s->order->has_groups;
 	status = uvmpi_unit_tables_init(g, params->policy, params->blocks, memory);
-	g->order.reserve_percent = params->policy->reserve;
 	g->order.keeps_old = params->policy->auto_keep;
 	return status;
 }

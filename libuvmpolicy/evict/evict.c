@@ -189,18 +189,19 @@ enum uvmp_status uvmp_evict_forget(struct uvmp_evict *evict, uint32_t unit)
 }
 
 UVMPI_NOINLINE enum uvmp_status uvmpi_evict_behind(struct uvmp_evict *evict, uint64_t *random, enum evict_walk walk,
-						   uint32_t *unit)
+						   uint32_t reserve_percent, uint32_t used, uint32_t *unit)
 {
-	uint32_t rank = percent_as_float(evict->count, evict->reserve_percent); /* fewer than there are */
+	uint32_t rank = percent_as_float(evict->count, reserve_percent); /* fewer than there are */
 
-	return evict_order(evict)->victim(evict, random, rank, walk, unit);
+	UVMPI_ASSERT(reserve_percent <= UVMP_EVICT_RESERVE_MAX);
+	return evict_order(evict)->victim(evict, random, rank, walk, used, unit);
 }
 
 enum uvmp_status uvmp_evict_victim(struct uvmp_evict *evict, uint64_t *random, uint32_t *unit)
 {
 	if (!is_made(evict) || evict->reserve_percent > UVMP_EVICT_RESERVE_MAX || unit == NULL)
 		return UVMP_ERR_ARGUMENT;
-	return uvmpi_evict_first(evict, random, EVICT_SPARED_LAST, unit);
+	return uvmpi_evict_first(evict, random, EVICT_SPARED_LAST, evict->reserve_percent, evict->used, unit);
 }
 
 enum uvmp_status uvmp_evict_next(const struct uvmp_evict *evict, uint64_t *random, uint32_t *unit)
