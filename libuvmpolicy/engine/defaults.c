@@ -1,5 +1,5 @@
 /* Parameters that the host leaves 0. */
-#include "params_internal.h"
+#include "defaults_internal.h"
 
 #include "uvmpolicy/pmm.h"
 
