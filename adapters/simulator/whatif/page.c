@@ -207,7 +207,7 @@ static void print_policies(const struct whatif_runs *runs, const struct whatif_v
 
 static void print_optimum(const struct whatif_runs *runs, FILE *out)
 {
-	fputs("\nOptimum (Belady, pages of 4 KiB): no policy moves less to the GPU\n", out);
+	fputs("\nBelady's optimum, pages of 4 KiB, if each page that is used must move to the GPU\n", out);
 	for (size_t i = 0; i < runs->input->readings; i++) {
 		const struct bound_level *level = &whatif_bound_of(runs, i)->bound.level[0];
 		const struct sim_result *base = &whatif_run_of(runs, i, 0, 0)->result;
