@@ -72,13 +72,32 @@ static bool has_link_ratio(const struct uvmp_policy *policy, uint32_t which)
 	return policy->link_ratio != which;
 }
 
+static bool is_remote_auto(const struct uvmp_policy *policy, uint32_t which)
+{
+	(void)which;
+	return policy->remote.remote == UVMP_REMOTE_AUTO;
+}
+
+static bool has_counters(const struct uvmp_policy *policy, uint32_t which)
+{
+	return (uint32_t)policy->counters == which;
+}
+
+static void note_counters(const struct run_request *q, applies_to *applies, uint32_t which, const char *key, const char *value)
+{
+	char message[MODEL_NAME_MAX + 120];
+
+	snprintf(message, sizeof(message),
+		 "%s=%s: the chip of a real %s has no access counters and does not notify; compare %s=off", key, value,
+		 q->model.name, key);
+	note(q, applies, which, message);
+}
+
 /* Only a GPU with time obeys controllers of SMs. A plan evicts earlier, which changes what is evicted without time, too. */
-void run_note_untimed(const struct run_request *q)
+static void note_untimed(const struct run_request *q)
 {
 	char message[160];
 
-	if (q->has_model)
-		return;
 	for (uint32_t i = 0; i < UVMP_CONTROLLER_COUNT; i++) {
 		snprintf(message, sizeof(message), "%s=on has no effect without --gpu",
 			 uvmp_controller_name((enum uvmp_controller)i));
@@ -91,6 +110,16 @@ void run_note_untimed(const struct run_request *q)
 		note(q, has_plan, i, message);
 	}
 	note(q, has_link_ratio, 100, "link_ratio has no effect without --gpu");
+}
+
+void run_note_policies(const struct run_request *q)
+{
+	if (!q->has_model) {
+		note_untimed(q);
+	} else if (q->model.lacks_counters != 0) {
+		note_counters(q, is_remote_auto, 0, "remote", "auto");
+		note_counters(q, has_counters, UVMP_COUNTERS_ON, "counters", "on");
+	}
 }
 
 void run_note_oversub(const struct run_batch *batch)

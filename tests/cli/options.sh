@@ -286,6 +286,24 @@ lines 1
 run 0 'notes on a long policy' run $w --policy 'prefetch=density threshold=51 min_faults=1 evict=lru2m granularity=64k plan=overlapped'
 says 'note: prefetch=density threshold=51 min_faults=1 evict=lru2m ...: plan=overlapped evicts'
 
+# A model whose real chip has no access counters, also one in a file of the user.
+for command in run compare; do
+	run 0 "$command: remote=auto on a chip without access counters" $command $w --policy auto --gpu gtx-1080-ti
+	says 'note: auto: remote=auto: the chip of a real gtx-1080-ti has no access counters and does not notify; compare remote=off'
+	lines 1
+done
+run 0 'counters=on on a chip without access counters' run $w --policy counters=on --gpu p100-pcie
+says 'note: counters=on: counters=on: the chip of a real p100-pcie has no' 'compare counters=off'
+printf 'include = titan-xp\nsms = 4\n' >"$work/own.gpu"
+run 0 'a model that includes such a chip' run $w --policy auto --gpu "$work/own.gpu"
+says ' has no access counters'
+run 0 'remote=auto on a chip with access counters' run $w --policy auto --gpu titan-v
+quiet
+run 0 'remote=off on a chip without them' run $w --policy 'preset=auto remote=off' --gpu gtx-1080-ti
+quiet
+run 0 'chips without access counters' list gpus
+if [ "$(grep -c 'the real chip has no access counters' "$work/out")" = 4 ]; then ok "$name: four"; else fail "$name: four"; fi
+
 # -- recordings --
 printf 'uvmp-trace 1\n# recorded by hand\n# uvmsim run --memory 4194304 --policy '"'%s'"'\nrange,200000,8388608\n,0,r,200000\n' \
 	'prefetch=none' >"$work/t.trace"
