@@ -120,10 +120,9 @@ static void print_recorded_why(const struct import_told *told, FILE *out)
 	if (out_bytes == 0)
 		return;
 	snprintf(text, sizeof(text),
-		 "%.1f MiB were evicted; up to %.1f MiB of the same blocks were migrated again: %s.",
-		 (double)out_bytes / MIB, (double)told->returned_bytes / MIB,
-		 2 * told->returned_bytes > out_bytes ? "the working set exceeds GPU memory"
-						      : "most of them were not used again");
+		 "%.1f MiB were evicted; of the same blocks up to %.1f MiB, %.0f %% of the evicted bytes, were migrated "
+		 "to the GPU again later.",
+		 (double)out_bytes / MIB, (double)told->returned_bytes / MIB, percent(told->returned_bytes, out_bytes));
 	print_sentence(out, text);
 }
 
