@@ -273,11 +273,11 @@
     const timed = entries.filter((e) => e.run.time_ns !== null);
     if (timed.length === 0) return;
     const field = (key, text) => ({ name: text, value: (e) => e.run[key] });
-    stack("The driver's time", "Work and waits of the driver's threads, and the sleep of the bottom half while a kernel ran.", timed, name,
+    stack("The driver's time", "Work and waits of the driver's threads, and the time in which it was idle while a kernel ran.", timed, name,
       [field("fetch_ns", "fetch"), field("order_ns", "order"), field("service_ns", "service"), field("migrate_ns", "migrate"),
-        field("map_ns", "map"), field("evict_ns", "evict"), field("replay_ns", "flush, replay, wait"), field("idle_ns", "asleep")], asTime);
+        field("map_ns", "map"), field("evict_ns", "evict"), field("replay_ns", "flush, replay, wait"), field("idle_ns", "idle")], asTime);
     stack("The kernels' time", "From launch to end of each kernel: was there a warp that could run?", timed, name,
-      [field("compute_ns", "some SM could run"), { name: "stalled", value: (e) => Math.max(0, e.run.kernel_ns - e.run.compute_ns) }], asTime);
+      [field("compute_ns", "some warp could run"), { name: "stalled", value: (e) => Math.max(0, e.run.kernel_ns - e.run.compute_ns) }], asTime);
   }
   function causeParts(entries) {
     const parts = [];
