@@ -118,7 +118,7 @@ struct uvmp_prefetch_params {
 	uint32_t auto_batch;	   /* auto, replay=batch_flush: most raw faults of a batch that follows a full
 				    * batch in one block, 0..1024; default 16; 0: no such limit */
 	uint32_t auto_fault;	   /* auto: cost of a fault, pages of 4 KiB, 0..256; default 0: 12 */
-	uint32_t auto_gap;	   /* auto: stays of blocks from probe to probe, at most, 0..255; default 64 */
+	uint32_t auto_gap;	   /* auto: block stays from probe to probe, at most, 0..255; default 64 */
 	uint32_t auto_price;	   /* auto: most copies that a page's place counts as, 1..16; default 8 */
 	uint32_t auto_threshold;   /* auto: `threshold` of sparse ranges, 0..100; default 0: 99, or 100
 				    * where memory has frames of single pages */
