@@ -20,7 +20,7 @@ const struct field report_fields[REPORT_FIELDS] = {
 	FIELD(refaults, "refaults (page evicted before)", AS_COUNT),
 	FIELD(cpu_faults, "faults of the CPU", AS_COUNT),
 	FIELD(pages_migrated, "pages migrated in", AS_COUNT),
-	FIELD(pages_prefetched, "prefetched (moved or zeroed)", AS_COUNT),
+	FIELD(pages_prefetched, "prefetched (copied or zeroed)", AS_COUNT),
 	FIELD(pages_prefetched_unused, "prefetched and never touched", AS_COUNT),
 	FIELD(h2d_bytes, "moved to the GPU", AS_BYTES),
 	FIELD(h2d_copies, "in copies", AS_COUNT),
