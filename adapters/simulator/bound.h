@@ -1,4 +1,4 @@
-/* bound.h: the lower bounds of every policy. For the accesses of a source, in its order, and a size of memory: what is
+/* bound.h: what must move if every page that is used must move to the GPU. For the accesses of a source, in its order, and a size of memory: what is
  * touched at all, and what moves under Belady's optimum (belady.h) with pages of 4 KiB, big pages of 64 KiB, and VABlocks
  * of 2 MiB.
  *

@@ -1,4 +1,4 @@
-/* uvmsim bound: the lower bounds of every policy. */
+/* uvmsim bound: what must move if every page that is used must move to the GPU. */
 #include <string.h>
 
 #include "bound.h"
@@ -11,10 +11,17 @@
 
 const char help_bound[] = "usage: uvmsim bound --workload NAME[:k=v,...] | --trace FILE   [options]\n"
 			  "\n"
-			  "Prints lower bounds for every policy, in units of 4 KiB, 64 KiB and 2 MiB:\n"
-			  "with any memory, each touched unit moves once; with this memory, the moves of\n"
-			  "Belady's optimum, which knows the future. The accesses are those of the source,\n"
-			  "in its order, all of them to GPU memory.\n"
+			  "Prints what must move if every page that is used must move to the GPU, in units\n"
+			  "of 4 KiB, 64 KiB and 2 MiB: with any memory, each touched unit moves once; with\n"
+			  "this memory, the moves of Belady's optimum, which knows the future. The accesses\n"
+			  "are those of the source, in its order, all of them to GPU memory.\n"
+			  "\n"
+			  "A run can move less in these cases:\n"
+			  "  - the GPU uses pages in CPU memory: remote=, pins of thrash=on,\n"
+			  "    map_on_eviction=1, advice `preferred` and `accessed-by`\n"
+			  "  - the GPU holds more than its memory: memory_ratio above 100\n"
+			  "  - copies are spared: advice `read-duplicate` and `discard`\n"
+			  "  - warps overtake each other, or with --gpu run in another order\n"
 			  "\n"
 			  "  --workload SPEC  a built-in program, see `uvmsim list workloads`\n"
 			  "  --trace FILE     a trace file, see `uvmsim list formats`; -: standard input\n"

@@ -246,6 +246,7 @@ bool host_add_range(struct host *h, const struct source_range *range)
 		return host_fail(h, "a range that is not managed must precede the first access");
 	if (!space_add_range(&h->space, range, text))
 		return host_fail(h, text);
+	host_events_range(h, range->name);
 	if (!h->service)
 		return true;
 	h->result->footprint_bytes = h->space.footprint_bytes;

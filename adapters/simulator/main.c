@@ -18,7 +18,7 @@ static const struct command commands[] = {
 	{"run", cmd_run, help_run, "run one workload or trace under one policy, and count the cost"},
 	{"compare", cmd_compare, help_compare, "run several policies, one row each"},
 	{"plot", cmd_plot, help_plot, "draw runs as text: heat map, bars, curve"},
-	{"bound", cmd_bound, help_bound, "lower bounds for every policy: compulsory traffic, Belady's optimum"},
+	{"bound", cmd_bound, help_bound, "Belady's optimum: what must move if all that is used must move"},
 	{"curve", cmd_curve, help_curve, "faults, bytes and time over the size of memory; the working set"},
 	{"sweep", cmd_sweep, help_sweep, "many runs from a file of parameters; merge and compare results"},
 	{"explain", cmd_explain, help_explain, "explain why pages moved, from a decision log"},

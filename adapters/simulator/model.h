@@ -96,6 +96,7 @@ struct model {
 		prefetch_defer_ns; /* a prefetch call; more if it is deferred to a thread */
 	uint32_t counts_units;	   /* 1: a unit of a page-wise order counts whole, as its frame (service.h) */
 	uint32_t has_ats;	   /* 1: coherent with the CPU; access counters are on unless the policy says no */
+	uint32_t lacks_counters;   /* 1: the real chip has no access counters; the model notifies all the same */
 	uint32_t range_bytes;	   /* a managed allocation is a multiple of them; 0: whole pages */
 	uint32_t remote_miss_ns;   /* of a remote access that misses the TLB, hits are free; 0: the link's time, each time */
 	uint32_t coalesces;	   /* 1: a warp's load or store is an access for each segment of it (workloads/coalesce.h) */

@@ -69,6 +69,7 @@ const struct model_field model_field[] = {
 	FIELD(sync_frees, 0, 1),
 	ANY_FIELD(counts_units, 0, 1, true),
 	ANY_FIELD(has_ats, 0, 1, true),
+	ANY_FIELD(lacks_counters, 0, 1, true),
 	ANY_FIELD(range_bytes, 0, 2097152, true),
 	ANY_FIELD(remote_miss_ns, 0, 1000000, true),
 	ANY_FIELD(coalesces, 0, 1, true),

@@ -30,7 +30,8 @@ static void print_validation(const char *name, char *text, size_t room)
 		snprintf(text, room, "validated by %lu published figures, %lu inside (%lu %%)", all, inside,
 			 (inside * 100 + all / 2) / all);
 	if (chose != 0)
-		snprintf(text + strlen(text), room - strlen(text), "; %lu others chose its constants", chose);
+		snprintf(text + strlen(text), room - strlen(text), "; constants chosen with %lu further figure%s", chose,
+			 chose == 1 ? "" : "s");
 }
 
 static void list_one(const struct model *model, FILE *out)
@@ -52,6 +53,10 @@ static void list_one(const struct model *model, FILE *out)
 	cli_print_words(4, text, out);
 	fputs("    source: ", out);
 	cli_print_words(4, model->source, out);
+	if (model->lacks_counters != 0) {
+		fputs("    ", out);
+		cli_print_words(4, "the real chip has no access counters: remote=auto and counters=on work in the model only", out);
+	}
 	print_validation(model->name, text, sizeof(text));
 	fputs("    ", out);
 	cli_print_words(4, text, out);

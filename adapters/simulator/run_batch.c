@@ -432,7 +432,7 @@ int run_batch_perform(struct run_request *q)
 		free(batch.recorded);
 		return say_error("out of memory");
 	}
-	run_note_untimed(q);
+	run_note_policies(q);
 	interrupt_catch();
 	progress_start(batch.count);
 	if (batch.count > 1)

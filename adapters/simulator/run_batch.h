@@ -159,8 +159,8 @@ int run_batch_perform(struct run_request *q);
 
 /* -- run_notes.c: notes on standard error -- */
 
-/* Keys of policies that have an effect only with --gpu. */
-void run_note_untimed(const struct run_request *q);
+/* Keys of policies that have an effect only with --gpu, or that the real chip of the model does not have. */
+void run_note_policies(const struct run_request *q);
 /* Notes that the requested over-subscription is not met, once for each workload and memory size. */
 void run_note_oversub(const struct run_batch *batch);
 /* What a recorded trace cannot tell about these runs. */

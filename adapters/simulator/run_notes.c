@@ -4,30 +4,121 @@
 #include "cli.h"
 #include "run_batch.h"
 
-/* Only a GPU with time obeys controllers of SMs. */
-static void note_controllers(const char *given, const struct uvmp_policy *policy)
+enum { NAME_MOST = 60, NAMES_MOST = 120 };
+
+/* Does the note apply to the policy? `which` tells the notes of one kind apart. */
+typedef bool applies_to(const struct uvmp_policy *policy, uint32_t which);
+
+/* A name of more than NAME_MOST bytes ends behind a whole word. Returns its bytes. */
+static size_t name_bytes(const char *name)
+{
+	size_t end = strlen(name);
+
+	if (end <= NAME_MOST)
+		return end;
+	for (end = NAME_MOST; end > 0 && name[end] != ' ' && name[end] != ','; end--)
+		;
+	return end != 0 ? end : NAME_MOST;
+}
+
+static bool was_given_before(const struct cli_policies *policies, size_t index)
+{
+	for (size_t i = 0; i < index; i++)
+		if (strcmp(policies->policy[i].given, policies->policy[index].given) == 0)
+			return true;
+	return false;
+}
+
+/* One line for all policies of the command line to which the note applies: each once, as many as fit by name. */
+static void note(const struct run_request *q, applies_to *applies, uint32_t which, const char *message)
+{
+	char names[NAMES_MOST + NAME_MOST + 8] = "";
+	size_t length = 0, more = 0;
+
+	for (size_t i = 0; i < q->policies.count; i++) {
+		const char *given = q->policies.policy[i].given;
+		int bytes = (int)name_bytes(given);
+
+		if (!applies(&q->policies.policy[i].policy, which) || was_given_before(&q->policies, i))
+			continue;
+		if (length != 0 && length + (size_t)bytes > NAMES_MOST)
+			more++;
+		else
+			length += (size_t)snprintf(names + length, sizeof(names) - length, "%s%.*s%s",
+						   length != 0 ? ", " : "", bytes, given,
+						   given[bytes] != '\0' ? " ..." : "");
+	}
+	if (more != 0)
+		say_note("%s and %zu more: %s", names, more, message);
+	else if (length != 0)
+		say_note("%s: %s", names, message);
+}
+
+static bool has_controller(const struct uvmp_policy *policy, uint32_t which)
 {
 	struct uvmp_needs needs = {.size = sizeof(needs)};
 
 	(void)uvmp_policy_needs(policy, &needs); /* the policy was parsed */
-	for (uint32_t i = 0; i < UVMP_CONTROLLER_COUNT; i++)
-		if ((needs.sms >> i & 1u) != 0)
-			say_note("%.200s: %s=on has no effect without --gpu", given,
-				 uvmp_controller_name((enum uvmp_controller)i));
+	return (needs.sms >> which & 1u) != 0;
 }
 
-void run_note_untimed(const struct run_request *q)
+static bool has_plan(const struct uvmp_policy *policy, uint32_t which)
 {
-	for (size_t i = 0; i < q->policies.count && !q->has_model && !q->policies.is_sweep; i++) {
-		const struct uvmp_policy *policy = &q->policies.policy[i].policy;
-		const char *given = q->policies.policy[i].given;
+	return (uint32_t)policy->plan == which;
+}
 
-		note_controllers(given, policy);
-		if (policy->plan != UVMP_PLAN_SERIAL)
-			say_note("%.200s: plan=%s has no effect without --gpu", given,
-				 uvmp_plan_name(policy->plan));
-		if (policy->link_ratio != 100)
-			say_note("%.200s: link_ratio has no effect without --gpu", given);
+static bool has_link_ratio(const struct uvmp_policy *policy, uint32_t which)
+{
+	return policy->link_ratio != which;
+}
+
+static bool is_remote_auto(const struct uvmp_policy *policy, uint32_t which)
+{
+	(void)which;
+	return policy->remote.remote == UVMP_REMOTE_AUTO;
+}
+
+static bool has_counters(const struct uvmp_policy *policy, uint32_t which)
+{
+	return (uint32_t)policy->counters == which;
+}
+
+static void note_counters(const struct run_request *q, applies_to *applies, uint32_t which, const char *key, const char *value)
+{
+	char message[MODEL_NAME_MAX + 120];
+
+	snprintf(message, sizeof(message),
+		 "%s=%s: the chip of a real %s has no access counters and does not notify; compare %s=off", key, value,
+		 q->model.name, key);
+	note(q, applies, which, message);
+}
+
+/* Only a GPU with time obeys controllers of SMs. A plan evicts earlier, which changes what is evicted without time, too. */
+static void note_untimed(const struct run_request *q)
+{
+	char message[160];
+
+	for (uint32_t i = 0; i < UVMP_CONTROLLER_COUNT; i++) {
+		snprintf(message, sizeof(message), "%s=on has no effect without --gpu",
+			 uvmp_controller_name((enum uvmp_controller)i));
+		note(q, has_controller, i, message);
+	}
+	for (uint32_t i = UVMP_PLAN_OVERLAPPED; uvmp_plan_name((enum uvmp_plan_order)i) != NULL; i++) {
+		snprintf(message, sizeof(message),
+			 "plan=%s evicts earlier, which can change the counts; the time that it saves needs --gpu",
+			 uvmp_plan_name((enum uvmp_plan_order)i));
+		note(q, has_plan, i, message);
+	}
+	note(q, has_link_ratio, 100, "link_ratio has no effect without --gpu");
+}
+
+void run_note_policies(const struct run_request *q)
+{
+	if (!q->has_model) {
+		note_untimed(q);
+	} else if (q->model.lacks_counters != 0) {
+		note_counters(q, is_remote_auto, 0, "remote", "auto");
+		note_counters(q, has_counters, UVMP_COUNTERS_ON, "counters", "on");
 	}
 }
 

@@ -56,6 +56,22 @@ static int check(const struct uvmp_pager_config *c, struct text error)
 	return 0;
 }
 
+/* A fault costs less than that of a GPU. Pages that are not resident cannot be accessed where they are, so nothing is
+ * mapped remotely; and the budget is what memory holds, compressed or not. Reports and recordings have the result, which the
+ * simulator can run. */
+static void fit_policy(struct uvmp_policy *policy)
+{
+	struct uvmp_policy defaults;
+
+	uvmp_policy_init(&defaults);
+	if (policy->prefetch.prefetcher == UVMP_PREFETCH_AUTO && policy->prefetch.auto_fault == 0)
+		policy->prefetch.auto_fault = FAULT_PAGES;
+	policy->remote = defaults.remote;
+	if (policy->counters == UVMP_COUNTERS_ON)
+		policy->counters = defaults.counters;
+	policy->memory_ratio = defaults.memory_ratio;
+}
+
 static int take_policy(struct uvmp_pager *p, const struct uvmp_pager_config *c, struct text error)
 {
 	const char *text = c->policy ? c->policy : getenv("UVMP_POLICY");
@@ -68,8 +84,7 @@ static int take_policy(struct uvmp_pager *p, const struct uvmp_pager_config *c, 
 	uvmp_policy_init(&p->policy);
 	if (uvmp_policy_parse_plugins(text, strlen(text), c->plugins, &p->policy, &what) != UVMP_OK)
 		return text_refuse(error, -EINVAL, "policy: %s", what.text);
-	if (p->policy.prefetch.prefetcher == UVMP_PREFETCH_AUTO && p->policy.prefetch.auto_fault == 0)
-		p->policy.prefetch.auto_fault = FAULT_PAGES;
+	fit_policy(&p->policy);
 	uvmp_policy_needs(&p->policy, &needs);
 	p->wants_touches = needs.touches;
 	if ((needs.page_bytes & c->page_bytes) == 0) {
@@ -82,18 +97,9 @@ static int take_policy(struct uvmp_pager *p, const struct uvmp_pager_config *c, 
 	return 0;
 }
 
-/* A policy may assume compressed memory, which holds more than its size. Here the budget is what the
- * engine's memory holds. */
-static uint64_t memory_for(const struct uvmp_policy *policy, uint64_t budget)
-{
-	uint64_t bytes = budget * 100u / policy->memory_ratio / LARGE_PAGE * LARGE_PAGE;
-
-	return bytes < BLOCK_BYTES ? BLOCK_BYTES : bytes;
-}
-
 static int open_engine(struct uvmp_pager *p, uint64_t budget, uint64_t managed, struct text error)
 {
-	uint64_t held = memory_for(&p->policy, budget);
+	uint64_t held = budget / LARGE_PAGE * LARGE_PAGE;
 	struct uvmp_processors processors = {.count = 2, .can_access = {1u, 2u}, .native_atomics = {1u, 2u}};
 	struct uvmp_service_gpu gpu = {
 		.size = sizeof(gpu),

@@ -118,8 +118,8 @@ struct uvmp_prefetch_params {
 	uint32_t auto_batch;	   /* auto, replay=batch_flush: most raw faults of a batch that follows a full
 				    * batch in one block, 0..1024; default 16; 0: no such limit */
 	uint32_t auto_fault;	   /* auto: cost of a fault, pages of 4 KiB, 0..256; default 0: 12 */
-	uint32_t auto_gap;	   /* auto: residencies from probe to probe, at most, 0..255; default 64 */
-	uint32_t auto_price;	   /* auto: most that room for a page costs, copies, 1..16; default 8 */
+	uint32_t auto_gap;	   /* auto: block stays from probe to probe, at most, 0..255; default 64 */
+	uint32_t auto_price;	   /* auto: most copies that a page's place counts as, 1..16; default 8 */
 	uint32_t auto_threshold;   /* auto: `threshold` of sparse ranges, 0..100; default 0: 99, or 100
 				    * where memory has frames of single pages */
 	bool quirks;		   /* density; next, pattern and safe, which use it and both its numbers */
@@ -279,7 +279,7 @@ UVMP_API enum uvmp_status uvmp_prefetch_decide(const struct uvmp_prefetch_params
 
 /* Pages of a block that were evicted. */
 struct uvmp_prefetch_departure {
-	const uvmp_mask *gone;	  /* the evicted pages; required */
+	const uvmp_mask *gone;	  /* the pages that were evicted just now; required */
 	const uvmp_mask *touched; /* those that were touched there since they arrived; NULL: not known */
 	uint32_t processor;	  /* from which, 0..63 */
 	uint64_t evicted_pages;	  /* from it so far, these among them; 0: not known */

@@ -247,7 +247,7 @@ run 0 'compare: an over-subscription that cannot be met' compare --workload regu
 if [ "$(grep -c 'not 150 %' "$work/err")" = 1 ] && [ "$(wc -l <"$work/err")" = 1 ]; then ok "$name: once"; else fail "$name: once"; fi
 run 0 'everything fits' run --workload regular:bytes=10m --format json
 quiet
-for key in threads=on plan=overlapped link_ratio=200 sm_throttle=on; do
+for key in threads=on link_ratio=200 sm_throttle=on; do
 	run 0 "$key without time" run $w --memory 2M --policy $key --format json
 	says "uvmsim: note: $key" 'without --gpu'
 	sed 's/"policy": "[^"]*"//' "$work/out" >"$work/want"
@@ -259,6 +259,50 @@ for key in threads=on plan=overlapped link_ratio=200 sm_throttle=on; do
 	run 0 "$key with time" run $w --policy $key --gpu titan-v --format json
 	quiet
 done
+
+# A plan evicts earlier, and so other pages, without time, too.
+far_faults() { sed -n 's/.*"far_faults": \([0-9]*\),.*/\1/p' "$work/out"; }
+run 0 'plan=serial without time' run --workload sgemm:n=640 --memory 4M --policy 'evict=lru2m granularity=64k' --format json
+quiet
+serial=$(far_faults)
+for plan in overlapped unobtrusive; do
+	run 0 "plan=$plan without time" run --workload sgemm:n=640 --memory 4M --policy "evict=lru2m granularity=64k plan=$plan" --format json
+	says "plan=$plan: plan=$plan evicts earlier, which can change the counts; the time that it saves needs --gpu"
+	if [ "$(far_faults)" -lt "$serial" ]; then ok "$name: other counts"; else fail "$name: other counts"; fi
+done
+# One line for each key, with each policy once, whole words of them, and also for presets by pattern.
+lines() { # COUNT
+	if [ "$(wc -l <"$work/err")" = "$1" ]; then ok "$name: $1 lines"; else fail "$name: $1 lines"; fi
+}
+run 0 'notes on presets by pattern' compare $w --policy 'preset=batch-*'
+says 'uvmsim: note: batch-aware-ue, batch-aware: plan=unobtrusive evicts' 'uvmsim: note: batch-aware-to, batch-aware: threads=on has'
+lines 2
+run 0 'notes on all presets' compare $w --policy all
+says 'note: auto: plan=overlapped' 'note: batch-aware-ue, batch-aware: plan=unobtrusive' 'compressed-link: link_ratio has no effect' 'etc: sm_throttle=on'
+lines 5
+run 0 'notes on a policy that is given twice' compare $w --policy plan=overlapped --policy plan=overlapped
+says 'note: plan=overlapped: plan=overlapped evicts'
+lines 1
+run 0 'notes on a long policy' run $w --policy 'prefetch=density threshold=51 min_faults=1 evict=lru2m granularity=64k plan=overlapped'
+says 'note: prefetch=density threshold=51 min_faults=1 evict=lru2m ...: plan=overlapped evicts'
+
+# A model whose real chip has no access counters, also one in a file of the user.
+for command in run compare; do
+	run 0 "$command: remote=auto on a chip without access counters" $command $w --policy auto --gpu gtx-1080-ti
+	says 'note: auto: remote=auto: the chip of a real gtx-1080-ti has no access counters and does not notify; compare remote=off'
+	lines 1
+done
+run 0 'counters=on on a chip without access counters' run $w --policy counters=on --gpu p100-pcie
+says 'note: counters=on: counters=on: the chip of a real p100-pcie has no' 'compare counters=off'
+printf 'include = titan-xp\nsms = 4\n' >"$work/own.gpu"
+run 0 'a model that includes such a chip' run $w --policy auto --gpu "$work/own.gpu"
+says ' has no access counters'
+run 0 'remote=auto on a chip with access counters' run $w --policy auto --gpu titan-v
+quiet
+run 0 'remote=off on a chip without them' run $w --policy 'preset=auto remote=off' --gpu gtx-1080-ti
+quiet
+run 0 'chips without access counters' list gpus
+if [ "$(grep -c 'the real chip has no access counters' "$work/out")" = 4 ]; then ok "$name: four"; else fail "$name: four"; fi
 
 # -- recordings --
 printf 'uvmp-trace 1\n# recorded by hand\n# uvmsim run --memory 4194304 --policy '"'%s'"'\nrange,200000,8388608\n,0,r,200000\n' \

@@ -54,6 +54,26 @@ for store in zstd map file:.; do
 done
 equal 8 prefetch=density 10000 --threads 2
 
+# heads BUDGET [POLICY]: the command in the head of the recording gives its log, and no note about another policy or memory
+heads() {
+	name="the command of the head, budget $1, ${2:-default policy}"
+	rm -f "$work/b"
+	$limit "$run" --budget "$1" --quiet ${2:+--policy "$2"} --log "$work/a" --record "$work/h.csv" -- "$work/walk" 4 2>"$work/err"
+	command=$(sed -n 's/^# uvmsim \(run .*\)/\1/p' "$work/h.csv")
+	if sh -c "$limit '$sim' $command --trace '$work/h.csv' --log '$work/b'" >"$work/out" 2>>"$work/err" &&
+		cmp -s "$work/a" "$work/b" && [ "$(wc -l <"$work/a")" -ge 1000 ] && ! grep -q 'recorded with' "$work/err"; then
+		echo "ok   $name: $(wc -l <"$work/a") actions"
+	else
+		failed=1
+		echo "FAIL $name: $command: $(cmp "$work/a" "$work/b" 2>&1) $(head -n 3 "$work/err")"
+	fi
+}
+heads 8M
+heads 9M
+for policy in 'preset=auto auto_fault=7' preset=uvmsmart-pinned preset=uvmsmart-always 'counters=on map_on_eviction=1' preset=etc; do
+	heads 8M "$policy"
+done
+
 # sampling sees what faults do not: a program that stays within its budget
 $limit "$run" --budget 64M --quiet --sample 256 --record "$work/s.csv" -- python3 -c '
 import sys

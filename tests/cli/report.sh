@@ -106,6 +106,30 @@ cat >"$work/want" <<'E'
 E
 diff "$work/want" "$work/out" >"$work/err"
 verdict "plot: heat map of a known trace" $?
+# Two small ranges far apart: no row between them, and a line that says where each of them lies.
+printf 'uvmp-trace 1\nrange,100000000000,65536,a\nrange,108000000000,65536\n,0,r,100000000000\n,0,r,108000000000\n' >"$work/trace.csv"
+"$uvmsim" plot --trace "$work/trace.csv" --memory 2M --policy prefetch=density --rows 4 >"$work/out" 2>"$work/err"
+sed 1,2d "$work/out" >"$work/got"
+cat >"$work/want" <<'E'
+128.0 KiB on a GPU with 2.0 MiB; one row: 32.0 KiB
+    0 KiB  a, 64.0 KiB at 0x100000000000
+ 2048 KiB  64.0 KiB at 0x108000000000
+   + first fetched  . resident  x evicted  # fetched again  blank: in CPU memory
+    0 KiB|                       +++++++++++++++++++++++......................|
+   32 KiB|                       +++++++++++++++++++++++......................|
+ 2048 KiB|                                              ++++++++++++++++++++++|
+ 2080 KiB|                                              ++++++++++++++++++++++|
+          0               time, counted in faults fetched -->                2
+E
+diff "$work/want" "$work/got" >"$work/err"
+verdict "plot: no rows between allocations" $?
+{
+	echo 'uvmp-trace 1'
+	for i in 0 1 2 3 4 5 6 7 8 9; do printf 'range,20%d000000,4096,r%d\n,0,r,20%d000000\n' $i $i $i; done
+} >"$work/trace.csv"
+"$uvmsim" plot --trace "$work/trace.csv" --memory 32M >"$work/out" 2>"$work/err"
+[ "$(grep -c ' KiB at 0x20' "$work/out")" = 8 ] && grep -q '^           and 2 more allocations$' "$work/out" && [ "$(grep -c '|.*[+].*|' "$work/out")" = 10 ]
+verdict "plot: eight allocations are named" $?
 plot() { # NAME ARGUMENTS...: 80 columns of ASCII, no colours
 	name=$1
 	shift

@@ -28,6 +28,7 @@ if [ $# -gt 0 ]; then
 fi
 check 'the tables of the pages are those of tables.sh' lists_all
 check "table arrays; $advice" same arrays
+check "table plans; $advice" same plans
 for table in prefetchers prefetchers_further forest; do
 	for workload in ra regular; do check "table $table, rows of $workload; $advice" rows $table $workload:; done
 done

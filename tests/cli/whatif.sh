@@ -31,7 +31,11 @@ two='--policy nvidia-595 --policy prefetch=none'
 run 0 'a profile' whatif "$work/profile" --memory 16M $two
 prints 'What moved, as recorded' 'GPU 288 of 288 pages, CPU 0; 0 kernels' 'to the GPU  18.0 MiB in 576 copies: faults 1.1, prefetching 16.9' \
 	'to the CPU  12.0 MiB in 192 copies: eviction 12.0' 'Of the bytes moved to the GPU, 6 % served faults, 94 % were prefetched by the driver' \
-	'exceeds GPU memory' 'Optimum' 'all that migrated' 'Not told' 'Accesses to resident or prefetched pages'
+	"Belady's optimum, pages of 4 KiB, if each page that is used must move to the GPU" 'all that migrated' 'Not told' 'Accesses to resident or prefetched pages'
+says_words() { tr -s ' \n' ' ' <"$work/out" | grep -qF "$1" && ok "$name: $1" || fail "$name: $1"; }
+says_words '12.0 MiB were evicted; of the same blocks up to 12.0 MiB, 100 % of the evicted bytes, were migrated to the GPU again later.'
+# The profile does not show why.
+if grep -q 'working set' "$work/out"; then fail "$name: no cause that is not in the data"; else ok "$name: no cause that is not in the data"; fi
 sed "s|$work|.|g" "$work/out" >"$work/short" # the path of a checkout may be long
 if [ "$(awk 'length > 110' "$work/short" | wc -l)" = 0 ] && [ "$(wc -l <"$work/out")" -le 60 ]; then ok "$name: one page"; else fail "$name: more than a page"; fi
 

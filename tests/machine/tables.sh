@@ -16,6 +16,7 @@ evictions policies.md
 cycles policies.md
 forest policies.md
 orders policies.md
+plans policies.md
 prefetchers policies.md
 prefetchers_further policies.md
 remote policies.md
@@ -204,6 +205,17 @@ request_bytes() {
 			# shellcheck disable=SC2086 # an option and its value
 			run --gpu titan-v --oversub 150 --policy "$policy" $source
 			cells 'c(v["remote_h2d_bytes"])'
+		done
+		echo
+	done
+}
+plans() { # of copies
+	for program in sgemm:n=640 stencil:n=1024,iterations=2 bfs:scale=14 random:bytes=8m; do
+		shown $program || continue
+		printf '| `%s` |' $program
+		for plan in serial overlapped unobtrusive; do
+			run --memory 4M --workload $program --policy "evict=lru2m granularity=64k plan=$plan"
+			cells 'c(v["far_faults"])'
 		done
 		echo
 	done

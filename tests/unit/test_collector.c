@@ -201,6 +201,45 @@ static void test_collector_counts_by_kind(void **state)
 	assert_int_equal(collector.grid.column_width * collector.grid.columns > 1200, 1);
 }
 
+static void test_layout_says_which_pages_there_are(void **state)
+{
+	/* blocks of 16 and 512 pages of one allocation, and one page far behind */
+	static const struct observe_event block[] = {
+		{.kind = OBSERVE_BLOCK, .page = 0, .pages = 16, .bytes = 65536, .address = 0x1f0000, .name = "a"},
+		{.kind = OBSERVE_BLOCK, .page = 512, .pages = 512, .bytes = 2097152, .address = 0x200000, .name = "a", .number = 1},
+		{.kind = OBSERVE_BLOCK, .page = 1000000, .pages = 1, .bytes = 4096, .address = 0x400000, .name = ""},
+	};
+	const struct layout *layout = &collector.layout;
+
+	(void)state;
+	collector_init(&collector);
+	assert_true(layout_has(layout, 0, 1)); /* nothing is known */
+	tell(block[0]);
+	tell(block[1]);
+	assert_int_equal(layout->allocations, 1);
+	assert_int_equal(layout->allocation[0].bytes, 65536 + 2097152);
+	assert_int_equal(layout->allocation[0].address, 0x1f0000);
+	assert_true(layout_has(layout, 15, 16));
+	assert_false(layout_has(layout, 16, 512));
+	assert_true(layout_has(layout, 16, 513));
+	assert_false(layout_has(layout, 1024, UINT64_C(1) << 40));
+	tell(block[2]);
+	assert_int_equal(layout->chunk_pages, 256);
+	assert_true(layout_has(layout, 0, 256));
+	assert_false(layout_has(layout, 256, 512));
+	assert_false(layout_has(layout, 1024, 999936));
+	assert_true(layout_has(layout, 1000000, 1000001));
+	for (uint64_t i = 2; i < 20; i++) {
+		struct observe_event other = block[2];
+
+		other.page += i * 512;
+		tell(other);
+	}
+	assert_int_equal(layout->allocations, 20);
+	assert_string_equal(layout->allocation[LAYOUT_ALLOCATIONS - 1].name, "");
+	assert_int_equal(collector.events, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -209,6 +248,7 @@ int main(void)
 		cmocka_unit_test(test_returns_without_sampling_are_exact),
 		cmocka_unit_test(test_returns_of_a_sample_stand_for_all),
 		cmocka_unit_test(test_collector_counts_by_kind),
+		cmocka_unit_test(test_layout_says_which_pages_there_are),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -301,10 +301,10 @@ static void seeds_as_table(void **state)
 	assert_has("      97      20.0\n");
 	assert_has("      99      40.0\n");
 	/* without the bound of one seed there is none */
-	assert_has("(least possible)");
+	assert_has("(Belady optimum)");
 	report[2].has_bound = false;
 	print_comparison(report, 8, REPORT_TABLE);
-	assert_null(strstr(text, "(least possible)"));
+	assert_null(strstr(text, "(Belady optimum)"));
 }
 
 static unsigned count_of(const char *part)

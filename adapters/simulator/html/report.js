@@ -256,7 +256,7 @@
   }
 
   /* -- bars of the runs -- */
-  const beyond = " It moves every page that is accessed: policies that access memory of the CPU across the link can move less.";
+  const beyond = " It moves every page that is accessed: policies that access memory of the CPU across the link can move less, and those with a memory_ratio above 100.";
   function stack(title, note, entries, name, parts, format, isWide) {
     const used = parts.filter((part) => entries.some((e) => part.value(e) > 0));
     if (used.length === 0) return;
@@ -273,11 +273,11 @@
     const timed = entries.filter((e) => e.run.time_ns !== null);
     if (timed.length === 0) return;
     const field = (key, text) => ({ name: text, value: (e) => e.run[key] });
-    stack("The driver's time", "Work and waits of the driver's threads, and the sleep of the bottom half while a kernel ran.", timed, name,
+    stack("The driver's time", "Work and waits of the driver's threads, and the time in which it was idle while a kernel ran.", timed, name,
       [field("fetch_ns", "fetch"), field("order_ns", "order"), field("service_ns", "service"), field("migrate_ns", "migrate"),
-        field("map_ns", "map"), field("evict_ns", "evict"), field("replay_ns", "flush, replay, wait"), field("idle_ns", "asleep")], asTime);
+        field("map_ns", "map"), field("evict_ns", "evict"), field("replay_ns", "flush, replay, wait"), field("idle_ns", "idle")], asTime);
     stack("The kernels' time", "From launch to end of each kernel: was there a warp that could run?", timed, name,
-      [field("compute_ns", "some SM could run"), { name: "stalled", value: (e) => Math.max(0, e.run.kernel_ns - e.run.compute_ns) }], asTime);
+      [field("compute_ns", "some warp could run"), { name: "stalled", value: (e) => Math.max(0, e.run.kernel_ns - e.run.compute_ns) }], asTime);
   }
   function causeParts(entries) {
     const parts = [];
@@ -351,7 +351,7 @@
     const names = { 4096: "pages of 4 KiB", 65536: "big pages of 64 KiB", 2097152: "VABlocks of 2 MiB" };
     const sets = list[0].units.map((unit, i) => ({ label: "optimum for " + (names[unit.unit_bytes] || asBytes(unit.unit_bytes)), data: list.map((b) => ({ x: b.memory_bytes, y: b.units[i].h2d_bytes })) }));
     sets.push({ label: "compulsory: each page once", data: list.map((b) => ({ x: b.memory_bytes, y: b.units[0].touched_bytes })), color: palette[7], borderDash: [6, 4] });
-    curve("The least that must move, over memory size", "Belady's optimum, which knows the future, for each size of unit. Between points nothing is known.", sets);
+    curve("Belady's optimum, over memory size", "What moves to the GPU if the future is known and everything used must move, for each size of unit. Between points nothing is known.", sets);
   }
 
   /* -- all of them -- */

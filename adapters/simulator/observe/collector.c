@@ -7,6 +7,7 @@ void collector_init(struct collector *c)
 {
 	memset(c, 0, sizeof(*c));
 	grid_init(&c->grid);
+	layout_init(&c->layout);
 }
 
 static void take_batch(struct collector *c, const struct observe_event *e)
@@ -55,6 +56,10 @@ static void take(void *context, const struct observe_event *e)
 {
 	struct collector *c = context;
 
+	if (e->kind == OBSERVE_BLOCK) {
+		layout_add(&c->layout, e);
+		return;
+	}
 	c->events++;
 	grid_extend(&c->grid, e->end);
 	if (e->pages != 0)

@@ -4,6 +4,7 @@
 #define UVMSIM_COLLECTOR_H
 
 #include "grid.h"
+#include "layout.h"
 #include "observe.h"
 #include "returns.h"
 #include "uvmpolicy/service.h"
@@ -12,6 +13,7 @@ enum { COLLECTOR_TO_CPU = 0, COLLECTOR_TO_GPU, COLLECTOR_DIRECTIONS };
 
 struct collector {
 	struct grid grid;
+	struct layout layout;
 	struct histogram batch_faults;	 /* fetched in one batch */
 	struct histogram batch_interval; /* between the beginnings of two batches */
 	struct histogram copy_bytes[COLLECTOR_DIRECTIONS];

@@ -11,6 +11,35 @@ static struct observe_event event_of(const struct host *h, struct sim_block *blo
 		.bytes = (uint64_t)uvmp_region_pages(run) * h->space.page_bytes};
 }
 
+static const struct sim_range *latest_range(const struct space *space)
+{
+	size_t i = 0;
+
+	while (space->range[i]->block[0].number + space->range[i]->blocks != space->numbers)
+		i++;
+	return space->range[i];
+}
+
+void host_events_range(struct host *h, const char *name)
+{
+	const struct sim_range *range;
+
+	if (!h->params.run.observers)
+		return;
+	range = latest_range(&h->space);
+	if (range->is_device)
+		return;
+	for (uint64_t i = 0; i < range->blocks; i++) {
+		struct sim_block *block = &range->block[i];
+		struct observe_event event = event_of(h, block, (struct uvmp_region){0, block->shape.pages});
+
+		event.kind = OBSERVE_BLOCK;
+		event.number = i;
+		event.name = name;
+		observe_tell(h->params.run.observers, &event);
+	}
+}
+
 void host_events_note(struct host *h, const struct uvmp_action *a, const struct host_target *target,
 		      struct uvmp_region run, uint32_t faulted)
 {

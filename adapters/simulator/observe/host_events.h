@@ -5,6 +5,8 @@
 
 #include "../host.h"
 
+/* Reports the blocks of the range that was added last, if it is managed. */
+void host_events_range(struct host *host, const char *name);
 /* Keeps what a transfer of a COPY or POPULATE is about: before its effects, with pages of `target->block`. */
 void host_events_note(struct host *host, const struct uvmp_action *action, const struct host_target *target,
 		      struct uvmp_region run, uint32_t faulted);

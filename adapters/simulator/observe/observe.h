@@ -25,6 +25,7 @@ enum observe_kind {
 	OBSERVE_PROGRAM_COPY, /* the program's own copy of memory that is not managed: bytes, to_gpu */
 	OBSERVE_DROP,	      /* pages leave the GPU without a copy: pages, cause */
 	OBSERVE_EVICTION,     /* a thread of the driver chooses a victim and unmaps it */
+	OBSERVE_BLOCK,	      /* a VABlock of a managed allocation, before its pages are used: pages, bytes, name, number */
 	OBSERVE_REPLAY,	      /* from the end of the copies that it waits for until the GPU has seen it */
 	OBSERVE_KINDS
 };
@@ -36,7 +37,8 @@ struct observe_event {
 	enum observe_kind kind;
 	enum observe_thread thread;
 	uint64_t start, end;
-	uint64_t number; /* kernel, counted from 1 */
+	uint64_t number; /* kernel, counted from 1; block, counted from 0 in its allocation */
+	const char *name; /* of the allocation; while the observer is called */
 	uint32_t faults, merged;
 	/* pages: a run in one VABlock */
 	uint64_t address;      /* of its first page */

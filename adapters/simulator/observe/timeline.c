@@ -157,9 +157,12 @@ static void take(void *context, const struct observe_event *e)
 {
 	struct timeline *t = context;
 	enum track track = track_of(e);
-	uint32_t lane = lane_for(t, track, e->start);
 	uint64_t dur = e->end - e->start;
+	uint32_t lane;
 
+	if (e->kind == OBSERVE_BLOCK) /* has no time */
+		return;
+	lane = lane_for(t, track, e->start);
 	if (e->end > t->end[track][lane])
 		t->end[track][lane] = e->end;
 	separate(t);

@@ -18,19 +18,36 @@ static const struct {
 	{"#", "▓", "fetched again", PLOT_RED},
 };
 
-/* Rows of the picture, each of `merged` rows of the grid. */
+/* Rows of the picture, each of `merged` rows of the grid; those between allocations are not drawn. */
 struct view {
 	const struct grid *grid;
+	const struct layout *layout;
 	uint32_t rows, merged;
 };
 
-static struct view view_of(const struct grid *g, uint32_t rows_most)
+static bool is_drawn(const struct view *v, uint32_t row)
 {
-	struct view view = {g, g->rows, 1};
+	uint64_t pages = v->grid->row_pages * v->merged;
 
-	while (view.rows > rows_most) {
+	return layout_has(v->layout, row * pages, (row + 1) * pages);
+}
+
+static uint32_t drawn_rows(const struct view *v)
+{
+	uint32_t drawn = 0;
+
+	for (uint32_t row = 0; row < v->rows; row++)
+		drawn += is_drawn(v, row);
+	return drawn;
+}
+
+static struct view view_of(const struct collector *c, uint32_t rows_most)
+{
+	struct view view = {&c->grid, &c->layout, c->grid.rows, 1};
+
+	while (drawn_rows(&view) > rows_most) {
 		view.merged *= 2;
-		view.rows = (g->rows + view.merged - 1) / view.merged;
+		view.rows = (c->grid.rows + view.merged - 1) / view.merged;
 	}
 	return view;
 }
@@ -102,10 +119,10 @@ static void draw_legend(FILE *out)
 	fprintf(out, " %s\n", marks[NOTHING].text);
 }
 
-/* Where a row begins, counted from the first page. */
-static void draw_label(const struct view *v, uint32_t row, uint64_t row_bytes, FILE *out)
+/* Counted from the first page. */
+static void draw_label(const struct view *v, uint64_t at, uint64_t row_bytes, FILE *out)
 {
-	uint64_t at = row * row_bytes, unit = row_bytes * v->rows >= UINT64_C(100000) << 20 ? UINT64_C(1) << 30 : 1u << 20;
+	uint64_t unit = row_bytes * v->rows >= UINT64_C(100000) << 20 ? UINT64_C(1) << 30 : 1u << 20;
 
 	if (row_bytes % (1u << 20) != 0)
 		unit = 1024;
@@ -138,11 +155,31 @@ static void draw_title(const struct report *report, uint64_t row_bytes, FILE *ou
 		footprint, memory, row);
 }
 
+/* Which row an allocation begins at, by its label, and where it lies. */
+static void draw_allocations(const struct view *view, uint64_t row_bytes, uint64_t page_bytes, FILE *out)
+{
+	const struct layout *l = view->layout;
+	char bytes[PLOT_TEXT_MAX];
+
+	for (uint64_t i = 0; i < l->allocations && i < LAYOUT_ALLOCATIONS; i++) {
+		const struct layout_allocation *own = &l->allocation[i];
+
+		plot_bytes(bytes, own->bytes);
+		draw_label(view, own->page * page_bytes / row_bytes * row_bytes, row_bytes, out);
+		fprintf(out, "  %s%s%s at 0x%llx\n", own->name, own->name[0] != '\0' ? ", " : "", bytes,
+			(unsigned long long)own->address);
+	}
+	if (l->allocations > LAYOUT_ALLOCATIONS)
+		fprintf(out, "%*s  and %llu more allocations\n", LABEL_COLUMNS, "",
+			(unsigned long long)(l->allocations - LAYOUT_ALLOCATIONS));
+}
+
 void plot_heat(const struct plot *plot, const struct report *report, FILE *out)
 {
 	const struct collector *c = report->collector;
-	struct view view = view_of(&c->grid, plot->rows);
-	uint64_t row_bytes = c->grid.row_pages * view.merged * (c->page_bytes != 0 ? c->page_bytes : 4096u);
+	struct view view = view_of(c, plot->rows);
+	uint64_t page_bytes = c->page_bytes != 0 ? c->page_bytes : 4096u;
+	uint64_t row_bytes = c->grid.row_pages * view.merged * page_bytes;
 
 	if (c->grid.rows == 0) {
 		fputs("no page has moved: there is no picture\n", out);
@@ -150,9 +187,13 @@ void plot_heat(const struct plot *plot, const struct report *report, FILE *out)
 	}
 	if (!plot->is_brief)
 		draw_title(report, row_bytes, out);
+	if (!plot->is_brief)
+		draw_allocations(&view, row_bytes, page_bytes, out);
 	draw_legend(out);
 	for (uint32_t row = 0; row < view.rows; row++) {
-		draw_label(&view, row, row_bytes, out);
+		if (!is_drawn(&view, row))
+			continue;
+		draw_label(&view, row * row_bytes, row_bytes, out);
 		fputs(plot_is_utf8() ? "│" : "|", out);
 		draw_row(&view, row, out);
 		fputs(plot_is_utf8() ? "│\n" : "|\n", out);

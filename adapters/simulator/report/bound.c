@@ -11,14 +11,14 @@
 static const struct field level_fields[] = {
 	LEVEL_FIELD(unit_bytes, "unit", AS_BYTES),
 	LEVEL_FIELD(places, "units that fit into memory", AS_COUNT),
-	LEVEL_FIELD(touched, "units touched: least faults", AS_COUNT),
-	LEVEL_FIELD(touched_bytes, "moved to the GPU at least", AS_BYTES),
+	LEVEL_FIELD(touched, "units touched", AS_COUNT),
+	LEVEL_FIELD(touched_bytes, "moved to the GPU if once each", AS_BYTES),
 	LEVEL_FIELD(misses, "optimum: misses", AS_COUNT),
 	LEVEL_FIELD(h2d_bytes, "moved to the GPU", AS_BYTES),
 	LEVEL_FIELD(left, "units evicted", AS_COUNT),
-	LEVEL_FIELD(d2h_bytes, "moved to the CPU", AS_BYTES),
-	LEVEL_FIELD(written_back, "of them written", AS_COUNT),
-	LEVEL_FIELD(written_back_bytes, "moved if only they are", AS_BYTES),
+	LEVEL_FIELD(d2h_bytes, "moved to the CPU, all evicted", AS_BYTES),
+	LEVEL_FIELD(written_back, "units evicted that were written", AS_COUNT),
+	LEVEL_FIELD(written_back_bytes, "moved to the CPU, only written", AS_BYTES),
 };
 
 static uint64_t level_value(const struct bound_level *level, size_t field)

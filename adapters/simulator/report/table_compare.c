@@ -29,6 +29,19 @@ static const struct column untimed[COLUMNS] = {
 	{"unused", RESULT(pages_prefetched_unused), COUNT_CELL, false, 8},
 };
 
+/* The same where a policy reads or writes pages in CPU memory. The bytes that cross the link so are not known without
+ * time, so such a run does not compare in what it moves. */
+static const struct column untimed_remote[COLUMNS] = {
+	{"far faults", RESULT(far_faults), COUNT_CELL, true, 10},
+	{"batches", RESULT(batches), COUNT_CELL, true, 8},
+	{"remote", RESULT(remote_accesses), COUNT_CELL, false, 10},
+	{"MiB in", RESULT(h2d_bytes), MIB_CELL, true, 9},
+	{"MiB out", RESULT(d2h_bytes), MIB_CELL, true, 9},
+	{"evictions", RESULT(evictions), COUNT_CELL, false, 9},
+	{"refaults", RESULT(refaults), COUNT_CELL, true, 8},
+	{"unused", RESULT(pages_prefetched_unused), COUNT_CELL, false, 8},
+};
+
 /* With time the last column is what matters most; how long a batch takes (the median) and how large a copy to
  * the GPU is (the mean) say where it went. What is used across the link counts as moved: a policy that leaves
  * pages where they are would seem to move nothing. */
@@ -43,15 +56,27 @@ static const struct column timed[COLUMNS] = {
 	{"time ms", offsetof(struct report, times.time_ns), MS_CELL, true, 9},
 };
 
-static const struct column *columns_of(const struct report *report)
+/* The runs of one workload and memory. */
+struct table {
+	const struct report *report;
+	size_t count;
+	const struct column *column;
+	int label; /* width of the first column */
+};
+
+static const struct column *columns_of(const struct report *report, size_t count)
 {
-	return report->gpu ? timed : untimed;
+	if (report->gpu)
+		return timed;
+	for (size_t i = 0; i < count; i++)
+		if (report[i].result.remote_accesses != 0)
+			return untimed_remote;
+	return untimed;
 }
 
 /* What a column compares and prints, of one run. */
-static uint64_t cell(const struct report *report, int column)
+static uint64_t cell(const struct report *report, const struct column *at)
 {
-	const struct column *at = &columns_of(report)[column];
 	uint64_t value;
 
 	if (at->cell == MEDIAN_US_CELL)
@@ -66,7 +91,7 @@ static uint64_t cell(const struct report *report, int column)
 	return value;
 }
 
-static uint64_t cell_at(const struct row *row, int column, enum rank rank)
+static uint64_t cell_at(const struct row *row, const struct column *column, enum rank rank)
 {
 	uint64_t values[REPORT_RUNS_MAX];
 	size_t count = 0;
@@ -98,16 +123,16 @@ static bool has_bound(const struct row *row)
 }
 
 /* A star stands in the gap after its number, so that no line ends in a blank. */
-static void print_cell(const struct report *report, int column, const char *text, bool was_best, FILE *out)
+static void print_cell(const struct column *column, const char *text, bool was_best, FILE *out)
 {
-	fprintf(out, "%c%*s", was_best ? '*' : ' ', columns_of(report)[column].width, text);
+	fprintf(out, "%c%*s", was_best ? '*' : ' ', column->width, text);
 }
 
-static void print_value(const struct report *report, int column, uint64_t value, bool was_best, FILE *out)
+static void print_value(const struct column *column, uint64_t value, bool was_best, FILE *out)
 {
 	char text[32];
 
-	switch (columns_of(report)[column].cell) {
+	switch (column->cell) {
 	case MIB_CELL:
 	case LINK_IN_CELL:
 	case LINK_OUT_CELL:
@@ -125,53 +150,94 @@ static void print_value(const struct report *report, int column, uint64_t value,
 	default:
 		snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
 	}
-	print_cell(report, column, text, was_best, out);
+	print_cell(column, text, was_best, out);
 }
 
-/* By how much more comes in than Belady's optimum needs, in percent with one decimal, rounded. A run whose
- * warps overtake each other, or that leaves pages where they are, may be below it. */
-static void print_above(const struct row *row, bool was_best, FILE *out)
+/* Only a complete run has a distance, and only if the optimum moves something. */
+static bool has_distance(const struct row *row)
 {
-	uint64_t in = cell_at(row, BYTES_IN, RANK_MEDIAN), bound = bound_at(row, false, RANK_MEDIAN);
-	uint64_t more = in > bound ? in - bound : bound - in, tenths;
-	char text[32] = "";
+	return has_bound(row) && report_complete(row) != 0 && bound_at(row, false, RANK_MEDIAN) != 0;
+}
 
-	if (has_bound(row) && report_complete(row) != 0 && bound != 0) {
-		tenths = (more * 1000u + bound / 2u) / bound;
-		snprintf(text, sizeof(text), "%s%llu.%llu", in < bound && tenths != 0 ? "-" : "",
-			 (unsigned long long)(tenths / 10u), (unsigned long long)(tenths % 10u));
+/* Of its bytes to the GPU. The optimum is no bound for the run: docs/uvmsim.md, Bounds. */
+static bool is_below(const struct table *table, const struct row *row)
+{
+	return has_distance(row) &&
+	       cell_at(row, &table->column[BYTES_IN], RANK_MEDIAN) < bound_at(row, false, RANK_MEDIAN);
+}
+
+/* By how much more comes in than with Belady's optimum, in percent with one decimal, rounded. */
+static void print_above(const struct table *table, const struct row *row, bool was_best, FILE *out)
+{
+	uint64_t in = cell_at(row, &table->column[BYTES_IN], RANK_MEDIAN), bound = bound_at(row, false, RANK_MEDIAN);
+	char text[32] = "";
+	uint64_t tenths;
+
+	if (is_below(table, row)) {
+		snprintf(text, sizeof(text), "below");
+	} else if (has_distance(row)) {
+		tenths = ((in - bound) * 1000u + bound / 2u) / bound;
+		snprintf(text, sizeof(text), "%llu.%llu", (unsigned long long)(tenths / 10u),
+			 (unsigned long long)(tenths % 10u));
 	}
 	fprintf(out, "%c%*s", was_best ? '*' : ' ', ABOVE_WIDTH, text);
 }
 
+/* A run that is cut would win by having done less, and a run with remote accesses by bytes that are not counted. */
+static bool is_compared(const struct row *row, const struct column *column)
+{
+	if (column->cell == MIB_CELL)
+		for (size_t i = 0; i < row->count; i++)
+			if (row->run[i].result.remote_accesses != 0)
+				return false;
+	return column->is_marked && report_complete(row) == row->count;
+}
+
 /* Compares the medians of the rows. */
-static bool is_best(const struct report *report, size_t count, const struct row *row, int column)
+static bool is_best(const struct table *table, const struct row *row, const struct column *column)
 {
 	uint64_t least = UINT64_MAX, most = 0, value;
 	struct row other;
 
-	for (size_t i = 0; i < count; i += other.count) {
-		other = report_row(&report[i], count - i);
-		if (report_complete(&other) < other.count) /* would win by having done less */
+	for (size_t i = 0; i < table->count; i += other.count) {
+		other = report_row(&table->report[i], table->count - i);
+		if (!is_compared(&other, column))
 			continue;
 		value = cell_at(&other, column, RANK_MEDIAN);
 		least = value < least ? value : least;
 		most = value > most ? value : most;
 	}
-	return columns_of(report)[column].is_marked && report_complete(row) == row->count && least < most &&
-	       cell_at(row, column, RANK_MEDIAN) == least;
+	return is_compared(row, column) && least < most && cell_at(row, column, RANK_MEDIAN) == least;
 }
 
-/* What Belady's optimum moves, page by page, with the same accesses. */
-static void print_bound(const struct row *row, int label, FILE *out)
+/* What Belady's optimum moves, page by page, with the same accesses, if each page that is used must move. */
+static void print_bound(const struct table *table, const struct row *row, FILE *out)
 {
-	fprintf(out, "  %-*s", label, "(least possible)");
+	fprintf(out, "  %-*s", table->label, "(Belady optimum)");
 	for (int c = 0; c < BYTES_IN; c++)
-		print_cell(row->run, c, "", false, out);
-	print_value(row->run, BYTES_IN, bound_at(row, false, RANK_MEDIAN), false, out);
+		print_cell(&table->column[c], "", false, out);
+	print_value(&table->column[BYTES_IN], bound_at(row, false, RANK_MEDIAN), false, out);
 	fprintf(out, " %*s", ABOVE_WIDTH, "");
-	print_value(row->run, BYTES_IN + 1, bound_at(row, true, RANK_MEDIAN), false, out);
+	print_value(&table->column[BYTES_IN + 1], bound_at(row, true, RANK_MEDIAN), false, out);
 	fputc('\n', out);
+}
+
+/* Only if a row is below the optimum, in one of the directions. */
+static void print_below(const struct table *table, FILE *out)
+{
+	const struct column *bytes_out = &table->column[BYTES_IN + 1];
+	struct row row;
+
+	for (size_t i = 0; i < table->count; i += row.count) {
+		row = report_row(&table->report[i], table->count - i);
+		if (!is_below(table, &row) && (!has_bound(&row) || report_complete(&row) == 0 ||
+					       cell_at(&row, bytes_out, RANK_MEDIAN) >= bound_at(&row, true, RANK_MEDIAN)))
+			continue;
+		fputs("  Runs can be below the optimum, which moves every page that is used to the GPU: see "
+		      "`uvmsim bound --help`\n",
+		      out);
+		return;
+	}
 }
 
 static void print_heading(const struct report *report, FILE *out)
@@ -224,21 +290,21 @@ static void print_refusal(const struct row *row, int column, FILE *out)
 }
 
 /* Where the seeds make a difference: the least or greatest values, under the medians. */
-static void print_seeds(const struct row *row, int label, enum rank rank, FILE *out)
+static void print_seeds(const struct table *table, const struct row *row, enum rank rank, FILE *out)
 {
-	fprintf(out, "  %*s", label, report_rank_keys[rank]);
+	fprintf(out, "  %*s", table->label, report_rank_keys[rank]);
 	for (int c = 0; c < COLUMNS; c++) {
-		print_value(row->run, c, cell_at(row, c, rank), false, out);
+		print_value(&table->column[c], cell_at(row, &table->column[c], rank), false, out);
 		if (c == BYTES_IN)
 			fprintf(out, " %*s", ABOVE_WIDTH, "");
 	}
 	fputc('\n', out);
 }
 
-static bool has_difference(const struct row *row)
+static bool has_difference(const struct table *table, const struct row *row)
 {
 	for (int c = 0; c < COLUMNS; c++)
-		if (cell_at(row, c, RANK_LEAST) != cell_at(row, c, RANK_MOST))
+		if (cell_at(row, &table->column[c], RANK_LEAST) != cell_at(row, &table->column[c], RANK_MOST))
 			return true;
 	return false;
 }
@@ -252,22 +318,21 @@ static const char *cut_of(const struct row *row)
 	return "";
 }
 
-/* Of the group of `count` reports. */
-static void print_row(const struct report *report, size_t count, const struct row *row, int label, FILE *out)
+static void print_row(const struct table *table, const struct row *row, FILE *out)
 {
 	size_t complete = report_complete(row);
 	bool was_best = false;
 
 	if (complete == 0 && row->run->error && row->run->result.accesses == 0 && !row->run->times.is_cut) {
-		print_refusal(row, label + 2, out);
+		print_refusal(row, table->label + 2, out);
 		return;
 	}
 	for (int c = 0; c < COLUMNS; c++) {
-		print_value(row->run, c, cell_at(row, c, RANK_MEDIAN), was_best, out);
-		was_best = is_best(report, count, row, c);
+		print_value(&table->column[c], cell_at(row, &table->column[c], RANK_MEDIAN), was_best, out);
+		was_best = is_best(table, row, &table->column[c]);
 		if (c != BYTES_IN)
 			continue;
-		print_above(row, was_best, out);
+		print_above(table, row, was_best, out);
 		was_best = false;
 	}
 	fputs(was_best ? "*" : "", out);
@@ -277,9 +342,9 @@ static void print_row(const struct report *report, size_t count, const struct ro
 		fprintf(out, "  complete: no%s\n", cut_of(row));
 	else
 		fprintf(out, "  complete: %zu of %zu%s\n", complete, row->count, cut_of(row));
-	if (has_difference(row)) {
-		print_seeds(row, label, RANK_LEAST, out);
-		print_seeds(row, label, RANK_MOST, out);
+	if (has_difference(table, row)) {
+		print_seeds(table, row, RANK_LEAST, out);
+		print_seeds(table, row, RANK_MOST, out);
 	}
 }
 
@@ -338,9 +403,10 @@ static void print_signs(const struct report *report, size_t count, int width, FI
 
 void report_table_group(const struct report *report, size_t count, FILE *out)
 {
+	struct table table = {report, count, columns_of(report, count), LABEL_LEAST};
 	struct row row = report_row(report, count);
 	size_t number = 0;
-	int width, label;
+	int width;
 
 	print_heading(report, out);
 	if (report->draws != 0)
@@ -350,10 +416,10 @@ void report_table_group(const struct report *report, size_t count, FILE *out)
 		fprintf(out, "  medians of %zu runs, of seeds %llu to %llu\n", row.count,
 			(unsigned long long)row.run->seed, (unsigned long long)row.run[row.count - 1].seed);
 	width = print_legend(report, count, out);
-	label = width != 0 ? width : LABEL_LEAST;
-	fprintf(out, "  %-*s", label, "policy");
+	table.label = width != 0 ? width : LABEL_LEAST;
+	fprintf(out, "  %-*s", table.label, "policy");
 	for (int c = 0; c < COLUMNS; c++) {
-		print_cell(report, c, columns_of(report)[c].title, false, out);
+		print_cell(&table.column[c], table.column[c].title, false, out);
 		if (c == BYTES_IN)
 			fprintf(out, " %*s", ABOVE_WIDTH, "% above");
 	}
@@ -361,14 +427,15 @@ void report_table_group(const struct report *report, size_t count, FILE *out)
 	for (size_t i = 0; i < count; i += row.count) {
 		row = report_row(&report[i], count - i);
 		if (width == 0)
-			fprintf(out, "  %2zu%*s", ++number, label - 2, "");
+			fprintf(out, "  %2zu%*s", ++number, table.label - 2, "");
 		else
-			fprintf(out, "  %-*s", label, label_of(&report[i]));
-		print_row(report, count, &row, label, out);
+			fprintf(out, "  %-*s", table.label, label_of(&report[i]));
+		print_row(&table, &row, out);
 	}
 	row = report_row(report, count);
 	if (has_bound(&row))
-		print_bound(&row, label, out);
+		print_bound(&table, &row, out);
+	print_below(&table, out);
 	if (report->draws != 0)
 		print_signs(report, count, width, out);
 }

@@ -35,7 +35,7 @@ static uint64_t cost(const struct whatif_runs *runs, const struct whatif_run *ru
 	return runs->request->has_model ? run->time_ns : run->result.h2d_bytes + run->result.d2h_bytes;
 }
 
-/* Bytes to the GPU above the least that any policy moves. */
+/* Bytes to the GPU above Belady's optimum, if they are. */
 static uint64_t above(const struct whatif_run *run, const struct whatif_run *bound)
 {
 	uint64_t least = bound->bound.level[0].h2d_bytes;

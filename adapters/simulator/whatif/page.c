@@ -120,10 +120,9 @@ static void print_recorded_why(const struct import_told *told, FILE *out)
 	if (out_bytes == 0)
 		return;
 	snprintf(text, sizeof(text),
-		 "%.1f MiB were evicted; up to %.1f MiB of the same blocks were migrated again: %s.",
-		 (double)out_bytes / MIB, (double)told->returned_bytes / MIB,
-		 2 * told->returned_bytes > out_bytes ? "the working set exceeds GPU memory"
-						      : "most of them were not used again");
+		 "%.1f MiB were evicted; of the same blocks up to %.1f MiB, %.0f %% of the evicted bytes, were migrated "
+		 "to the GPU again later.",
+		 (double)out_bytes / MIB, (double)told->returned_bytes / MIB, percent(told->returned_bytes, out_bytes));
 	print_sentence(out, text);
 }
 
@@ -207,7 +206,7 @@ static void print_policies(const struct whatif_runs *runs, const struct whatif_v
 
 static void print_optimum(const struct whatif_runs *runs, FILE *out)
 {
-	fputs("\nOptimum (Belady, pages of 4 KiB): no policy moves less to the GPU\n", out);
+	fputs("\nBelady's optimum, pages of 4 KiB, if each page that is used must move to the GPU\n", out);
 	for (size_t i = 0; i < runs->input->readings; i++) {
 		const struct bound_level *level = &whatif_bound_of(runs, i)->bound.level[0];
 		const struct sim_result *base = &whatif_run_of(runs, i, 0, 0)->result;

@@ -212,7 +212,7 @@ static bool sgemm_span(struct workload *workload, struct workload_slot *slot)
 const struct workload_type workload_sgemm = {
         .name = "sgemm",
         .summary = "cuBLAS-like matrix product C = A * B of n x n floats, column-major",
-        .param = {{"n", "rows and columns; published: 29228 to 47660", 1, 1 << 18, 4608, false},
+        .param = {{"n", "rows and columns of each matrix; published runs have 29228 to 47660", 1, 1 << 18, 4608, false},
                   {"tile", "rows and columns of C that one thread block computes", 1, 1024, 128, false},
                   {"depth", "elements along k of one step", 1, 64, 8, false},
                   {"panel", "elements along k after which a thread block loads an operand along k again", 1, 1024, 64,
