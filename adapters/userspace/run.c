@@ -44,7 +44,7 @@ struct run {
 	struct run_watch watch;
 	char policy[UVMP_POLICY_TEXT_MAX], features[FEATURES_BYTES], program[PATH_MAX];
 	int exec_error;		    /* of the child, which shares this structure */
-	struct sigaction too_large; /* action of the program for SIGXFSZ */
+	struct sigaction too_large, no_reader; /* actions of the program for SIGXFSZ and SIGPIPE */
 };
 
 static uint64_t now_ns(void)
@@ -350,6 +350,7 @@ static void become_program(struct run *run, const sigset_t *mask, const struct s
 {
 	sigaction(SIGCHLD, children, NULL);
 	sigaction(SIGXFSZ, &run->too_large, NULL);
+	sigaction(SIGPIPE, &run->no_reader, NULL);
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	execvp(run->options.program[0], run->options.program);
 	run->exec_error = errno;
@@ -482,6 +483,8 @@ int main(int arguments, char **argument)
 		return say_error("out of memory");
 	sigaction(SIGXFSZ, &ignored, &run->too_large); /* a file that becomes too large is an error of
 							* the file */
+	/* A report that nothing reads must not end this process before its files are in place. */
+	sigaction(SIGPIPE, &ignored, &run->no_reader);
 	status = prepare(run, arguments, argument);
 	if (status == 0)
 		return execute(run);
