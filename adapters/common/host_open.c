@@ -163,7 +163,7 @@ static bool open_engine(struct uvmp_host *h, char *error)
 						   .sms = h->options.sms,
 						   .counts_units = !h->options.counts_pages};
 	if (!hostkit_open_engine(h, &params))
-		return refuse(error, "%s", h->error);
+		return refuse(error, "%s", h->failure->text);
 	for (uint32_t i = 1; i <= h->options.gpus; i++)
 		(void)uvmp_service_bind(h->service, i, UVMP_APERTURE_VID, 0, 0, UVMP_HOST_SPACE);
 	return true;
@@ -197,6 +197,7 @@ struct uvmp_host *uvmp_host_open(const struct uvmp_host_options *options, char e
 		return NULL;
 	}
 	h->options = own;
+	h->failure = &h->own_failure;
 	if (!read_policy(h, error)) {
 		uvmp_host_close(h);
 		return NULL;
