@@ -6,6 +6,7 @@
 #include "cli.h"
 #include "nearest.h"
 #include "output.h"
+#include "plugin_crash.h"
 
 struct command {
 	const char *name;
@@ -139,6 +140,7 @@ int main(int argc, char **argv)
 	if (!output_begin_standard())
 		return CLI_BAD_INPUT;
 	status = dispatch(argc, argv);
+	plugin_crash_done();
 	/* An error is already reported; a second report for the output would be too much. */
 	if (status == CLI_BAD_INPUT)
 		return status;

@@ -28,6 +28,7 @@
 #include "options.h"
 #include "output.h"
 #include "output_conflicts.h"
+#include "plugin_crash.h"
 #include "plugins.h"
 #include "say.h"
 #include "uvmpolicy/policy.h"
@@ -464,7 +465,7 @@ static bool is_first(int arguments, char **argument, const char *flag, const cha
 	return arguments > 1 && (strcmp(argument[1], flag) == 0 || strcmp(argument[1], letter) == 0);
 }
 
-int main(int arguments, char **argument)
+static int run_all(int arguments, char **argument)
 {
 	const struct sigaction ignored = {.sa_handler = SIG_IGN};
 	struct run *run = map_shared(sizeof(*run));
@@ -489,5 +490,13 @@ int main(int arguments, char **argument)
 	if (status == 0)
 		return execute(run);
 	(void)run_options_end_files(&run->options, OUTPUT_DISCARD);
+	return status;
+}
+
+int main(int arguments, char **argument)
+{
+	int status = run_all(arguments, argument);
+
+	plugin_crash_done();
 	return status;
 }
