@@ -107,6 +107,26 @@ expect 0 'list policies' "$uvmsim" list policies
 says "A policy is a preset's name" threshold 0..100 'used by: prefetch=density' batch_flush prefetchers: 'eviction orders' 'default: 51' \
 	'used by: thrash=on' 'used by: counters=driver|on' 'driver off on' 'serial overlapped'
 if awk 'length > 110 { exit 1 }' "$work/out"; then ok 'list policies: lines are short'; else fail 'list policies: lines are short'; fi
+expect 0 'list policies evict' "$uvmsim" list policies evict
+says 'values: lru lru2m' '    lru4k           4K  the least recently touched page' '    lru          2048K  the least recently serviced block'
+expect 0 'list policies lru4k' "$uvmsim" list policies lru4k
+says 'evict=lru4k' 'the least recently touched page' 'keys: ' 'reserve'
+expect 0 'list policies stride' "$uvmsim" list policies stride
+says 'prefetch=stride' 'prefetch_full=stride' 'keys: stride_depth stride_confidence'
+expect 0 'list policies batch_flush, a value of another key' "$uvmsim" list policies batch_flush
+says 'replay=batch_flush'
+expect 2 'list policies, unknown' "$uvmsim" list policies lru4
+says 'there is no key, value or plugin lru4; did you mean lru'
+expect 0 'list gpus titan-v' "$uvmsim" list gpus titan-v
+says 'titan-v' 'host pages'
+expect 2 'list gpus, unknown' "$uvmsim" list gpus titan-w
+says 'did you mean titan-v?'
+expect 0 'list formats trace' "$uvmsim" list formats trace
+says 'uvmp-trace 1'
+if [ "$(wc -l <"$work/out")" = 1 ]; then ok "$name: one line"; else fail "$name: one line"; fi
+expect 0 'list formats nvprof' "$uvmsim" list formats nvprof
+expect 2 'list formats, unknown' "$uvmsim" list formats nvprf
+says 'there is no format nvprf; did you mean nvprof?'
 expect 0 'list presets' "$uvmsim" list presets
 says nvidia-595 uvmsmart 'prefetch=density threshold=51' 'thrash=off counters=off' 'thrash=on' 'plan=serial threads=off'
 if awk 'length > 110 { exit 1 }' "$work/out"; then ok 'list presets: lines are short'; else fail 'list presets: lines are short'; fi

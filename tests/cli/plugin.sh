@@ -55,6 +55,7 @@ for word in 'auto ahead$' 'auto lru_page fifo_page$' '^plugin prefetch=ahead$' '
 	grep -q "$word" "$work/list" || fail "list policies has $word" "$work/list"
 done
 sim list policies evict --plugin "$work/orders.so" | grep -q 'values: .*lru_page fifo_page$' || fail 'list policies evict'
+sim list policies fifo_page --plugin "$work/orders.so" | grep -q '^plugin evict=fifo_page (units of 4K)$' || fail 'list policies, a plugin'
 [ "$failed" = 0 ] && ok 'list policies'
 
 # says TEXT ARGUMENT...: exit status 2, and one line with the text; refuses, likewise, of uvmp-run
