@@ -85,6 +85,7 @@ static const char *consequence(const struct run *run)
 static int try_pager(struct run *run)
 {
 	struct uvmp_pager_config config;
+	struct uvmp_pager_stats stats;
 	struct uvmp_pager *pager;
 	char text[256];
 	int error;
@@ -99,6 +100,8 @@ static int try_pager(struct run *run)
 	if (error == 0) {
 		uvmp_pager_features(pager, run->features, sizeof(run->features));
 		uvmp_pager_policy(pager, run->policy, sizeof(run->policy));
+		uvmp_pager_stats(pager, &stats);
+		run->report.budget_bytes = stats.budget_bytes;
 		uvmp_pager_destroy(pager);
 		return 0;
 	}

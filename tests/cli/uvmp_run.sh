@@ -184,6 +184,11 @@ expect 0 'a program that goes round' "$run" --budget 8M --policy 'prefetch=densi
 prints 'program: all words right'
 times=$(sed -n 's/^  moved \([0-9]*\) times what it managed: another --policy or --budget may suit it better$/\1/p' "$work/err")
 [ "${times:-0}" -gt 20 ] && [ "$times" -le 33 ] && ok "$name: moved $times times" || fail "$name: moved 21 to 33 times" "$(cat "$work/err")"
+# The budget in force: evict=lru has memory in blocks of 2 MiB.
+expect 0 'a budget of 9 MiB' "$run" --budget 9M --format json --report "$work/report" "$program" simple 16
+[ "$(value budget_bytes)" = 9437184 ] && [ "$(value peak_resident_bytes)" = 9437184 ] && ok "$name: pages" || fail "$name: pages" "$(cat "$work/report")"
+expect 0 'a budget of 9 MiB, evict=lru' "$run" --budget 9M --policy evict=lru --format json --report "$work/report" "$program" simple 16
+[ "$(value budget_bytes)" = 8388608 ] && [ "$(value peak_resident_bytes)" = 8388608 ] && ok "$name: blocks" || fail "$name: blocks" "$(cat "$work/report")"
 # Standard error is a pipe that its reader has left: nothing but the report is lost. The program has SIGPIPE's default action.
 mkdir "$work/piped"
 cat >"$work/piped/inner" <<'EOF'
