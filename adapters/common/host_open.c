@@ -11,6 +11,7 @@
 #define RANGE_BYTES_MAX ((uint64_t)1 << 40)
 #define RETRY_NS	1000000u
 #define RANGES		65536u
+#define RANGES_TOUCHED	262144u /* is_all_managed: 512 GiB in ranges of 2 MiB; 80 bytes each */
 #define BLOCKS		65536u /* VABlocks; the operating system commits the pages of their tables on first use */
 #define BLOCKS_FEW	16384u /* where tables are filled with zeros, or addresses have 32 bits */
 #define SIZE_LEAST	(offsetof(struct uvmp_host_options, memory_bytes) + sizeof(uint64_t))
@@ -89,7 +90,7 @@ static void fill_in(struct uvmp_host_options *o)
 	if (o->memory_retry_ns == 0)
 		o->memory_retry_ns = RETRY_NS;
 	if (o->ranges == 0)
-		o->ranges = RANGES;
+		o->ranges = o->is_all_managed && sizeof(size_t) == 8u ? RANGES_TOUCHED : RANGES;
 }
 
 static bool check_options(struct uvmp_host_options *o, char *error)
