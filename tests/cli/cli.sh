@@ -386,7 +386,7 @@ expect 2 'run, unknown policy key' "$uvmsim" run --workload $small --policy bogu
 expect 2 'run, memory of nothing' "$uvmsim" run --workload $small --memory 0
 expect 2 'run, memory without end' "$uvmsim" run --workload $small --memory 99999999999999999999
 expect 2 'run, unit of memory' "$uvmsim" run --workload $small --memory 4X
-says '"4X" is not accepted; 2M..16T bytes, as 4096, 64K, 64MB or 1GiB'
+says '"4X" is not accepted; 2M..16T bytes; K, M, G or T may follow, as in 64K, 64MB or 1GiB'
 expect 2 'run, more memory than there can be' "$uvmsim" run --workload $small --memory 17T
 says '"17T" is not accepted; 2M..16T bytes'
 expect 0 'run, sizes in bytes' "$uvmsim" run --workload $small --memory 6291456 --format json
@@ -399,8 +399,8 @@ for size in 8M 8m 8MiB 8192K; do
 	expect 0 "run, workload of $size" "$uvmsim" run --workload regular:bytes=$size,threads=1 --memory 6M --format json
 	same "$work/want"
 done
-expect 2 'run, unit of a workload' "$uvmsim" run --workload regular:bytes=1Kb
-says 'workload regular: bytes=1Kb is not accepted; 1..1T bytes, as 4096, 64K, 64MB or 1GiB'
+expect 2 'run, unit of a workload' "$uvmsim" run --workload regular:bytes=1Kx
+says 'workload regular: bytes=1Kx is not accepted; 1..1T bytes; K, M, G or T may follow, as in 64K, 64MB or 1GiB'
 printf 'uvmp-trace 1\nrange,0x10000000,4194304,a\n' >"$work/in"
 for format in table json csv; do
 	input 0 "run, a trace without accesses, $format" "$uvmsim" run --trace - --format $format

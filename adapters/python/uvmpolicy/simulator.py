@@ -164,7 +164,7 @@ def _each(settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _rows(text: str) -> list[Row]:
-    """Return the rows of uvmsim's JSON, which is a list or one object, with the actual percentage."""
+    """Return the rows of uvmsim's JSON, with the actual percentage of over-subscription."""
     parsed = json.loads(text)
     rows: list[Row] = parsed if isinstance(parsed, list) else [parsed]
     for row in rows:
