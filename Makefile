@@ -42,7 +42,7 @@ common := $(filter-out $(hostkit),$(wildcard adapters/common/*.c))
 sim   := $(common) $(wildcard $(addprefix adapters/simulator/,*.c curve/*.c explain/*.c html/*.c import/*.c observe/*.c plot/*.c whatif/*.c report/*.c sweep/*.c timed/*.c vectors/*.c vectors/reference/*.c workloads/*.c))
 fast  := $(core) $(filter $(addprefix adapters/simulator/,agents% belady% bound% curve/% host% observe/% page_cache% shared_rows% space% trace% untimed% timed/% workloads/%),$(sim))
 pager := adapters/common/packer.c $(filter-out $(addprefix adapters/userspace/,run%.c preload%.c),$(wildcard adapters/userspace/*.c))
-runner := $(wildcard adapters/userspace/run*.c adapters/userspace/metrics.c) $(addprefix adapters/common/,nearest.c number.c options.c output.c output_conflicts.c output_path.c plugin_crash.c plugin_files.c plugins.c quote.c say.c)
+runner := $(wildcard adapters/userspace/run*.c adapters/userspace/metrics.c) $(addprefix adapters/common/,nearest.c number.c options.c output.c output_conflicts.c output_path.c plugin_blame.c plugin_crash.c plugin_files.c plugins.c quote.c say.c)
 # Of real GPUs: what needs no CUDA. cupti.c and bench.cu need it.
 cuda  := $(filter-out adapters/cuda/cupti.c adapters/cuda/calibrate.c,$(wildcard adapters/cuda/*.c))
 simlib:= $(filter-out adapters/simulator/main.c,$(sim)) $(hostkit)

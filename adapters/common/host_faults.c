@@ -47,9 +47,14 @@ static bool report(void *host, const struct stalled *w)
 				   .type = type_of(hostkit_right(h, w->gpu, w->address)),
 				   .access = w->access};
 
-	if (hostkit_range_touch(h, fault.address) != UVMP_OK)
-		(void)hostkit_fail(h, UVMP_ERR_SPACE,
-				   "ranges: too many for is_all_managed, or out of memory; an access is cancelled");
+	enum uvmp_status status = hostkit_range_touch(h, fault.address);
+
+	if (status == UVMP_ERR_SPACE)
+		(void)hostkit_fail(h, status,
+				   "ranges: all are in use, and is_all_managed needs one more: an access is cancelled; set ranges "
+				   "up to 1048576, or a larger range_bytes");
+	else if (status != UVMP_OK)
+		(void)hostkit_fail(h, status, "is_all_managed: no memory for one more range: an access is cancelled");
 	return uvmp_service_fault(h->service, w->gpu, &fault) == UVMP_OK;
 }
 

@@ -154,6 +154,11 @@ struct hostkit_piece {
 	bool is_ended;
 };
 
+struct hostkit_failure {
+	enum uvmp_status status;
+	char text[UVMP_HOST_ERROR_MAX];
+};
+
 struct uvmp_host {
 	struct uvmp_host_options options; /* with all defaults filled in */
 	struct uvmp_policy policy;
@@ -203,8 +208,7 @@ struct uvmp_host {
 	uint64_t pieces, piece_capacity, first_piece_id;
 
 	struct uvmp_host_counts counts;
-	enum uvmp_status status;
-	char error[UVMP_HOST_ERROR_MAX];
+	struct hostkit_failure own_failure, *failure; /* the latest; by pointer, since queries of a const host also fail */
 };
 
 /* -- memory -- */
@@ -221,7 +225,7 @@ bool hostkit_open_engine(struct uvmp_host *host, struct uvmp_service_params *par
 /* False: memory is short. */
 bool hostkit_grow_engine(struct uvmp_host *host);
 /* Notes a failure; returns `status`. */
-enum uvmp_status hostkit_fail(struct uvmp_host *host, enum uvmp_status status, const char *text);
+enum uvmp_status hostkit_fail(const struct uvmp_host *host, enum uvmp_status status, const char *text);
 /* uvmp_host_run stops, and tries again later; always false. */
 bool hostkit_be_short(struct uvmp_host *host);
 

@@ -97,13 +97,13 @@ bool hostkit_open_engine(struct uvmp_host *h, struct uvmp_service_params *params
 
 	params->memory_is_zero = true;
 	if (uvmp_service_params_check(params, &error) != UVMP_OK) {
-		snprintf(h->error, sizeof(h->error), "%s", without_prefix(error.text));
+		snprintf(h->failure->text, sizeof(h->failure->text), "%s", without_prefix(error.text));
 		return false;
 	}
 	bytes = uvmp_service_size(params, RESIDENT);
 	if (bytes == 0 || !add_segment(h, (bytes + ARENA_SPARE) / 16u * 16u, true) ||
 	    uvmp_service_init(params, h->segment[0], (size_t)h->arena_bytes, &h->service) != UVMP_OK) {
-		snprintf(h->error, sizeof(h->error), "out of memory: the engine needs %llu bytes",
+		snprintf(h->failure->text, sizeof(h->failure->text), "out of memory: the engine needs %llu bytes",
 			 (unsigned long long)bytes);
 		return false;
 	}
@@ -126,10 +126,10 @@ bool hostkit_grow_engine(struct uvmp_host *h)
 
 /* -- failures -- */
 
-enum uvmp_status hostkit_fail(struct uvmp_host *h, enum uvmp_status status, const char *text)
+enum uvmp_status hostkit_fail(const struct uvmp_host *h, enum uvmp_status status, const char *text)
 {
-	h->status = status;
-	snprintf(h->error, sizeof(h->error), "%s", text);
+	h->failure->status = status;
+	snprintf(h->failure->text, sizeof(h->failure->text), "%s", text);
 	return status;
 }
 

@@ -11,6 +11,7 @@
 #define RANGE_BYTES_MAX ((uint64_t)1 << 40)
 #define RETRY_NS	1000000u
 #define RANGES		65536u
+#define RANGES_TOUCHED	262144u /* is_all_managed: 512 GiB in ranges of 2 MiB; 80 bytes each */
 #define BLOCKS		65536u /* VABlocks; the operating system commits the pages of their tables on first use */
 #define BLOCKS_FEW	16384u /* where tables are filled with zeros, or addresses have 32 bits */
 #define SIZE_LEAST	(offsetof(struct uvmp_host_options, memory_bytes) + sizeof(uint64_t))
@@ -89,7 +90,7 @@ static void fill_in(struct uvmp_host_options *o)
 	if (o->memory_retry_ns == 0)
 		o->memory_retry_ns = RETRY_NS;
 	if (o->ranges == 0)
-		o->ranges = RANGES;
+		o->ranges = o->is_all_managed && sizeof(size_t) == 8u ? RANGES_TOUCHED : RANGES;
 }
 
 static bool check_options(struct uvmp_host_options *o, char *error)
@@ -160,7 +161,7 @@ static bool open_engine(struct uvmp_host *h, char *error)
 						   .sms = h->options.sms,
 						   .counts_units = !h->options.counts_pages};
 	if (!hostkit_open_engine(h, &params))
-		return refuse(error, "%s", h->error);
+		return refuse(error, "%s", h->failure->text);
 	for (uint32_t i = 1; i <= h->options.gpus; i++)
 		(void)uvmp_service_bind(h->service, i, UVMP_APERTURE_VID, 0, 0, UVMP_HOST_SPACE);
 	return true;
@@ -194,6 +195,7 @@ struct uvmp_host *uvmp_host_open(const struct uvmp_host_options *options, char e
 		return NULL;
 	}
 	h->options = own;
+	h->failure = &h->own_failure;
 	if (!read_policy(h, error)) {
 		uvmp_host_close(h);
 		return NULL;

@@ -80,8 +80,8 @@ bool number_parse(const char *text, size_t length, uint64_t *number)
 
 bool number_parse_size(const char *text, size_t length, uint64_t *bytes)
 {
-	bool has_bytes = length > 1 && text[length - 1] == 'B';
-	bool has_binary = has_bytes && length > 3 && text[length - 2] == 'i';
+	bool has_bytes = length > 1 && (text[length - 1] & ~0x20) == 'B';
+	bool has_binary = has_bytes && length > 3 && (text[length - 2] & ~0x20) == 'I';
 	size_t digits = length - has_bytes - has_binary;
 	const char *unit = digits > 1 ? memchr(units, text[digits - 1] & ~0x20, strlen(units)) : NULL;
 	unsigned shift = 0;

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 /* For messages about sizes, after the accepted numbers. */
-#define NUMBER_SIZE_HINT "bytes, as 4096, 64K, 64MB or 1GiB"
+#define NUMBER_SIZE_HINT "bytes; K, M, G or T may follow, as in 64K, 64MB or 1GiB"
 
 #define NUMBER_TEXT_MAX 24
 

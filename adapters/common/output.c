@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,11 +50,42 @@ bool output_begin_standard(void)
 	return true;
 }
 
+/* SIGPIPE had its default action. */
+static bool ends_by_pipe;
+
+void output_ignore_pipe(void)
+{
+	const struct sigaction ignored = {.sa_handler = SIG_IGN};
+	struct sigaction before;
+
+	ends_by_pipe = sigaction(SIGPIPE, &ignored, &before) == 0 && before.sa_handler == SIG_DFL;
+}
+
+bool output_is_abandoned(void)
+{
+	struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+	struct stat info;
+
+	return ends_by_pipe && fstat(out.fd, &info) == 0 && (S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode)) &&
+	       poll(&out, 1, 0) == 1 && (out.revents & (POLLERR | POLLHUP)) != 0;
+}
+
+int output_end(int status)
+{
+	if (ferror(stdout) && output_is_abandoned()) {
+		signal(SIGPIPE, SIG_DFL);
+		raise(SIGPIPE);
+	}
+	return status;
+}
+
 bool output_flush_standard(void)
 {
 	errno = 0;
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return true;
+	if (output_is_abandoned())
+		return false;
 	say_error("standard output: %s", errno != 0 ? strerror(errno) : "write error");
 	return false;
 }

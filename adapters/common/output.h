@@ -14,8 +14,17 @@ struct output;
 /* Call it first. Descriptors 0 and 2 that are closed become /dev/null, since the first file that is opened would take their
  * place. False after a report: standard output is closed. */
 bool output_begin_standard(void);
-/* Has all that was written to standard output arrived? False after a report. */
+/* Call it before anything is written: a write to a pipe or socket without a reader is an error of the file from now on, and does
+ * not end the program before its files are in place. */
+void output_ignore_pipe(void);
+/* After output_ignore_pipe: has the reader of standard output left? False if the program was started with SIGPIPE ignored: its
+ * caller wants a report. */
+bool output_is_abandoned(void);
+/* Has all that was written to standard output arrived? False after a report, or without one if output_is_abandoned. */
 bool output_flush_standard(void);
+/* Call it last. Ends the process by SIGPIPE if standard output is abandoned and incomplete, as programs do that do not ignore
+ * SIGPIPE. Else returns the status. */
+int output_end(int status);
 
 enum output_result {
 	OUTPUT_DISCARD, /* the new content is dropped */

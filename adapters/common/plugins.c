@@ -5,6 +5,7 @@
 
 #include "options.h"
 #include "output_conflicts.h"
+#include "plugin_blame.h"
 #include "plugin_crash.h"
 #include "plugin_files.h"
 #include "say.h"
@@ -24,9 +25,9 @@ static void watch_code(uint32_t prefetchers, uint32_t orders)
 	const struct uvmp_plugins *all = &files.all;
 
 	if (all->prefetchers > prefetchers)
-		plugin_crash_loaded((void (*)(void))all->prefetcher[prefetchers]->decide);
+		plugin_blame_loaded((void (*)(void))all->prefetcher[prefetchers]->decide);
 	else if (all->orders > orders)
-		plugin_crash_loaded((void (*)(void))all->order[orders]->touch);
+		plugin_blame_loaded((void (*)(void))all->order[orders]->touch);
 }
 
 bool plugins_load(const char *path)

@@ -148,10 +148,11 @@ int main(int argc, char **argv)
 	int status;
 
 	say_program("uvmp-calibrate");
+	output_ignore_pipe();
 	if (!output_begin_standard())
 		return BAD_INPUT;
 	status = take(argc, argv);
-	if (status != DONE)
-		return status;
-	return output_flush_standard() ? DONE : BAD_INPUT;
+	if (status == DONE && !output_flush_standard())
+		status = BAD_INPUT;
+	return output_end(status);
 }

@@ -218,6 +218,7 @@ EXPORT_SYMBOL(uvmp_policy_print);
 EXPORT_SYMBOL(uvmp_policy_key_at);
 EXPORT_SYMBOL(uvmp_policy_preset_at);
 EXPORT_SYMBOL(uvmp_policy_choice);
+EXPORT_SYMBOL(uvmp_policy_choice_summary);
 
 /* prefetch.h */
 EXPORT_SYMBOL(uvmp_prefetch_name);

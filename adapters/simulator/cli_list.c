@@ -1,7 +1,6 @@
 /* uvmsim list: workloads, policies, presets, GPUs and formats. */
 #include "cli.h"
 
-#include <stdarg.h>
 #include <string.h>
 
 #include "import.h"
@@ -10,7 +9,7 @@
 #include "plugins.h"
 #include "source.h"
 
-const char help_list[] = "usage: uvmsim list workloads|policies|presets [NAME] | gpus | formats\n"
+const char help_list[] = "usage: uvmsim list workloads|policies|presets|gpus|formats [NAME]\n"
 			 "\n"
 			 "  workloads  built-in programs with their parameters\n"
 			 "  policies   keys of the policy string: values, default, which policies use them\n"
@@ -18,7 +17,8 @@ const char help_list[] = "usage: uvmsim list workloads|policies|presets [NAME] |
 			 "  gpus       models of GPUs and their links (docs/models.md)\n"
 			 "  formats    formats of files that are read\n"
 			 "\n"
-			 "With NAME: only that workload, key or preset.\n"
+			 "With NAME: only that workload, key, preset, GPU or format; of policies also a\n"
+			 "value, such as lru4k, or a plugin.\n"
 			 "\n"
 			 "  --plugin FILE  policies: with the plugins of a shared object (docs/plugins.md)\n";
 
@@ -57,23 +57,32 @@ static void list_parameters(const struct uvmp_plugin_parameter *parameter, uint3
 		       (unsigned long)parameter[i].initial, key, name);
 }
 
-static void list_plugins(void)
+/* With a name: only plugins of this name. False: there is none. */
+static bool list_plugins(const char *name)
 {
 	const struct uvmp_plugins *plugins = plugins_all();
+	bool is_found = false;
 
 	for (uint32_t i = 0; i < plugins->prefetchers; i++) {
 		const struct uvmp_prefetch_plugin *p = plugins->prefetcher[i];
 
+		if (name && strcmp(name, p->name) != 0)
+			continue;
+		is_found = true;
 		printf("plugin prefetch=%s\n    %s\n", p->name, p->summary ? p->summary : "");
 		list_parameters(p->parameter, p->parameters, "prefetch", p->name);
 	}
 	for (uint32_t i = 0; i < plugins->orders; i++) {
 		const struct uvmp_evict_plugin *o = plugins->order[i];
 
+		if (name && strcmp(name, o->name) != 0)
+			continue;
+		is_found = true;
 		printf("plugin evict=%s (units of %luK)\n    %s\n", o->name, (unsigned long)o->traits.unit_pages * 4,
 		       o->summary ? o->summary : "");
 		list_parameters(o->parameter, o->parameters, "evict", o->name);
 	}
+	return is_found;
 }
 
 static void list_key(uint32_t index, const struct uvmp_policy_key *key)
@@ -110,41 +119,108 @@ static void list_wrapped(const char *text)
 	putchar('\n');
 }
 
-/* One more word, after a blank. */
-__attribute__((format(printf, 3, 4))) static void add_word(char *text, size_t room, const char *format, ...)
+/* NULL: there is no key of this name. */
+static const struct uvmp_policy_key *find_key(const char *name, struct uvmp_policy_key *space, uint32_t *index)
 {
-	size_t used = strlen(text);
-	va_list list;
+	const struct uvmp_policy_key *key;
 
-	if (used > 0 && used + 1 < room) {
-		text[used++] = ' ';
-		text[used] = '\0';
+	for (*index = 0; (key = uvmp_policy_key_at(*index, space)) != NULL; (*index)++)
+		if (strcmp(key->name, name) == 0)
+			return key;
+	return NULL;
+}
+
+/* A line for each value of the key that has a summary. */
+static void list_values(const char *name)
+{
+	struct uvmp_policy_key space = {.size = sizeof(space)};
+	uint32_t index;
+	const struct uvmp_policy_key *key = find_key(name, &space, &index);
+	bool is_order = strcmp(name, "evict") == 0;
+
+	for (uint32_t i = key->min; key->is_choice && i <= key->max; i++) {
+		const char *summary = uvmp_policy_choice_summary(index, i);
+		unsigned long pages = is_order ? uvmp_evict_unit_pages((enum uvmp_evictor)i) : 0;
+
+		if (summary[0] == '\0')
+			continue;
+		printf("    %-12s", uvmp_policy_choice(index, i));
+		if (is_order)
+			printf("%5luK  ", pages * 4);
+		puts(summary);
 	}
-	va_start(list, format);
-	vsnprintf(text + used, room - used, format, list);
-	va_end(list);
+}
+
+/* Is the value one of those in `used_by`, such as "prefetch=density|next"? */
+static bool is_used_by(const char *used_by, const char *key, const char *value)
+{
+	size_t length = strlen(key), bytes = strlen(value);
+
+	if (strncmp(used_by, key, length) != 0 || used_by[length] != '=')
+		return false;
+	for (used_by += length; *used_by == '=' || *used_by == '|';) {
+		used_by++;
+		length = strcspn(used_by, "|");
+		if (length == bytes && memcmp(used_by, value, bytes) == 0)
+			return true;
+		used_by += length;
+	}
+	return false;
+}
+
+static void list_value(const char *key, const char *value, const char *summary)
+{
+	struct uvmp_policy_key space = {.size = sizeof(space)};
+	const struct uvmp_policy_key *of;
+	bool is_first = true;
+
+	printf("%s=%s\n", key, value);
+	if (summary[0] != '\0')
+		printf("    %s\n", summary);
+	for (uint32_t i = 0; (of = uvmp_policy_key_at(i, &space)) != NULL; i++) {
+		if (!is_used_by(of->used_by, key, value))
+			continue;
+		printf("%s%s", is_first ? "    keys: " : " ", of->name);
+		is_first = false;
+	}
+	if (!is_first)
+		putchar('\n');
+}
+
+/* The values of all keys that have this name, and plugins; false: there is none. */
+static bool list_values_named(const char *name, struct nearest *nearest)
+{
+	struct uvmp_policy_key space = {.size = sizeof(space)};
+	const struct uvmp_policy_key *key;
+	bool is_found = list_plugins(name);
+
+	for (uint32_t i = 0; (key = uvmp_policy_key_at(i, &space)) != NULL; i++) {
+		for (uint32_t v = key->min; key->is_choice && v <= key->max; v++) {
+			const char *value = uvmp_policy_choice(i, v);
+
+			nearest_try(nearest, value);
+			if (strcmp(value, name) != 0)
+				continue;
+			list_value(key->name, value, uvmp_policy_choice_summary(i, v));
+			is_found = true;
+		}
+	}
+	return is_found;
 }
 
 static int list_policies(void)
 {
 	const struct uvmp_policy_key *key;
 	struct uvmp_policy_key space = {.size = sizeof(space)};
-	char text[1024] = "";
 
 	puts("A policy is a preset's name (uvmsim list presets), key=value words, or both.\n");
 	for (uint32_t i = 0; (key = uvmp_policy_key_at(i, &space)) != NULL; i++)
 		list_key(i, key);
-	puts("\nprefetchers:");
-	for (int i = 0; i < UVMP_PREFETCH_COUNT; i++)
-		add_word(text, sizeof(text), "%s", uvmp_prefetch_name((enum uvmp_prefetcher)i));
-	list_wrapped(text);
-	text[0] = '\0';
-	puts("eviction orders, with the size of their units:");
-	for (int i = 0; i < UVMP_EVICT_COUNT; i++)
-		add_word(text, sizeof(text), "%s:%luK", uvmp_evict_name((enum uvmp_evictor)i),
-			 (unsigned long)uvmp_evict_unit_pages((enum uvmp_evictor)i) * 4);
-	list_wrapped(text);
-	list_plugins();
+	puts("\nprefetchers: what they fetch beside faulted pages");
+	list_values("prefetch");
+	puts("eviction orders, with the size of their units: what is evicted first");
+	list_values("evict");
+	(void)list_plugins(NULL);
 	return CLI_DONE;
 }
 
@@ -159,11 +235,14 @@ static int list_policy(const char *name)
 	for (uint32_t i = 0; (key = uvmp_policy_key_at(i, &space)) != NULL; i++) {
 		if (strcmp(name, key->name) == 0) {
 			list_key(i, key);
+			list_values(name);
 			return CLI_DONE;
 		}
 		nearest_try(&nearest, key->name);
 	}
-	return say_error("there is no key %.100s%s; see `uvmsim list policies`", name,
+	if (list_values_named(name, &nearest))
+		return CLI_DONE;
+	return say_error("there is no key, value or plugin %.100s%s; see `uvmsim list policies`", name,
 			 nearest_hint(&nearest, hint));
 }
 
@@ -214,21 +293,70 @@ static int list_gpus(void)
 	return model_list(stdout, error) ? CLI_DONE : say_error("%s", error);
 }
 
+static int list_gpu(const char *name)
+{
+	char error[MODEL_ERROR_MAX];
+
+	return model_list_one(name, stdout, error) ? CLI_DONE : say_error("%s", error);
+}
+
+static const struct {
+	const char *name, *line, *summary;
+} own_format[] = {
+	{"trace", "first line `uvmp-trace 1` or `2`",
+	 "page accesses and calls, CSV, also zstd-compressed (run, compare, bound, trace)"},
+	{"vectors", "first line `uvmpolicy-vectors 1 K`", "inputs and expected decisions of kind K (decide, check)"},
+	{"measured", "first line `uvmp-measured 1`", "faults and copies of a real GPU (measured)"},
+	{"log", "one action a line", "decisions of the engine and their causes (run --log, explain)"},
+};
+#define OWN_FORMATS (sizeof(own_format) / sizeof(own_format[0]))
+
+static void print_own_format(size_t i)
+{
+	printf("%-10s%-35s%s\n", own_format[i].name, own_format[i].line, own_format[i].summary);
+}
+
+static void print_format(const struct import_format *format)
+{
+	printf("%-18s%s\n", import_format_name(format), import_format_summary(format));
+}
+
+static int list_format(const char *name)
+{
+	const struct import_format *format;
+	char hint[NEAREST_TEXT_MAX];
+	struct nearest nearest;
+	bool is_found = false;
+
+	nearest_start(&nearest, name, strlen(name));
+	for (size_t i = 0; i < OWN_FORMATS; i++) {
+		nearest_try(&nearest, own_format[i].name);
+		if (strcmp(own_format[i].name, name) != 0)
+			continue;
+		print_own_format(i);
+		is_found = true;
+	}
+	for (size_t i = 0; (format = import_format_at(i)) != NULL; i++) {
+		nearest_try(&nearest, import_format_name(format));
+		if (strcmp(import_format_name(format), name) != 0)
+			continue;
+		print_format(format);
+		is_found = true;
+	}
+	return is_found ? CLI_DONE
+			: say_error("there is no format %.100s%s; see `uvmsim list formats`", name,
+				    nearest_hint(&nearest, hint));
+}
+
 static int list_formats(void)
 {
 	const struct import_format *format;
 
-	puts("trace     first line `uvmp-trace 1` or `2`   page accesses and calls, CSV, also "
-	     "zstd-compressed (run, "
-	     "compare, bound, trace)\n"
-	     "vectors   first line `uvmpolicy-vectors 1 K` inputs and expected decisions of kind K (decide, "
-	     "check)\n"
-	     "measured  first line `uvmp-measured 1`       faults and copies of a real GPU (measured)\n"
-	     "log       one action a line                  decisions of the engine and their causes (run --log, "
-	     "explain)");
+	for (size_t i = 0; i < OWN_FORMATS; i++)
+		print_own_format(i);
 	puts("\nof other tools (import):");
 	for (size_t i = 0; (format = import_format_at(i)) != NULL; i++)
-		printf("%-18s%s\n", import_format_name(format), import_format_summary(format));
+		print_format(format);
 	return CLI_DONE;
 }
 
@@ -248,13 +376,13 @@ int cmd_list(int argc, char **argv)
 	static const struct {
 		const char *name;
 		int (*list)(void);
-		int (*list_one)(const char *name); /* NULL: there is no list of one */
+		int (*list_one)(const char *name);
 	} topics[] = {
 		{"workloads", list_workloads, list_workload},
 		{"policies", list_policies, list_policy},
 		{"presets", list_presets, list_preset},
-		{"gpus", list_gpus, NULL},
-		{"formats", list_formats, NULL},
+		{"gpus", list_gpus, list_gpu},
+		{"formats", list_formats, list_format},
 	};
 	const size_t count = sizeof(topics) / sizeof(topics[0]);
 	char hint[NEAREST_TEXT_MAX];
@@ -279,7 +407,7 @@ int cmd_list(int argc, char **argv)
 		return say_error("there is no list of %.100s%s; accepted are workloads, policies, presets, gpus, formats",
 				 topic, nearest_hint(&nearest, hint));
 	what = next_operand(&args, &more);
-	if (what == OPTIONS_OPERAND && topics[found].list_one) {
+	if (what == OPTIONS_OPERAND) {
 		name = more;
 		what = next_operand(&args, &more);
 	}

@@ -5,6 +5,7 @@
 
 #include "import.h"
 #include "nearest.h"
+#include "output.h"
 
 const char help_import[] =
 	"usage: uvmsim import [FORMAT] FILE [options]\n"
@@ -187,7 +188,8 @@ static int run(const struct request *request, const struct import_format *format
 	is_good = import_run(format, in, request->file, import, stdout, error);
 	for (size_t i = 0; i < told->notes && is_good; i++)
 		say_note("%.200s: %s", request->file, told->note[i]);
-	return is_good ? CLI_DONE : say_error("%s", error);
+	/* main ends the process quietly if the reader of standard output has left. */
+	return is_good || output_is_abandoned() ? CLI_DONE : say_error("%s", error);
 }
 
 static int unknown_format(const char *name)

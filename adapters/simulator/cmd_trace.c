@@ -206,7 +206,8 @@ static int run(const struct cli_sources *sources, struct trace_output *output)
 		say_error("trace: interrupted%s", is_beside ? ", no output file was written" : "");
 		return interrupt_status();
 	}
-	return is_good ? CLI_DONE : say_error("%s", error);
+	/* main ends the process quietly if the reader of standard output has left. */
+	return is_good || (!output->path && output_is_abandoned()) ? CLI_DONE : say_error("%s", error);
 }
 
 struct request {

@@ -6,6 +6,7 @@
 #include "cli.h"
 #include "nearest.h"
 #include "output.h"
+#include "plugin_crash.h"
 
 struct command {
 	const char *name;
@@ -134,13 +135,14 @@ int main(int argc, char **argv)
 	int status;
 
 	say_program("uvmsim");
-	signal(SIGPIPE, SIG_IGN); /* a closed pipe is reported like a full disk, */
-	signal(SIGXFSZ, SIG_IGN); /* and so is a file beyond the limit on file sizes */
+	output_ignore_pipe();
+	signal(SIGXFSZ, SIG_IGN); /* a file beyond the limit on file sizes is reported like a full disk */
 	if (!output_begin_standard())
 		return CLI_BAD_INPUT;
 	status = dispatch(argc, argv);
+	plugin_crash_done();
 	/* An error is already reported; a second report for the output would be too much. */
 	if (status == CLI_BAD_INPUT)
 		return status;
-	return output_flush_standard() ? status : CLI_BAD_INPUT;
+	return output_end(output_flush_standard() ? status : CLI_BAD_INPUT);
 }

@@ -148,5 +148,7 @@ extern const struct model_file model_files[];
 
 /* What `uvmsim list gpus` prints. False with `error`. */
 bool model_list(FILE *out, char error[MODEL_ERROR_MAX]);
+/* The same of one GPU: a built-in name, or the path of a file. */
+bool model_list_one(const char *name, FILE *out, char error[MODEL_ERROR_MAX]);
 
 #endif

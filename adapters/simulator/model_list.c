@@ -62,18 +62,26 @@ static void list_one(const struct model *model, FILE *out)
 	cli_print_words(4, text, out);
 }
 
+bool model_list_one(const char *name, FILE *out, char error[MODEL_ERROR_MAX])
+{
+	struct model model;
+
+	if (!model_open(name, NULL, &model, error))
+		return false;
+	list_one(&model, out);
+	return true;
+}
+
 bool model_list(FILE *out, char error[MODEL_ERROR_MAX])
 {
 	for (const struct model_file *file = model_files; file->name; file++) {
 		char name[MODEL_NAME_MAX];
-		struct model model;
 
 		if (!model_ends_with(file->name, ".gpu"))
 			continue;
 		snprintf(name, sizeof(name), "%.*s", (int)(strlen(file->name) - strlen(".gpu")), file->name);
-		if (!model_open(name, NULL, &model, error))
+		if (!model_list_one(name, out, error))
 			return false;
-		list_one(&model, out);
 	}
 	return true;
 }

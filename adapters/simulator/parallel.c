@@ -21,6 +21,7 @@
 #include "interrupt.h"
 #include "progress.h"
 
+#define ANSWERED 42 /* exit status of a process that has written its answer: a plugin may end it with any other */
 #define LOOK_NS 250000000 /* how often progress is looked at */
 
 struct child {
@@ -65,7 +66,7 @@ __attribute__((noreturn)) static void live(struct pool *pool, struct child *chil
 	sigprocmask(SIG_SETMASK, &pool->before, NULL);
 	progress_redirect(&pool->at[child - pool->child]);
 	pool->work->run(pool->work->context, child->index, child->answer);
-	_exit(0);
+	_exit(ANSWERED);
 }
 
 static bool start(struct pool *pool, struct child *child)
@@ -123,13 +124,13 @@ static void end(struct pool *pool, struct child *child, int status)
 	pool->alive--;
 	if (child->index >= pool->limit)
 		return;
-	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+	if (!WIFEXITED(status) || WEXITSTATUS(status) != ANSWERED) {
 		crash = text;
 		if (WIFSIGNALED(status))
 			snprintf(text, sizeof(text), "its process was ended by signal %d (%s)",
 				 WTERMSIG(status), strsignal(WTERMSIG(status)));
 		else
-			snprintf(text, sizeof(text), "its process ended with status %d", WEXITSTATUS(status));
+			snprintf(text, sizeof(text), "its process ended with status %d, without an answer", WEXITSTATUS(status));
 	}
 	if (!pool->work->take(pool->work->context, child->index, child->answer, crash))
 		kill_behind(pool, child->index + 1);

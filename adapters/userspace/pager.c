@@ -97,6 +97,14 @@ static int take_policy(struct uvmp_pager *p, const struct uvmp_pager_config *c, 
 	return 0;
 }
 
+/* evict=lru has memory in chunks of 2 MiB, other orders in pages, which may have 64 KiB. */
+static uint64_t budget_in_force(const struct uvmp_policy *policy, uint64_t budget)
+{
+	uint64_t unit = uvmp_policy_evict_traits(policy)->is_chunked ? BLOCK_BYTES : LARGE_PAGE;
+
+	return budget / unit * unit;
+}
+
 static int open_engine(struct uvmp_pager *p, uint64_t budget, uint64_t managed, struct text error)
 {
 	uint64_t held = budget / LARGE_PAGE * LARGE_PAGE;
@@ -120,6 +128,7 @@ static int open_engine(struct uvmp_pager *p, uint64_t budget, uint64_t managed, 
 	struct uvmp_service_error wrong;
 	size_t size;
 
+	p->stats.budget_bytes = budget_in_force(&p->policy, budget);
 	params.ranges = CUTS_MOST + (params.blocks < AREAS_MOST ? params.blocks : AREAS_MOST);
 	params.blocks += params.ranges;
 	p->fault_capacity = gpu.fault_entries - 1u;
@@ -307,7 +316,6 @@ static int create(const struct uvmp_pager_config *c, bool is_newer, struct uvmp_
 	p->log = c->log;
 	p->logs_completions = c->logs_completions;
 	p->page_bytes = c->page_bytes;
-	p->stats.budget_bytes = c->budget_bytes / BLOCK_BYTES * BLOCK_BYTES;
 	status = is_newer ? text_refuse(error, -EINVAL, "the configuration has fields that this library does not have")
 			  : check(c, error);
 	if (status == 0)

@@ -94,7 +94,7 @@ extern "C" {
 
 /* The default policy decides by what the program does: docs/auto.md. The driver's own policy is "". */
 #define UVMP_PAGER_POLICY "preset=auto"
-/* The default with pages of 64 KiB, which evict=auto does not have: the driver's prefetcher, with evictions
+/* The default with pages of 64 KiB: the driver's prefetcher, with evictions
  * of 64 KiB. */
 #define UVMP_PAGER_POLICY_64K "evict=lru2m granularity=64k"
 
@@ -104,7 +104,7 @@ struct uvmp_plugins;	 /* plugin.h: for prefetchers and eviction orders of your o
 
 struct uvmp_pager_config {
 	uint64_t budget_bytes; /* resident at most, UVMP_PAGER_BUDGET_LEAST..64 TiB, rounded down
-				* to whole VABlocks */
+				* to whole VABlocks (evict=lru) or 64 KiB (other orders) */
 	const char *policy;    /* policy string (policy.h); NULL: the environment variable
 				* UVMP_POLICY, or UVMP_PAGER_POLICY, or with pages of 64 KiB
 				* UVMP_PAGER_POLICY_64K */
@@ -116,7 +116,7 @@ struct uvmp_pager_config {
 					     * on, even if creation fails */
 	uint64_t managed_bytes;		    /* managed memory at most, 2 MiB to about 32 TiB; 0: 64 times the
 					     * budget, or that limit */
-	uint32_t page_bytes;		    /* 4096, or 65536 (policies with evict=lru or lru2m only) */
+	uint32_t page_bytes;		    /* 4096, or 65536 (not with evict=lru4k|random4k|tbne) */
 	uint32_t batch_threads;		    /* threads that copy, 1..16, the servicing thread included */
 	bool is_user_mode;		    /* do not handle faults of the kernel, even if the process may */
 	void (*thread_began)(void);	    /* called first in each thread of the pager, also after fork;

@@ -23,6 +23,10 @@ HIDDEN void preload_enter(sigset_t *before);
 HIDDEN void preload_leave(const sigset_t *before);
 /* Makes the pager at the first call. NULL: that failed. */
 HIDDEN struct uvmp_pager *preload_make_pager(void);
+/* Where a plugin that ends the process is noted; NULL: nowhere. */
+HIDDEN char *preload_plugin_text(size_t *bytes);
+/* Writes the log as far as it is known, while the process is being ended. */
+HIDDEN void preload_save_log(void);
 
 /* -- preload_plugins.c -- */
 
@@ -30,6 +34,11 @@ HIDDEN struct uvmp_pager *preload_make_pager(void);
 HIDDEN void preload_load_plugins(void);
 /* False: one cannot be loaded; `text` says why. */
 HIDDEN bool preload_take_plugins(struct uvmp_pager_config *config, char *text, size_t bytes);
+
+/* A thread of the pager has begun: a plugin may use up its stack. */
+HIDDEN void preload_watch_thread(void);
+/* The thread of the pager that calls exit runs a plugin: notes that, and ends the process. */
+HIDDEN void preload_plugin_exits(void) __attribute__((noreturn));
 
 /* -- preload_managed.c -- */
 

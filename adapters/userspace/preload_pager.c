@@ -9,6 +9,7 @@
 #include "preload_next.h"
 #include "store_internal.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -95,6 +96,15 @@ static void open_log(const char *path)
 static void enter_thread(void)
 {
 	preload_is_inside = true;
+	preload_watch_thread();
+}
+
+char *preload_plugin_text(size_t *bytes)
+{
+	if (!slot)
+		return NULL;
+	*bytes = sizeof(slot->plugin);
+	return slot->plugin;
 }
 
 /* Only one process has the log, the trace, and the store by its file name. */
@@ -314,6 +324,13 @@ static void finish_log(FILE *file)
 	release_too_large(&before, has_failed && errno == EFBIG);
 }
 
+/* No other thread writes the log: the one that does is here. */
+void preload_save_log(void)
+{
+	if (log_file && (fflush_unlocked(log_file) != 0 || ferror_unlocked(log_file)) && slot)
+		slot->log_error = errno;
+}
+
 /* Writes log and trace before this process ends or is replaced. After vfork they are the parent's. */
 void preload_end(void)
 {
@@ -336,6 +353,8 @@ __attribute__((destructor)) static void end(void)
 
 EXPORT void _exit(int status)
 {
+	if (preload_is_inside && slot && slot->pid == getpid())
+		preload_plugin_exits();
 	preload_end();
 	for (;;)
 		syscall(SYS_exit_group, status);
@@ -344,4 +363,18 @@ EXPORT void _exit(int status)
 EXPORT void _Exit(int status)
 {
 	_exit(status);
+}
+
+EXPORT void exit(int status)
+{
+	static void (*next)(int);
+	void *found;
+
+	if (preload_is_inside && slot && slot->pid == getpid())
+		preload_plugin_exits();
+	found = dlsym(RTLD_NEXT, "exit");
+	memcpy(&next, &found, sizeof(next));
+	next(status);
+	for (;;)
+		syscall(SYS_exit_group, status);
 }

@@ -28,6 +28,7 @@
 #include "options.h"
 #include "output.h"
 #include "output_conflicts.h"
+#include "plugin_crash.h"
 #include "plugins.h"
 #include "say.h"
 #include "uvmpolicy/policy.h"
@@ -44,7 +45,7 @@ struct run {
 	struct run_watch watch;
 	char policy[UVMP_POLICY_TEXT_MAX], features[FEATURES_BYTES], program[PATH_MAX];
 	int exec_error;		    /* of the child, which shares this structure */
-	struct sigaction too_large; /* action of the program for SIGXFSZ */
+	struct sigaction too_large, no_reader; /* actions of the program for SIGXFSZ and SIGPIPE */
 };
 
 static uint64_t now_ns(void)
@@ -84,6 +85,7 @@ static const char *consequence(const struct run *run)
 static int try_pager(struct run *run)
 {
 	struct uvmp_pager_config config;
+	struct uvmp_pager_stats stats;
 	struct uvmp_pager *pager;
 	char text[256];
 	int error;
@@ -98,6 +100,8 @@ static int try_pager(struct run *run)
 	if (error == 0) {
 		uvmp_pager_features(pager, run->features, sizeof(run->features));
 		uvmp_pager_policy(pager, run->policy, sizeof(run->policy));
+		uvmp_pager_stats(pager, &stats);
+		run->report.budget_bytes = stats.budget_bytes;
 		uvmp_pager_destroy(pager);
 		return 0;
 	}
@@ -350,6 +354,7 @@ static void become_program(struct run *run, const sigset_t *mask, const struct s
 {
 	sigaction(SIGCHLD, children, NULL);
 	sigaction(SIGXFSZ, &run->too_large, NULL);
+	sigaction(SIGPIPE, &run->no_reader, NULL);
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	execvp(run->options.program[0], run->options.program);
 	run->exec_error = errno;
@@ -463,7 +468,7 @@ static bool is_first(int arguments, char **argument, const char *flag, const cha
 	return arguments > 1 && (strcmp(argument[1], flag) == 0 || strcmp(argument[1], letter) == 0);
 }
 
-int main(int arguments, char **argument)
+static int run_all(int arguments, char **argument)
 {
 	const struct sigaction ignored = {.sa_handler = SIG_IGN};
 	struct run *run = map_shared(sizeof(*run));
@@ -482,9 +487,19 @@ int main(int arguments, char **argument)
 		return say_error("out of memory");
 	sigaction(SIGXFSZ, &ignored, &run->too_large); /* a file that becomes too large is an error of
 							* the file */
+	/* A report that nothing reads must not end this process before its files are in place. */
+	sigaction(SIGPIPE, &ignored, &run->no_reader);
 	status = prepare(run, arguments, argument);
 	if (status == 0)
 		return execute(run);
 	(void)run_options_end_files(&run->options, OUTPUT_DISCARD);
+	return status;
+}
+
+int main(int arguments, char **argument)
+{
+	int status = run_all(arguments, argument);
+
+	plugin_crash_done();
 	return status;
 }

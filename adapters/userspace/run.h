@@ -30,6 +30,7 @@ struct run_slot {
 	int32_t log_error; /* of writing the log, errno */
 	char name[16];
 	char text[236];
+	char plugin[256]; /* which plugin ended the process, and how; else empty */
 	struct uvmp_pager_stats stats; /* always up to date: uvmp_pager_show_stats */
 };
 

@@ -346,6 +346,22 @@ static void say_nothing_managed(const struct run_report *report)
 			report->program[0]);
 }
 
+/* True: a plugin has ended a process, and is named; the program is not to blame. */
+static bool say_plugins(const struct run_report *report)
+{
+	bool is_blamed = false;
+
+	for (uint32_t i = 0; i < run_slots(report->shared); i++) {
+		const struct run_slot *slot = &report->shared->slot[i];
+
+		if (slot->plugin[0] == '\0')
+			continue;
+		fprintf(stderr, "uvmp-run: %s, in %s (process %" PRId32 ")\n", slot->plugin, slot->name, slot->pid);
+		is_blamed = true;
+	}
+	return is_blamed;
+}
+
 static void say_failures(const struct run_report *report, const struct run_slot *slot, bool is_listed)
 {
 	if (slot->error != 0 && is_listed)
@@ -379,7 +395,7 @@ bool run_report_trouble(const struct run_report *report)
 {
 	bool is_told = report->format != RUN_TABLE && !report->is_aside && !report->is_quiet;
 	uint32_t managed = 0, failed = 0;
-	bool is_complete = true;
+	bool is_blamed = say_plugins(report), is_complete = !is_blamed;
 
 	for (uint32_t i = 0; i < run_slots(report->shared); i++) {
 		const struct run_slot *slot = &report->shared->slot[i];
@@ -390,7 +406,7 @@ bool run_report_trouble(const struct run_report *report)
 			say_failures(report, slot, failed <= LISTED_MOST);
 		is_complete = say_incomplete(slot) && is_complete;
 	}
-	if (is_told)
+	if (is_told || is_blamed)
 		return is_complete;
 	if (managed == 0 && (failed == 0 || has_unmanaged(report->shared)) && !report->is_alone &&
 	    !report->is_quiet)

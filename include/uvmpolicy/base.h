@@ -88,7 +88,7 @@ enum uvmp_status {
 	UVMP_ERR_NO_MEMORY = -5,    /* no GPU memory and nothing that may be evicted */
 	UVMP_ERR_RETRY = -6,	    /* work is in flight: the same call may succeed later */
 	UVMP_ERR_SYNTAX = -7,	    /* text that does not parse */
-	UVMP_ERR_UNKNOWN = -8,	    /* an unknown name */
+	UVMP_ERR_UNKNOWN = -8,	    /* an unknown name, or an address in no range */
 	UVMP_ERR_CONFLICT = -9,	    /* each value is valid, but the values contradict each other */
 	UVMP_ERR_UNSUPPORTED = -10, /* known, but not supported by this policy or geometry */
 	UVMP_ERR_ARENA = -11	    /* the engine's arena is too full: call uvmp_service_grow, then repeat the

@@ -220,6 +220,9 @@ UVMP_API const struct uvmp_policy_preset *uvmp_policy_preset_at(uint32_t index);
 
 /* Name of the choice-th value of the i-th key; NULL beyond the last, and for keys whose value is a number. */
 UVMP_API const char *uvmp_policy_choice(uint32_t index, uint32_t choice);
+/* One line on that value, for prefetchers and eviction orders; "" for other names; NULL where
+ * uvmp_policy_choice returns NULL. */
+UVMP_API const char *uvmp_policy_choice_summary(uint32_t index, uint32_t choice);
 
 #ifdef __cplusplus
 }

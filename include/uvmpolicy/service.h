@@ -630,7 +630,8 @@ UVMP_API enum uvmp_status uvmp_service_next(struct uvmp_service *service, uint64
  *   any other failed action           counts as done, and ends the batch or request with the status
  *   UVMP_ERR_RETRY                    counts as UVMP_ERR_STATE: the engine does not repeat the action
  *
- * Returns UVMP_ERR_STATE if no such action is outstanding: never handed out, or completed already. */
+ * Returns UVMP_ERR_RANGE if status is positive; UVMP_ERR_STATE if no such action is outstanding: never handed
+ * out, or completed already. */
 UVMP_API enum uvmp_status uvmp_service_complete(struct uvmp_service *service, uint64_t id,
 						enum uvmp_status status);
 /* The same. `done` (may be NULL: none) tells which pages a COPY or POPULATE that failed has moved all the

@@ -31,7 +31,7 @@ const char *uvmp_status_text(enum uvmp_status status)
 	case UVMP_ERR_SYNTAX:
 		return "syntax error";
 	case UVMP_ERR_UNKNOWN:
-		return "unknown name";
+		return "unknown name or address";
 	case UVMP_ERR_CONFLICT:
 		return "contradicting values";
 	case UVMP_ERR_ARENA:

@@ -292,6 +292,8 @@ static inline enum uvmp_status complete(struct uvmp_service *s, uint64_t id, enu
 
 	if (!service_is_valid(s))
 		return UVMP_ERR_ARGUMENT;
+	if (status > UVMP_OK)
+		return UVMP_ERR_RANGE;
 	index = id - s->base_id;
 	if (index >= s->handed || s->done[index])
 		return UVMP_ERR_STATE;

@@ -526,6 +526,7 @@ static uint32_t together(const struct uvmp_evict *evict, uint32_t unit)
 
 const struct eviction_order uvmpi_order_auto = {
 	.name = "auto",
+	.summary = "longest without a fault; the newest of the old ones where data return in a cycle",
 	.traits = {.unit_pages = AUTO_UNIT_PAGES, .has_groups = true, .ignores_accesses = true},
 	.state_bytes = sizeof(struct auto_order) + sizeof(struct recency_link),
 	.unit_bytes = sizeof(struct recency_link) + sizeof(uint32_t),

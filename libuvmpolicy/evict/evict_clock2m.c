@@ -223,6 +223,7 @@ static enum uvmp_status next(const struct uvmp_evict *evict, uint64_t *random, e
 
 const struct eviction_order uvmpi_order_clock2m = {
 	.name = "clock2m",
+	.summary = "blocks in turn; one that was touched since the last turn has a second chance",
 	.traits = {.unit_pages = 512, .has_granularity = true, .has_reserve = true},
 	.state_bytes = sizeof(struct clock) + SLOTS_HEAD_BYTES,
 	.unit_bytes = SLOTS_BYTES_PER_TWO + 3u * sizeof(uint32_t),

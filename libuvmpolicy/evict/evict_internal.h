@@ -21,6 +21,7 @@ enum evict_walk {
  * evict->count. */
 struct eviction_order {
 	char name[12]; /* in the policy string */
+	const char *summary; /* what is evicted first, one line */
 	struct uvmp_evict_traits traits;
 	uint16_t state_bytes; /* per order, at evict->state; 0: the order has no state here */
 	uint16_t unit_bytes;  /* per unit, */

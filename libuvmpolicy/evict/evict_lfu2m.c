@@ -262,6 +262,7 @@ static enum uvmp_status next(const struct uvmp_evict *evict, uint64_t *random, e
 
 const struct eviction_order uvmpi_order_lfu2m = {
 	.name = "lfu2m",
+	.summary = "the least often touched block",
 	.traits = {.unit_pages = 512,
 		   .has_granularity = true,
 		   .has_reserve = true,

@@ -4,5 +4,6 @@
 
 const struct eviction_order uvmpi_order_lru = {
 	.name = "lru",
+	.summary = "the least recently serviced block, as the driver does",
 	.traits = {.unit_pages = 512, .is_chunked = true},
 };

@@ -5,6 +5,7 @@
 
 const struct eviction_order uvmpi_order_lru2m = {
 	.name = "lru2m",
+	.summary = "the least recently touched block",
 	.traits = {.unit_pages = 512, .has_granularity = true, .has_reserve = true},
 	.state_bytes = BY_RECENCY_STATE_BYTES,
 	.unit_bytes = BY_RECENCY_UNIT_BYTES,

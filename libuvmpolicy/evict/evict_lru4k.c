@@ -4,6 +4,7 @@
 
 const struct eviction_order uvmpi_order_lru4k = {
 	.name = "lru4k",
+	.summary = "the least recently touched page",
 	.traits = {.unit_pages = 1, .has_reserve = true},
 	.state_bytes = BY_RECENCY_STATE_BYTES,
 	.unit_bytes = BY_RECENCY_UNIT_BYTES,

@@ -259,6 +259,7 @@ static enum uvmp_status victim(struct uvmp_evict *evict, uint64_t *random, uint3
 
 const struct eviction_order uvmpi_order_mhpe = {
 	.name = "mhpe",
+	.summary = "the newest that arrived before the last two intervals, or the oldest (CPPE)",
 	.traits = {.unit_pages = CHUNK_PAGES, .has_reserve = true, .has_touches = true},
 	.state_bytes = sizeof(struct mhpe) + sizeof(struct recency_link),
 	.unit_bytes = sizeof(struct recency_link) + sizeof(uint64_t),

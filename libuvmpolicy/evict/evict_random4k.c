@@ -102,6 +102,7 @@ static enum uvmp_status next(const struct uvmp_evict *evict, uint64_t *random, e
 
 const struct eviction_order uvmpi_order_random4k = {
 	.name = "random4k",
+	.summary = "a random page",
 	.traits = {.unit_pages = 1, .is_random = true},
 	.state_bytes = sizeof(struct random_order),
 	.unit_bytes = 2u * sizeof(uint32_t),

@@ -5,6 +5,7 @@
 
 const struct eviction_order uvmpi_order_sl64k = {
 	.name = "sl64k",
+	.summary = "the oldest basic block of the block whose newest touch is oldest (UVM Smart)",
 	.traits = {.unit_pages = 16, .has_reserve = true, .spares_incomplete = true},
 	.state_bytes = GROUPED_STATE_BYTES,
 	.unit_bytes = GROUPED_UNIT_BYTES,

@@ -87,6 +87,7 @@ uint32_t uvmp_evict_tbn_closure(struct uvmp_tree *tree, uint32_t evictable)
 
 const struct eviction_order uvmpi_order_tbne = {
 	.name = "tbne",
+	.summary = "as sl64k, and the full basic blocks of subtrees left less than half full (UVM Smart)",
 	.traits = {.unit_pages = 16, .has_reserve = true, .has_tree = true, .spares_incomplete = true},
 	.state_bytes = GROUPED_STATE_BYTES,
 	.unit_bytes = GROUPED_UNIT_BYTES,

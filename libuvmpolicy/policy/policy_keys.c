@@ -2,6 +2,7 @@
  * to. The parameters of prefetchers and controllers are collected from their descriptors. */
 #include "../adapt/adapt_internal.h"
 #include "../decisions/parameters_internal.h"
+#include "../evict/evict_internal.h"
 #include "../prefetch/prefetch_internal.h"
 #include "policy_internal.h"
 
@@ -527,4 +528,26 @@ const char *uvmp_policy_choice(uint32_t index, uint32_t choice)
 	const struct key *key = key_at(&walk, index);
 
 	return key != NULL && key->parameter->choice != NULL ? key->parameter->choice(choice) : NULL;
+}
+
+/* The choice is one of the key. */
+static const char *choice_summary(const struct parameter *parameter, uint32_t choice)
+{
+	if (parameter->choice == evictor_name)
+		return uvmpi_orders[choice]->summary;
+	if (parameter->choice == full_name)
+		return choice == UVMP_PREFETCH_FULL_SAME
+			       ? "the prefetcher of the key prefetch"
+			       : uvmpi_prefetcher_at((enum uvmp_prefetcher)(choice - 1u))->summary;
+	return parameter->choice == prefetcher_name ? uvmpi_prefetcher_at((enum uvmp_prefetcher)choice)->summary : "";
+}
+
+const char *uvmp_policy_choice_summary(uint32_t index, uint32_t choice)
+{
+	struct key_walk walk = {0};
+	const struct key *key = key_at(&walk, index);
+
+	if (key == NULL || key->parameter->choice == NULL || key->parameter->choice(choice) == NULL)
+		return NULL;
+	return choice_summary(key->parameter, choice);
 }

@@ -107,6 +107,7 @@ static const struct parameter parameters[] = {
  * as density. */
 const struct prefetcher uvmpi_prefetcher_auto = {
 	.name = "auto",
+	.summary = "block, subtrees or big pages, by what each allocation costs; blocks ahead of a stream",
 	.traits = {.grouping = UVMP_GROUPING_BY_CAUSE,
 		   .is_driver = true,
 		   .walks_ranges = true,

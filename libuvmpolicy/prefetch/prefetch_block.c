@@ -17,6 +17,7 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 /* All pages of the block that are neither resident, pending nor faulting. */
 const struct prefetcher uvmpi_prefetcher_block = {
 	.name = "block",
+	.summary = "the whole VABlock",
 	.traits = {.grouping = UVMP_GROUPING_BY_CAUSE},
 	.decide = decide,
 };

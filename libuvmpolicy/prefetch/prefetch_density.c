@@ -262,6 +262,7 @@ static const struct parameter parameters[] = {
 
 const struct prefetcher uvmpi_prefetcher_density = {
 	.name = "density",
+	.summary = "the largest subtree of the VABlock with more than threshold percent resident or faulted",
 	.traits = {.grouping = UVMP_GROUPING_BY_CAUSE,
 		   .is_driver = true,
 		   .may_repeat = true,

@@ -310,6 +310,7 @@ static const struct parameter parameters[] = {
  * range_pages < range_first + block.pages. Quirks: as density, for the CPU and preferred locations elsewhere. */
 const struct prefetcher uvmpi_prefetcher_forest = {
 	.name = "forest",
+	.summary = "leaves that faulted, and nodes more than half full, in trees that fit the accesses (Forest)",
 	.traits = {.grouping = UVMP_GROUPING_BY_CAUSE,
 		   .is_driver = true,
 		   .walks_ranges = true,

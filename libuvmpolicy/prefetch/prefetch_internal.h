@@ -23,6 +23,7 @@ typedef enum uvmp_status uvmpi_prefetch_function(const struct uvmp_prefetch_para
 /* The descriptor of one prefetcher. */
 struct prefetcher {
 	char name[16]; /* in the policy string */
+	const char *summary; /* what it fetches beside faulted pages, one line */
 	struct uvmp_prefetch_traits traits;
 	uvmpi_prefetch_function *decide;
 	/* uvmp_prefetch_left; NULL: no effect. `block`: the private state of the block. */

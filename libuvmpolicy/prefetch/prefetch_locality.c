@@ -73,6 +73,7 @@ static const struct parameter parameters[] = {
  * block.pages. */
 const struct prefetcher uvmpi_prefetcher_locality = {
 	.name = "locality",
+	.summary = "locality_pages pages from the faulted page on",
 	.traits = {.grouping = UVMP_GROUPING_RUN_TO_FAULT,
 		   .walks_ranges = true,
 		   .has_one_gpu = true,

@@ -72,6 +72,7 @@ static const struct parameter parameters[] = {
  * uvmp_prefetch_hint). UVMP_ERR_RANGE also: range_pages < range_first + block.pages. Quirks: as density. */
 const struct prefetcher uvmpi_prefetcher_next = {
 	.name = "next",
+	.summary = "as density; and next_blocks blocks behind a block of which next_percent are resident",
 	.traits = {.grouping = UVMP_GROUPING_BY_CAUSE,
 		   .is_driver = true,
 		   .walks_ranges = true,

@@ -24,6 +24,7 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
  * partial-leaf-grows]. */
 const struct prefetcher uvmpi_prefetcher_none = {
 	.name = "none",
+	.summary = "nothing",
 	.traits = {.grouping = UVMP_GROUPING_BY_CAUSE, .is_off = true},
 	.decide = decide,
 };

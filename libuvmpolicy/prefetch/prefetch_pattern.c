@@ -59,6 +59,7 @@ static void left(void *state, const struct uvmp_prefetch_departure *departure)
  * as density. */
 const struct prefetcher uvmpi_prefetcher_pattern = {
 	.name = "pattern",
+	.summary = "the pages that were touched before the block was evicted; else as density (CPPE)",
 	.traits = {.grouping = UVMP_GROUPING_BY_CAUSE,
 		   .is_driver = true,
 		   .may_repeat = true,

@@ -42,6 +42,7 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
  * counts twice in the tree). */
 const struct prefetcher uvmpi_prefetcher_random = {
 	.name = "random",
+	.summary = "one random absent page of the tree for each faulted page",
 	.traits = {.grouping = UVMP_GROUPING_SINGLE, .has_random = true},
 	.decide = decide,
 };

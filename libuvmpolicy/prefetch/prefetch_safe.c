@@ -36,6 +36,7 @@ static const struct parameter parameters[] = {
  * is less, with `threshold` if it is not known. Quirks: as density. */
 const struct prefetcher uvmpi_prefetcher_safe = {
 	.name = "safe",
+	.summary = "as density, with a threshold by the number of uTLBs that fault on the block (SAFE)",
 	.traits = {.grouping = UVMP_GROUPING_BY_CAUSE,
 		   .is_driver = true,
 		   .may_repeat = true,

@@ -67,6 +67,7 @@ static const struct parameter parameters[] = {
  * does not hold the cursor. */
 const struct prefetcher uvmpi_prefetcher_sequential = {
 	.name = "sequential",
+	.summary = "the next seq_pages absent pages of the range, from a cursor",
 	.traits = {.grouping = UVMP_GROUPING_RUN_TO_FAULT,
 		   .walks_ranges = true,
 		   .has_one_gpu = true,

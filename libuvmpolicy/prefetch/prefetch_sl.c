@@ -29,6 +29,7 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
  * block. State, errors and quirks as TBN. */
 const struct prefetcher uvmpi_prefetcher_sl = {
 	.name = "sl",
+	.summary = "the rest of each basic block of 64 KiB that faulted (UVM Smart)",
 	.traits = {.grouping = UVMP_GROUPING_RUN_TO_FAULT, .has_tree = true},
 	.decide = decide,
 };

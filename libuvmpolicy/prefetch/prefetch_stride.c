@@ -195,6 +195,7 @@ static const struct parameter parameters[] = {
  * Cost: a few operations per fault and stream. */
 const struct prefetcher uvmpi_prefetcher_stride = {
 	.name = "stride",
+	.summary = "the next stride_depth pages of a stride seen stride_confidence times",
 	.traits = {.grouping = UVMP_GROUPING_BY_CAUSE,
 		   .walks_ranges = true,
 		   .has_one_gpu = true,

@@ -145,6 +145,7 @@ static enum uvmp_status decide(const struct uvmp_prefetch_params *params,
 
 const struct prefetcher uvmpi_prefetcher_tbn = {
 	.name = "tbn",
+	.summary = "basic blocks of 64 KiB that faulted, and of subtrees more than half full (UVM Smart)",
 	.traits = {.grouping = UVMP_GROUPING_RUN_TO_FAULT, .has_tree = true},
 	.decide = decide,
 };

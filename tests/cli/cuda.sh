@@ -256,6 +256,13 @@ block=2097152
 } >measurements
 if "$calibrate" measurements --link made.link >made.gpu 2>err; then ok 'measurements become a model'; else fail 'measurements become a model'; fi
 cp measurements out
+mkdir abandoned
+sh "$root/tests/cli/support/abandoned.sh" . "$calibrate" measurements --link abandoned/made.link 2>err
+if [ $? = 141 ] && [ ! -s err ] && [ -z "$(ls abandoned)" ]; then
+	ok 'the reader of the model has left: no link, no report'
+else
+	fail 'the reader of the model has left: no link, no report'
+fi
 # What was measured of the known GPU, within so many percent. A group also has the access and the walk of its first fault.
 near() { # NAME WANT PERCENT KEY...
 	what=$1 want=$2 percent=$3

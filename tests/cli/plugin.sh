@@ -55,6 +55,7 @@ for word in 'auto ahead$' 'auto lru_page fifo_page$' '^plugin prefetch=ahead$' '
 	grep -q "$word" "$work/list" || fail "list policies has $word" "$work/list"
 done
 sim list policies evict --plugin "$work/orders.so" | grep -q 'values: .*lru_page fifo_page$' || fail 'list policies evict'
+sim list policies fifo_page --plugin "$work/orders.so" | grep -q '^plugin evict=fifo_page (units of 4K)$' || fail 'list policies, a plugin'
 [ "$failed" = 0 ] && ok 'list policies'
 
 # says TEXT ARGUMENT...: exit status 2, and one line with the text; refuses, likewise, of uvmp-run
@@ -116,6 +117,12 @@ static const struct uvmp_prefetch_plugin p = {.size = sizeof(p), .name = "p", .d
 bad aborts '#include <stdlib.h>
 static uint64_t f(void *user, const struct uvmp_evict_call *call) { (void)user, (void)call; abort(); }
 static const struct uvmp_evict_plugin p = {.size = sizeof(p), .name = "p", .traits = {.unit_pages = 1}, .touch = f}; UVMP_PLUGIN_ORDER(p)'
+bad exits '#include <stdlib.h>
+static void f(void *user, struct uvmp_prefetch_call *call) { (void)user, (void)call; exit(0); }
+static const struct uvmp_prefetch_plugin p = {.size = sizeof(p), .name = "p", .decide = f}; UVMP_PLUGIN_PREFETCHER(p)'
+bad leaves '#include <unistd.h>
+static void f(void *user, struct uvmp_prefetch_call *call) { (void)user, (void)call; _exit(0); }
+static const struct uvmp_prefetch_plugin p = {.size = sizeof(p), .name = "p", .decide = f}; UVMP_PLUGIN_PREFETCHER(p)'
 bad begins '__attribute__((constructor)) static void f(void) { __builtin_trap(); }'
 mkdir "$work/crash"
 crashes() { # STATUS PLUGIN POLICY MESSAGE
@@ -132,6 +139,12 @@ crashes 139 segv prefetch=p "--plugin: $work/segv.so: crashed with SIGSEGV"
 crashes 139 endless prefetch=p "--plugin: $work/endless.so: crashed with SIGSEGV"
 crashes 134 aborts evict=p "crashed with SIGABRT, with --plugin: $work/ahead.so, $work/aborts.so"
 crashes 132 begins evict=p "crashed with SIGILL, with --plugin: $work/ahead.so, $work/begins.so"
+crashes 2 exits prefetch=p "a plugin called exit, with --plugin: $work/ahead.so, $work/exits.so"
+says "uvmsim: --plugin: $work/exits.so: called exit" run --workload regular --plugin "$work/exits.so" --policy prefetch=p
+sim compare --workload regular --plugin "$work/exits.so" --policy prefetch=p --policy prefetch=none --jobs 2 >"$work/out" 2>"$work/log"
+if [ $? = 2 ] && grep -q "^uvmsim: --plugin: $work/exits.so: called exit$" "$work/log"; then ok 'compare: a plugin that calls exit'; else fail 'compare: a plugin that calls exit' "$work/log"; fi
+sim compare --workload regular --plugin "$work/leaves.so" --policy prefetch=p --policy prefetch=none --jobs 2 >"$work/out" 2>"$work/log"
+if [ $? = 2 ] && grep -q 'its process ended with status 0, without an answer$' "$work/log"; then ok 'compare: a plugin that calls _exit'; else fail 'compare: a plugin that calls _exit' "$work/log"; fi
 # In the process of one run of a sweep: the file of the sweep, which its parent writes, has the other run.
 printf 'workload = random:bytes=6m\npolicy = prefetch=p nvidia-595\n' >"$work/sweep.txt"
 sim sweep "$work/sweep.txt" --out "$work/rows.csv" --jobs 1 --plugin "$work/segv.so" >"$work/out" 2>"$work/log"
@@ -172,4 +185,21 @@ cp "$work/ahead.so" "$work/gone.so"
 if grep -q "ran without a pager: --plugin: $work/gone.so: No such file or directory" "$work/log" && grep -q 'all words right' "$work/out"; then
 	ok 'uvmp-run: a plugin that a process cannot load: it runs without a pager, and the report says why'
 else fail 'uvmp-run: a plugin that a process cannot load' "$work/log"; fi
+# A plugin that ends the program's process is named, not the program; the status is not 0.
+blames() { # STATUS PLUGIN POLICY MESSAGE
+	rm -f "$work/a"
+	(cd "$work" && timeout -s KILL 100 "$build/uvmp-run" --budget 8M --plugin ahead.so --plugin "$2.so" --policy "$3" --log a "$touch" simple 32) \
+		>"$work/out" 2>"$work/log"
+	status=$?
+	if [ $status = "$1" ] && [ "$(grep -c '^uvmp-run: ' "$work/log")" = 1 ] && grep -q "^uvmp-run: $4, in uvmp_run_progra (process [0-9]*)$" "$work/log" &&
+		[ -e "$work/a" ]; then ok "uvmp-run: $4"; else fail "uvmp-run: $4 ($status)" "$work/log"; fi
+}
+blames 139 segv prefetch=p "--plugin: $work/segv.so: crashed with SIGSEGV"
+blames 139 endless prefetch=p "--plugin: $work/endless.so: crashed with SIGSEGV"
+blames 134 aborts evict=p "crashed with SIGABRT, with --plugin: $work/ahead.so, $work/aborts.so"
+blames 1 exits prefetch=p "a plugin called exit, with --plugin: $work/ahead.so, $work/exits.so"
+blames 1 leaves prefetch=p "a plugin called exit, with --plugin: $work/ahead.so, $work/leaves.so"
+# A crash of the program is its own.
+(cd "$work" && "$build/uvmp-run" --budget 8M --plugin ahead.so --policy prefetch=ahead "$touch" abort 16) >"$work/out" 2>"$work/log"
+if [ $? = 134 ] && grep -q 'was ended by signal 6' "$work/log" && ! grep -q plugin "$work/log"; then ok 'uvmp-run: a program that crashes'; else fail 'uvmp-run: a program that crashes' "$work/log"; fi
 exit $failed

@@ -184,6 +184,23 @@ expect 0 'a program that goes round' "$run" --budget 8M --policy 'prefetch=densi
 prints 'program: all words right'
 times=$(sed -n 's/^  moved \([0-9]*\) times what it managed: another --policy or --budget may suit it better$/\1/p' "$work/err")
 [ "${times:-0}" -gt 20 ] && [ "$times" -le 33 ] && ok "$name: moved $times times" || fail "$name: moved 21 to 33 times" "$(cat "$work/err")"
+# The budget in force: evict=lru has memory in blocks of 2 MiB.
+expect 0 'a budget of 9 MiB' "$run" --budget 9M --format json --report "$work/report" "$program" simple 16
+[ "$(value budget_bytes)" = 9437184 ] && [ "$(value peak_resident_bytes)" = 9437184 ] && ok "$name: pages" || fail "$name: pages" "$(cat "$work/report")"
+expect 0 'a budget of 9 MiB, evict=lru' "$run" --budget 9M --policy evict=lru --format json --report "$work/report" "$program" simple 16
+[ "$(value budget_bytes)" = 8388608 ] && [ "$(value peak_resident_bytes)" = 8388608 ] && ok "$name: blocks" || fail "$name: blocks" "$(cat "$work/report")"
+# Standard error is a pipe that its reader has left: nothing but the report is lost. The program has SIGPIPE's default action.
+mkdir "$work/piped"
+cat >"$work/piped/inner" <<'EOF'
+#!/bin/sh
+"$1" simple 16 >&5 || exit
+grep -q '^SigIgn:.*[13579bdf][0-9a-f]\{3\}$' /proc/self/status && exit 8
+exit 3
+EOF
+expect 3 'the reader of standard error has left' sh tests/cli/support/abandoned.sh "$work" sh -c 'exec "$@" 5>"$0/own" 2>&1' "$work/piped" \
+	"$run" --budget 8M --record "$work/piped/trace" --log "$work/piped/log" sh "$work/piped/inner" "$program"
+(cd "$work/piped" && ls) >"$work/out"
+prints inner log own trace
 # thrashes BUDGET MIB OPTION...: in the background, a program that reads its memory until it is told to end; its $pid
 thrashes() {
 	budget=$1 mib=$2

@@ -35,7 +35,18 @@ fill() { # PAGE DIRECTORY NAMES
 awk -v man=1 -f "$here/../cli/policies.awk" "$work/list" "$work/list_presets" >"$work/rows"
 sed '/^$/,$d' "$work/rows" >"$work/keys"
 sed '1,/^$/d' "$work/rows" >"$work/presets"
-fill "$pages/uvmpolicy-policy.7" "$work" 'keys presets'
+values() { # PATTERN of the line before the values, WORDS between name and summary
+	awk -v start="$1" -v skip="$2" '
+		/^[^ ]/ { is_on = $0 ~ start; next }
+		is_on && NF {
+			print ".It Cm " $1
+			for (i = 0; i <= skip; i++) sub(/^ *[^ ]+ +/, "")
+			print toupper(substr($0, 1, 1)) substr($0, 2) "."
+		}' "$work/list"
+}
+values '^prefetchers:' 0 >"$work/prefetchers"
+values '^eviction orders' 1 >"$work/orders"
+fill "$pages/uvmpolicy-policy.7" "$work" 'keys prefetchers orders presets'
 
 # The headers in the order of the tables in uvmpolicy.h and advanced.h, with their lines there.
 sed -n 's/^ \*   \([a-z]*\.h\) *| \(.*\)/\1	\2/p' "$top/include/uvmpolicy/uvmpolicy.h" "$top/include/uvmpolicy/advanced.h" >"$work/headers"

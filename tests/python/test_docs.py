@@ -8,7 +8,9 @@ import os
 import re
 import tempfile
 import unittest
+import warnings
 
+import uvmpolicy as uvmp
 from support import ROOT
 
 BLOCK = re.compile(r"(?ms)^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?")
@@ -29,7 +31,8 @@ class Docs(unittest.TestCase):
                     before = os.getcwd()
                     os.chdir(folder)
                     try:
-                        with contextlib.redirect_stdout(printed):
+                        with contextlib.redirect_stdout(printed), warnings.catch_warnings():
+                            warnings.simplefilter("error", uvmp.SimulatorNote)
                             exec(compile(match[1], f"{page.name}:{line}", "exec"), {})
                     finally:
                         os.chdir(before)

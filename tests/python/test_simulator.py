@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import warnings
 from pathlib import Path
 
 import uvmpolicy as uvmp
@@ -20,7 +21,7 @@ class Simulator(unittest.TestCase):
     """run, compare, bound and uvmsim."""
 
     def test_run_has_the_counts_of_uvmsim(self) -> None:
-        row = uvmp.run(SMALL, "prefetch=tbn", oversub=125, seed=3)
+        row = uvmp.run(SMALL, "prefetch=tbn", oversub=120, seed=3)
         command = [
             _library.simulator_path(),
             "run",
@@ -29,22 +30,47 @@ class Simulator(unittest.TestCase):
             "--policy",
             "prefetch=tbn",
         ]
-        command += ["--oversub", "125", "--seed", "3", "--format", "json"]
+        command += ["--oversub", "120", "--seed", "3", "--format", "json"]
         printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-        self.assertEqual(row, json.loads(printed))
+        percent = row.pop("oversub_percent")
+        wanted = json.loads(printed)
+        wanted.pop("oversub_percent", None)
+        self.assertEqual(row, wanted)
+        self.assertAlmostEqual(percent, 100 * row["footprint_bytes"] / row["memory_bytes"], 1)
         self.assertIsNone(row["time_ns"])
         self.assertEqual(row["seed"], 3)
 
     def test_compare_names_its_rows(self) -> None:
         policies = {"none": "prefetch=none", "driver": ""}
-        rows = uvmp.compare(SMALL, policies, oversub=[110, 150], frame=False)
+        rows = uvmp.compare(SMALL, policies, oversub=[120, 150], frame=False)
         self.assertEqual([row["name"] for row in rows], ["none", "driver"] * 2)
-        self.assertEqual([row["oversub"] for row in rows], [110, 110, 150, 150])
+        self.assertEqual([row["oversub"] for row in rows], [120, 120, 150, 150])
         self.assertGreater(rows[0]["far_faults"], rows[1]["far_faults"])
         one = uvmp.compare(SMALL, "prefetch=none", frame=False, memory="64m")
         self.assertEqual((len(one), one[0]["evictions"]), (1, 0))
         with self.assertRaisesRegex(ValueError, "all"):
             uvmp.compare(SMALL, {"every": "all"}, frame=False)
+
+    def test_notes_are_warnings(self) -> None:
+        text = "over-subscription is 78.1 %, not 110 %"
+        with self.assertWarnsRegex(uvmp.SimulatorNote, text) as told:
+            row = uvmp.run("sgemm:n=640", oversub=110)
+        self.assertEqual(told.filename, __file__)
+        self.assertEqual(row["oversub_percent"], 78.1)
+        with self.assertWarnsRegex(uvmp.SimulatorNote, text) as told:
+            rows = uvmp.compare(
+                "sgemm:n=640", ["prefetch=none", ""], oversub=[110, 125], frame=False
+            )
+        self.assertEqual(told.filename, __file__)
+        self.assertEqual([row["oversub_percent"] for row in rows], [78.1, 78.1, 117.2, 117.2])
+        with self.assertWarnsRegex(uvmp.SimulatorNote, text):
+            uvmp.bound("sgemm:n=640", oversub=110, frame=False)
+        with self.assertWarnsRegex(uvmp.SimulatorNote, text):
+            uvmp.uvmsim("run", "--workload", "sgemm:n=640", "--oversub", "110")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            row = uvmp.run(SMALL, memory="64m")
+        self.assertEqual(row["oversub_percent"], 18.8)
 
     @unittest.skipUnless(has_pandas, "pandas is not installed")
     def test_a_table_is_a_data_frame_where_pandas_is(self) -> None:

@@ -1029,12 +1029,12 @@ static void check_bad(const char *log, const char *expected)
 static void test_bad_logs(void **unused)
 {
 	(void)unused;
-	check_bad("1 replay t=0 to=1\n2 dance t=0\n", "log:2: unknown name at `dance t=0`");
+	check_bad("1 replay t=0 to=1\n2 dance t=0\n", "log:2: unknown name or address at `dance t=0`");
 	check_bad("1 replay\n", "log:1: syntax error at the end");
 	check_bad("\n", "log:1: syntax error at the end");
 	check_bad("1 replay t=0 to=64\n", "log:1: value out of range at `64`");
 	check_bad("1 copy t=0 colour=0123456789012345678901234567890123456789\n",
-	          "log:1: unknown name at `colour=012345678901234567890123456789012...`");
+	          "log:1: unknown name or address at `colour=012345678901234567890123456789012...`");
 	check_bad("7 replay t=0\n7 complete t=1\n8 replay t=2\n8 replay t=2\n",
 	          "log:4: action 8 follows action 8; in the log of one run the ids of actions increase");
 	check_bad("7 replay t=0\n9 replay t=1\n1 replay t=0\n",

@@ -391,6 +391,71 @@ static void test_homes(void **unused)
 	}
 }
 
+/* -- failures of queries -- */
+
+static void assert_failed(enum uvmp_status status, enum uvmp_status expected, const char *text)
+{
+	assert_int_equal(status, expected);
+	assert_int_equal(uvmp_host_status(m.host), expected);
+	assert_string_equal(uvmp_host_error(m.host), text);
+}
+
+/* A query that fails sets status and text, as other calls do: none is left of the failure before. */
+static void test_failures_of_queries(void **unused)
+{
+	struct uvmp_host_page_state page = {.size = sizeof(page)};
+	struct uvmp_host_counts counts = {.size = 0};
+
+	(void)unused;
+	mirror_init(&m, "", 1, 4 << 20);
+	mirror_open(&m);
+	mirror_add(&m, 0, 16);
+	assert_failed(uvmp_host_prefetch(m.host, MIRROR_BASE, 4096, 9, 0), UVMP_ERR_RANGE,
+		      "uvmp_host_prefetch: no such processor");
+	assert_failed(uvmp_host_page(m.host, 1, UINT64_C(1) << 40, &page), UVMP_ERR_UNKNOWN,
+		      "uvmp_host_page: the page is not managed");
+	assert_failed(uvmp_host_page(m.host, 9, MIRROR_BASE, &page), UVMP_ERR_RANGE, "uvmp_host_page: no such processor");
+	assert_failed(uvmp_host_page(m.host, 1, MIRROR_BASE, NULL), UVMP_ERR_ARGUMENT, "uvmp_host_page: page: missing (NULL)");
+	page.size = 0;
+	assert_failed(uvmp_host_page(m.host, 1, MIRROR_BASE, &page), UVMP_ERR_ARGUMENT,
+		      "uvmp_host_page: page->size: set it to sizeof(*page)");
+	assert_failed(uvmp_host_count(m.host, &counts), UVMP_ERR_ARGUMENT,
+		      "uvmp_host_count: counts->size: set it to sizeof(*counts)");
+	assert_failed(uvmp_host_count(m.host, NULL), UVMP_ERR_ARGUMENT, "uvmp_host_count: counts: missing (NULL)");
+	mirror_close(&m);
+}
+
+/* Ranges of touched memory: an access that needs one more is cancelled, and the text names the options. By default there are
+ * enough for 512 GiB, more than the memory of any GPU. */
+static void test_ranges_of_touched_memory(void **unused)
+{
+	struct uvmp_host_options options = {.size = sizeof(options), .memory_bytes = 4 << 20, .is_all_managed = true, .ranges = 2};
+	struct uvmp_host_counts counts = {.size = sizeof(counts)};
+	struct uvmp_host *host = uvmp_host_open(&options, NULL);
+
+	(void)unused;
+	assert_non_null(host);
+	for (uint64_t block = 0; block < 3; block++) {
+		assert_string_equal(uvmp_host_error(host), "");
+		assert_int_equal(uvmp_host_fault(host, 1, block << 21, UVMP_ACCESS_READ, block), UVMP_OK);
+		(void)uvmp_host_run(host, block);
+	}
+	assert_int_equal(uvmp_host_status(host), UVMP_ERR_SPACE);
+	assert_non_null(strstr(uvmp_host_error(host), "set ranges up to 1048576, or a larger range_bytes"));
+	assert_int_equal(uvmp_host_count(host, &counts), UVMP_OK);
+	assert_int_equal(counts.cancelled, 1);
+	uvmp_host_close(host);
+	options.ranges = 0;
+	host = uvmp_host_open(&options, NULL);
+	assert_non_null(host);
+	for (uint64_t block = 0; block < 66000; block++) {
+		assert_int_equal(uvmp_host_fault(host, 1, block << 21, UVMP_ACCESS_READ, block), UVMP_OK);
+		(void)uvmp_host_run(host, block);
+	}
+	assert_string_equal(uvmp_host_error(host), "");
+	uvmp_host_close(host);
+}
+
 /* A range that waits for a free keeps its home. */
 static void test_home_behind_free(void **unused)
 {
@@ -601,7 +666,8 @@ int main(void)
 		cmocka_unit_test(test_failed_copy),   cmocka_unit_test(test_cancel),
 		cmocka_unit_test(test_bad_calls),     cmocka_unit_test(test_free_and_add),
 		cmocka_unit_test(test_free_with_hole), cmocka_unit_test(test_homes),
-		      cmocka_unit_test(test_home_behind_free),
+		cmocka_unit_test(test_failures_of_queries), cmocka_unit_test(test_ranges_of_touched_memory),
+		cmocka_unit_test(test_home_behind_free),
 		cmocka_unit_test(test_prefetch_and_advice), cmocka_unit_test(test_reentrancy),
 		cmocka_unit_test(test_short_open),    cmocka_unit_test(test_short_run),
 		cmocka_unit_test(test_plugins),

@@ -34,6 +34,9 @@ static void sizes(void **state)
 	assert_size("2t", UINT64_C(2) << 40);
 	assert_size("16777215TiB", UINT64_C(16777215) << 40);
 	assert_size("18446744073709551615", UINT64_MAX);
+	assert_size("4mb", 4 << 20);
+	assert_size("4Kib", 4096);
+	assert_size("4b", 4);
 }
 
 static void not_sizes(void **state)
@@ -44,11 +47,8 @@ static void not_sizes(void **state)
 	                                  "iB",
 	                                  "4iB",
 	                                  "B",
-	                                  "4Kb",
-	                                  "4b",
 	                                  "4BB",
 	                                  "4BiB",
-	                                  "4Kib",
 	                                  "4Ki",
 	                                  "4 K",
 	                                  "4K ",

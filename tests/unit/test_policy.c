@@ -346,6 +346,11 @@ static void test_unit_pages(void **unused)
 }
 
 /* Every accepted word of every key lands in the policy and comes back; NULL beyond the last. */
+static bool is_policy_name(const char *key)
+{
+	return strcmp(key, "prefetch") == 0 || strcmp(key, "prefetch_full") == 0 || strcmp(key, "evict") == 0;
+}
+
 static void test_keys(void **unused)
 {
 	const struct uvmp_policy_key *key;
@@ -383,9 +388,14 @@ static void test_keys(void **unused)
 			assert_non_null(strstr(printed, word));
 		}
 		assert_null(uvmp_policy_choice(i, key->max + 1));
+		assert_null(uvmp_policy_choice_summary(i, key->max + 1));
+		/* one line for each prefetcher and each eviction order */
+		for (uint32_t v = key->min; key->is_choice && v <= key->max; v++)
+			assert_int_equal(strlen(uvmp_policy_choice_summary(i, v)) > 5, is_policy_name(key->name));
 	}
 	assert_true(i >= 63);
 	assert_null(uvmp_policy_choice(i, 0));
+	assert_null(uvmp_policy_choice_summary(i, 0));
 	assert_null(uvmp_policy_key_at(UINT32_MAX, &space));
 	assert_null(uvmp_policy_key_at(0, NULL));
 }

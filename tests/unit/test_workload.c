@@ -168,19 +168,19 @@ static void bad_specs(void **state)
 	assert_refused("stream:passes=18446744073709551617",
 	               "workload stream: passes=18446744073709551617 is not accepted; 1..1000000");
 	assert_refused("regular:bytes=0",
-	               "workload regular: bytes=0 is not accepted; 1..1T bytes, as 4096, 64K, 64MB or 1GiB");
+	               "workload regular: bytes=0 is not accepted; 1..1T bytes; K, M, G or T may follow, as in 64K, 64MB or 1GiB");
 	assert_refused("regular:bytes=1025g",
-	               "workload regular: bytes=1025g is not accepted; 1..1T bytes, as 4096, 64K, 64MB or 1GiB");
+	               "workload regular: bytes=1025g is not accepted; 1..1T bytes; K, M, G or T may follow, as in 64K, 64MB or 1GiB");
 	assert_refused("regular:bytes=k",
-	               "workload regular: bytes=k is not accepted; 1..1T bytes, as 4096, 64K, 64MB or 1GiB");
+	               "workload regular: bytes=k is not accepted; 1..1T bytes; K, M, G or T may follow, as in 64K, 64MB or 1GiB");
 	assert_refused(
 	        "regular:bytes=17179869185g",
-	        "workload regular: bytes=17179869185g is not accepted; 1..1T bytes, as 4096, 64K, 64MB or 1GiB");
+	        "workload regular: bytes=17179869185g is not accepted; 1..1T bytes; K, M, G or T may follow, as in 64K, 64MB or 1GiB");
 	assert_refused("regular:bytes=1234567890123456789012345678901234567890123",
 	               "workload regular: bytes=1234567890123456789012345678901234567890... is not accepted; "
-	               "1..1T bytes, as 4096, 64K, 64MB or 1GiB");
-	assert_refused("regular:bytes=1Kb", "workload regular: bytes=1Kb is not accepted; 1..1T bytes, as "
-	                                    "4096, 64K, 64MB or 1GiB");
+	               "1..1T bytes; K, M, G or T may follow, as in 64K, 64MB or 1GiB");
+	assert_refused("regular:bytes=1Kx", "workload regular: bytes=1Kx is not accepted; 1..1T bytes; K, M, G or T "
+	                                    "may follow, as in 64K, 64MB or 1GiB");
 	assert_refused("stream_warp:block=33", "workload stream_warp: block is not a multiple of 32");
 	assert_refused("sgemm:n=0", "workload sgemm: n=0 is not accepted; 1..262144");
 	assert_refused("stencil:n=2", "workload stencil: n=2 is not accepted; 3..262144");

@@ -147,8 +147,10 @@ struct uvmp_host_options {
 	uint64_t fault_ns;	  /* for each fault of the batch, before merging, */
 	uint64_t replay_ns;	  /* and for a replay */
 	uint64_t memory_retry_ns; /* if memory is short, uvmp_host_run asks to be called after it; 0: 1 ms */
-	uint32_t sms;	 /* SMs of each GPU, 0..65535, for threads=on and sm_throttle=on; 0: both are off */
-	uint32_t ranges; /* ranges at a time, 1..2^20; advice and free_part cut ranges; 0: 65536 */
+	uint32_t sms; /* SMs of each GPU, 0..65535, for threads=on and sm_throttle=on; 0: both are off */
+	/* Ranges at a time, 1..2^20; advice and free_part cut ranges. 0: 65536; with is_all_managed on 64
+	 * bits 262144, which are 512 GiB in ranges of 2 MiB. */
+	uint32_t ranges;
 	/* Orders other than evict=lru: only resident pages count against the memory, as in UVM Smart, and
 	 * each has a frame of its own. false: a unit of the order counts with all its pages while one of them
 	 * is resident, and its frames are contiguous where the free memory is. */

@@ -29,7 +29,7 @@ from .placement import rights
 from .plugin import EvictionPolicy, PrefetchPolicy
 from .policy import Policy, keys, presets
 from .prefetch import Hint, Prefetcher, transfers
-from .simulator import SimulatorError, bound, compare, run, uvmsim
+from .simulator import SimulatorError, SimulatorNote, bound, compare, run, uvmsim
 
 __version__: str = c.API["version"]
 
@@ -54,6 +54,7 @@ __all__ = [
     "Rights",
     "Rule",
     "SimulatorError",
+    "SimulatorNote",
     "ThrashHint",
     "ThrashKind",
     "Thrashing",

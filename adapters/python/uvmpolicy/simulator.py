@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import warnings
 from typing import Any, Iterable, Iterator, Mapping, Optional, Union
 
 from . import _library
@@ -18,16 +19,30 @@ Setting = Union[str, int, float, bool, "os.PathLike[str]", None]
 Settings = Union[Setting, Iterable[Setting]]
 
 
+NOTE = "uvmsim: note: "
+
+
 class SimulatorError(Exception):
     """uvmsim refused its arguments or its input; the text is that of uvmsim."""
+
+
+class SimulatorNote(UserWarning):
+    """A note of uvmsim: the run differs from what was asked, or a result needs care."""
 
 
 def uvmsim(*arguments: str, plugins: Iterable[Plugin] = ()) -> str:
     """Run uvmsim with these arguments and return what it prints.
 
     With `plugins`, policies written in Python, uvmsim runs in a copy of this process: what these
-    policies change in Python is lost at its end.
+    policies change in Python is lost at its end. Notes of uvmsim are warnings, `SimulatorNote`.
     """
+    output, notes = _call(arguments, plugins)
+    _warn(notes)
+    return output
+
+
+def _call(arguments: Iterable[str], plugins: Iterable[Plugin]) -> tuple[str, list[str]]:
+    """Run uvmsim; return what it prints and its notes."""
     policies = list(plugins)
     if policies:
         status, output, errors = in_copy(list(arguments), policies)
@@ -35,11 +50,17 @@ def uvmsim(*arguments: str, plugins: Iterable[Plugin] = ()) -> str:
         command = [_library.simulator_path(), *arguments]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         status, output, errors = done.returncode, done.stdout, done.stderr
+    lines = [line for line in errors.splitlines() if line.strip()]
     if status != 0:
-        lines = [line for line in errors.splitlines() if line.strip()]
         text = "\n".join(line.removeprefix("uvmsim: ") for line in lines)
         raise SimulatorError(text or f"uvmsim ended with status {status}")
-    return output
+    return output, [line.removeprefix(NOTE) for line in lines if line.startswith(NOTE)]
+
+
+def _warn(notes: Iterable[str]) -> None:
+    """Show each note once, at the line that called the function of this module."""
+    for note in dict.fromkeys(notes):
+        warnings.warn(note, SimulatorNote, stacklevel=3)
 
 
 def run(
@@ -55,11 +76,13 @@ def run(
 
     The settings are the options of `uvmsim run`: trace, gpu, memory, oversub, seed, until, log and
     more; docs/uvmsim.md describes them and the keys of the answer. Times are in nanoseconds, and
-    None without a GPU. `plugins` are policies written in Python, which `policy` may name.
+    None without a GPU; `oversub_percent` is the footprint in percent of the memory. `plugins` are
+    policies written in Python, which `policy` may name. Notes are warnings, `SimulatorNote`.
     """
     arguments = _arguments(workload, [] if policy is None else [policy], settings)
-    rows: list[Row] = _rows(uvmsim("run", *arguments, "--format", "json", plugins=plugins))
-    return rows[0]
+    text, notes = _call(["run", *arguments, "--format", "json"], plugins)
+    _warn(notes)
+    return _rows(text)[0]
 
 
 def compare(
@@ -77,22 +100,27 @@ def compare(
     `policies` are texts, or texts by name, which becomes the column `name`; "all" stands for every
     preset. A setting that is a list is run with each of its values, and becomes a column. The
     answer is a data frame if pandas is installed, else a list of dictionaries; `frame` asks for
-    one of both. `plugins` are policies written in Python, which the texts may name.
+    one of both. `plugins` are policies written in Python, which the texts may name. Notes are
+    warnings, `SimulatorNote`.
     """
     names = list(policies) if isinstance(policies, Mapping) else None
     texts = list(policies.values()) if isinstance(policies, Mapping) else policies
     chosen = [texts] if isinstance(texts, str) else list(texts)
     own = list(plugins)
     found: list[Row] = []
+    notes: list[str] = []
     for one in _each({"workload": workload, **settings}):
         arguments = _arguments(one.pop("workload"), chosen, one)
-        rows = _rows(uvmsim("compare", *arguments, "--format", "json", plugins=own))
+        text, told = _call(["compare", *arguments, "--format", "json"], own)
+        rows = _rows(text)
+        notes += told
         if names is not None and len(rows) != len(names):
             raise ValueError("a name stands for one policy; `all` has no name")
         for index, row in enumerate(rows):
             name = {} if names is None else {"name": names[index]}
             asked = {key: one[key] for key in one if _is_list(settings[key]) and key not in row}
             found.append({**name, **asked, **row})
+    _warn(notes)
     return table(found, frame)
 
 
@@ -102,7 +130,9 @@ def bound(
     """Return the least traffic and faults that any policy can reach, by size of unit."""
     arguments = _arguments(workload, [], settings)
     rows: list[Row] = []
-    for run_row in _rows(uvmsim("bound", *arguments, "--format", "json")):
+    text, notes = _call(["bound", *arguments, "--format", "json"], ())
+    _warn(notes)
+    for run_row in _rows(text):
         units = run_row.pop("units")
         rows += [{**run_row, **unit} for unit in units]
     return table(rows, frame)
@@ -134,9 +164,14 @@ def _each(settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _rows(text: str) -> list[Row]:
-    """Return the rows of uvmsim's JSON, which is a list or one object."""
+    """Return the rows of uvmsim's JSON, with the actual percentage of over-subscription."""
     parsed = json.loads(text)
-    return parsed if isinstance(parsed, list) else [parsed]
+    rows: list[Row] = parsed if isinstance(parsed, list) else [parsed]
+    for row in rows:
+        memory = row.get("memory_bytes")
+        percent = round(100 * row["footprint_bytes"] / memory, 1) if memory else None
+        row.setdefault("oversub_percent", percent)
+    return rows
 
 
 def _arguments(
