@@ -7,10 +7,10 @@ $(BUILD)/cov/libuvmpolicy/%.o: libuvmpolicy/%.c $(BUILD)/flags
 	$(compile) $(CORE) $(COV) -c $< -o $@
 $(BUILD)/san/%.o: %.c $(BUILD)/flags
 	$(compile) $(HOST) $(SAN) -c $< -o $@
-# The tests themselves are quick: most of their time would be the compiler's. Those of the pager are optimised: in a child that a
+# As the core's, so that tests know whether it asserts. The tests themselves are quick: most of their time would be the compiler's. Those of the pager are optimised: in a child that a
 # thread forks, the address sanitizer of GCC 12 takes stack variables of code without optimisation for damaged.
 $(BUILD)/san/tests/unit/%.o: tests/unit/%.c $(BUILD)/flags
-	$(compile) $(HOST) $(SAN) $(if $(filter test_pager%,$(@F)),,-O0) -c $< -o $@
+	$(compile) $(HOST) $(SAN) -DUVMPI_DEBUG $(if $(filter test_pager%,$(@F)),,-O0) -c $< -o $@
 $(BUILD)/tsan/%.o: %.c $(BUILD)/flags
 	$(compile) $(HOST) $(TSAN) -c $< -o $@
 # Coverage is that of the core and of its headers, which the tests call. Simulator and models only drive it.

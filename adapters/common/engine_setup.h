@@ -12,14 +12,13 @@
 #define SETUP_ENTRIES_MOST  65536u
 #define SETUP_SPLITS_SPARE  4096u /* for ranges that are added later */
 
-/* Entries of a GPU's fault buffer: a batch fits, and one entry stays free. */
+/* Entries of a GPU's fault buffer: a batch fits, and one entry stays free. At most SETUP_ENTRIES_MOST, because policies
+ * limit batches. */
 static inline uint32_t setup_fault_entries(const struct uvmp_policy *policy)
 {
 	uint32_t batch = policy->replay.max_batch;
 
-	if (batch < SETUP_ENTRIES_LEAST)
-		return SETUP_ENTRIES_LEAST;
-	return batch < SETUP_ENTRIES_MOST ? batch + 1u : SETUP_ENTRIES_MOST;
+	return batch < SETUP_ENTRIES_LEAST ? SETUP_ENTRIES_LEAST : batch + 1u;
 }
 
 /* Bytes that a GPU's memory holds, more than its size if the policy compresses pages. */

@@ -209,7 +209,6 @@ struct uvmp_host {
 
 /* -- memory -- */
 
-void *hostkit_allocate(const struct uvmp_host_options *options, uint64_t count, size_t each);
 void hostkit_release(const struct uvmp_host_options *options, void *memory);
 /* Zeros. NULL: memory is short. */
 void *hostkit_zeros(const struct uvmp_host_options *options, uint64_t count, size_t each);

@@ -11,7 +11,7 @@
 
 /* -- allocation -- */
 
-void *hostkit_allocate(const struct uvmp_host_options *options, uint64_t count, size_t each)
+static void *allocate(const struct uvmp_host_options *options, uint64_t count, size_t each)
 {
 	if (count > SIZE_MAX / each)
 		return NULL;
@@ -37,7 +37,7 @@ void *hostkit_zeros(const struct uvmp_host_options *options, uint64_t count, siz
 
 	if (options->allocate == NULL)
 		return count > SIZE_MAX / each ? NULL : calloc((size_t)count, each);
-	memory = hostkit_allocate(options, count, each);
+	memory = allocate(options, count, each);
 	if (memory != NULL)
 		memset(memory, 0, (size_t)count * each);
 	return memory;
@@ -53,7 +53,7 @@ void *hostkit_reserve(const struct uvmp_host *host, void *array, uint64_t *capac
 		return array;
 	while (most < count)
 		most *= 2u;
-	fresh = hostkit_allocate(&host->options, most, each);
+	fresh = allocate(&host->options, most, each);
 	if (fresh == NULL)
 		return NULL;
 	if (used != 0)
@@ -71,7 +71,7 @@ static bool add_segment(struct uvmp_host *h, uint64_t bytes, bool is_zero)
 
 	if (h->segments == HOSTKIT_SEGMENTS)
 		return false;
-	segment = is_zero ? hostkit_zeros(&h->options, bytes, 1) : hostkit_allocate(&h->options, bytes, 1);
+	segment = is_zero ? hostkit_zeros(&h->options, bytes, 1) : allocate(&h->options, bytes, 1);
 	if (segment == NULL)
 		return false;
 	h->segment[h->segments++] = segment;

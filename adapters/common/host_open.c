@@ -118,9 +118,6 @@ static bool read_policy(struct uvmp_host *h, char *error)
 	(void)uvmp_policy_needs(&h->policy, &h->needs);
 	h->is_chunked = uvmp_policy_evict_traits(&h->policy)->is_chunked;
 	h->counts_accesses = setup_counts_accesses(&h->policy, h->options.page_bytes, false);
-	if (h->policy.replay.max_batch >= SETUP_ENTRIES_MOST)
-		return refuse(error, "policy: batch: %u is not accepted; a fault buffer holds at most %u",
-			      h->policy.replay.max_batch, SETUP_ENTRIES_MOST - 1u);
 	return true;
 }
 

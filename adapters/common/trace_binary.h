@@ -2,14 +2,14 @@
  *
  * A binary trace is a sequence of units of 16 bytes: two words of 64 bits, little-endian. Unit 0 is the header. A row is one
  * unit, whose first word begins with the kind of the row, and for some kinds further units. Each function writes one row at `to`
- * and returns its end. A row has at most TRACE_BINARY_MOST bytes, a comment at most 16 + TRACE_BINARY_COMMENT_MOST. */
+ * and returns its end. A row has at most two units, its text apart; the text of a comment has at most
+ * TRACE_BINARY_COMMENT_MOST bytes. */
 #ifndef UVMP_HOST_TRACE_BINARY_H
 #define UVMP_HOST_TRACE_BINARY_H
 
 #include "trace_row.h"
 
 #define TRACE_BINARY_UNIT	  16u
-#define TRACE_BINARY_MOST	  96u
 #define TRACE_BINARY_COMMENT_MOST 4096u
 #define TRACE_BINARY_VERSION	  1u	      /* accesses have no bytes */
 #define TRACE_BINARY_SIZED	  2u	      /* the version in which accesses may have bytes */

@@ -314,11 +314,13 @@ EXPORT_SYMBOL(uvmp_thrash_array_size);
 EXPORT_SYMBOL(uvmp_thrash_block_give);
 EXPORT_SYMBOL(uvmp_thrash_block_take);
 EXPORT_SYMBOL(uvmp_thrash_block_end);
+EXPORT_SYMBOL(uvmp_thrash_effect_of);
 EXPORT_SYMBOL(uvmp_thrash_migrate);
 EXPORT_SYMBOL(uvmp_thrash_revoke);
 EXPORT_SYMBOL(uvmp_thrash_reset);
 EXPORT_SYMBOL(uvmp_thrash_decide);
 EXPORT_SYMBOL(uvmp_thrash_unpin_us);
+EXPORT_SYMBOL(uvmp_thrash_unpin_is_due);
 EXPORT_SYMBOL(uvmp_thrash_unpin);
 
 /* tree.h */

@@ -150,6 +150,7 @@ static bool read_migration(const struct uvmp_nv_space *space, const uvm_perf_eve
 			   struct event *event)
 {
 	struct uvmp_thrash_migration *migration = &event->migration;
+	enum uvmp_thrash_effect effect;
 
 	event->is_migration = true;
 	event->pages = uvmp_nv_region(uvm_va_block_region_from_start_size(
@@ -158,13 +159,12 @@ static bool read_migration(const struct uvmp_nv_space *space, const uvm_perf_eve
 	migration->cause = (enum uvmp_migrate_cause)data->migration.cause;
 	migration->is_copy = data->migration.transfer_mode != UVM_VA_BLOCK_TRANSFER_MODE_MOVE;
 	migration->is_read_duplicated = is_read_duplicated(event->va_block);
-	event->is_counted =
-		(migration->cause == UVMP_MIGRATE_FAULT || migration->cause == UVMP_MIGRATE_ACCESS_COUNTER ||
-		 migration->cause == UVMP_MIGRATE_PREFETCH) &&
-		!migration->is_copy && !migration->is_read_duplicated;
-	return uvmp_nv_number(space, data->migration.dst, &migration->to) &&
-	       uvmp_nv_number(space, data->migration.make_resident_context->dest_id, &migration->final_to) &&
-	       migration->to == migration->final_to; /* the first part of a staged copy is no event */
+	if (!uvmp_nv_number(space, data->migration.dst, &migration->to) ||
+	    !uvmp_nv_number(space, data->migration.make_resident_context->dest_id, &migration->final_to))
+		return false;
+	effect = uvmp_thrash_effect_of(&space->thrash, migration);
+	event->is_counted = effect == UVMP_THRASH_COUNTS;
+	return effect != UVMP_THRASH_IGNORED;
 }
 
 static bool read_revocation(const struct uvmp_nv_space *space, const uvm_perf_event_data_t *data,
@@ -419,8 +419,6 @@ uvm_processor_mask_t *__wrap_uvm_perf_thrashing_get_thrashing_processors(uvm_va_
 
 /* -- unpinning -- */
 
-#define UNPIN_EARLY_NS 20000u /* uvmp_thrash_unpin unpins a page that is due so soon */
-
 /* Unmaps pinned pages from each processor that has no copy of them and is not "accessed by". */
 static NV_STATUS unmap_pinned(struct uvmp_nv_block *block, uvm_va_block_context_t *context,
 			      uvm_va_block_region_t region)
@@ -474,9 +472,7 @@ NV_STATUS __wrap_uvm_perf_thrashing_unmap_remote_pinned_pages_all(uvm_va_block_t
 /* The page at the head of the queue if uvmp_thrash_unpin would unpin it now; else NULL. space->lock is held. */
 static const struct uvmp_thrash_page *due_head(const struct uvmp_nv_space *space, NvU64 now_ns)
 {
-	const struct uvmp_thrash_page *head = space->thrash.first;
-
-	return head != NULL && head->deadline_ns <= now_ns + UNPIN_EARLY_NS ? head : NULL;
+	return uvmp_thrash_unpin_is_due(&space->thrash, now_ns) ? space->thrash.first : NULL;
 }
 
 /* The block whose page is at the head of the queue, if the page is due. The VA space lock keeps it alive. */
@@ -517,9 +513,9 @@ static void unpin_pages(struct uvmp_nv_space *space, struct uvmp_nv_block *block
 	struct uvmp_thrash_block *unpinned;
 	NvU64 now_ns = NV_GETTIME();
 	uint32_t page;
-	bool is_found;
+	bool is_found = true;
 
-	while ((page = due_page(space, block, now_ns)) != UVMP_MASK_BITS) {
+	while (is_found && (page = due_page(space, block, now_ns)) != UVMP_MASK_BITS) {
 		uvm_va_block_context_init(space->context, NULL);
 		(void)unmap_pinned(block, space->context,
 				   uvm_va_block_region_for_page((uvm_page_index_t)page));

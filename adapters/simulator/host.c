@@ -101,19 +101,13 @@ static bool add_known_ranges(struct host *h)
 /* What the engine would refuse without saying why. */
 static bool check_policy(struct host *h)
 {
-	const struct uvmp_policy *policy = h->params.run.policy;
 	char text[UVMP_POLICY_EVICTORS_MAX + 96], evictors[UVMP_POLICY_EVICTORS_MAX];
 
-	if ((h->needs.page_bytes & h->space.page_bytes) == 0) {
-		uvmp_policy_evictors(h->space.page_bytes, evictors, sizeof(evictors));
-		snprintf(text, sizeof(text), "on a host with pages of %u KiB only evict=%s work",
-			 h->space.page_bytes / 1024u, evictors);
-		return host_fail(h, text);
-	}
-	if (policy->replay.max_batch < SETUP_ENTRIES_MOST)
+	if ((h->needs.page_bytes & h->space.page_bytes) != 0)
 		return true;
-	snprintf(text, sizeof(text), "batch=%u: a fault buffer holds no more than %u",
-		 policy->replay.max_batch, SETUP_ENTRIES_MOST - 1u);
+	uvmp_policy_evictors(h->space.page_bytes, evictors, sizeof(evictors));
+	snprintf(text, sizeof(text), "on a host with pages of %u KiB only evict=%s work",
+		 h->space.page_bytes / 1024u, evictors);
 	return host_fail(h, text);
 }
 

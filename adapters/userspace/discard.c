@@ -24,8 +24,8 @@ static void discard_run(struct uvmp_pager *p, const struct area *area, struct bl
 	}
 }
 
-void discard_in_block(struct uvmp_pager *p, const struct area *area, struct block *block,
-		      struct uvmp_region rest)
+static void discard_in_block(struct uvmp_pager *p, const struct area *area, struct block *block,
+			     struct uvmp_region rest)
 {
 	while (rest.first != rest.end) {
 		bool is_foreign;

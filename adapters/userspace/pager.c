@@ -117,9 +117,7 @@ static int open_engine(struct uvmp_pager *p, uint64_t budget, uint64_t managed, 
 	params.ranges = CUTS_MOST + (params.blocks < AREAS_MOST ? params.blocks : AREAS_MOST);
 	params.blocks += params.ranges;
 	p->fault_capacity = gpu.fault_entries - 1u;
-	gpu.splits = 16;
-	if (gpu.splits > held / BLOCK_BYTES)
-		gpu.splits = (uint32_t)(held / BLOCK_BYTES);
+	gpu.splits = setup_splits(params.blocks, setup_capacity_bytes(&p->policy, held, p->page_bytes));
 	size = uvmp_service_size(&params, params.blocks);
 	if (uvmp_service_params_check(&params, &wrong) != UVMP_OK)
 		return text_refuse(error, -EINVAL,

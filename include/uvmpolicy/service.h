@@ -77,9 +77,9 @@
  *     has ever had, beyond the parameter `blocks`    blocks come; outgrown tables stay in the arena
  *
  * Blocks, their state on processors, trees of basic blocks, chunk maps and tables of blocks are mandatory: if
- * the arena may have no space for them, uvmp_service_next decides nothing and returns UVMP_ERR_ARENA. Faults
- * and requests then wait until uvmp_service_grow. If the arena has no space for other state, the engine
- * decides without it. uvmp_service_size includes the state for each unit of a GPU's memory.
+ * the arena may have no space for them, uvmp_service_next hands out no action and returns UVMP_ERR_ARENA.
+ * Faults and requests then wait until uvmp_service_grow. If the arena has no space for other state, the
+ * engine decides without it. uvmp_service_size includes the state for each unit of a GPU's memory.
  *
  * HMM and ATS are left out, because they need the memory map of the process. A fault outside every range is
  * fatal, as in the driver without HMM and ATS.
@@ -609,9 +609,10 @@ UVMP_API uint32_t uvmp_action_faulted(const struct uvmp_action *action, struct u
  *
  * UVMP_ERR_RETRY: no action now. If uvmp_service_pending() > 0, the host must complete some actions first.
  * Otherwise the engine is idle until an event or uvmp_service_wakeup_ns. UVMP_ERR_ARENA: the arena may be too
- * full for the next decision. Nothing has changed, *action is not written, and the same call succeeds after
- * uvmp_service_grow. The call returns UVMP_ERR_ARENA only if work waits and no action is outstanding. Freeing
- * a range needs no arena, unless a block is being serviced.
+ * full for the next decision. No action is handed out, and *action is not written. State of blocks may have
+ * been added. The same call continues after uvmp_service_grow, and the wait changes no decision. The call
+ * returns UVMP_ERR_ARENA only if work waits and no action is outstanding. Freeing a range needs no arena,
+ * unless a block is being serviced.
  *
  * O(pages of a block) per call. A request may also skip ranges or blocks without work. The choice of a victim
  * takes O(log units) for evict=sl64k, tbne and lfu2m, and O(1) amortised for the other orders, with and

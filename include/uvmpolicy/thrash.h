@@ -171,6 +171,17 @@ struct uvmp_thrash_migration {
 	uint64_t now_ns;	 /* above 0 */
 };
 
+/* What a migration does to the pages of its region [driver: thrashing-events]. */
+enum uvmp_thrash_effect {
+	UVMP_THRASH_IGNORED = 0, /* detector off, eviction, or first leg of a staged copy */
+	UVMP_THRASH_RESETS,	 /* thrashing pages are reset */
+	UVMP_THRASH_COUNTS	 /* the event counts, and may need the array of the block */
+};
+/* The effect that uvmp_thrash_migrate has. Hosts ask before they make a block for the event. The region and
+ * the time do not matter. UVMP_THRASH_IGNORED: also for NULL and a space that was not initialised. O(1). */
+UVMP_API enum uvmp_thrash_effect uvmp_thrash_effect_of(const struct uvmp_thrash_space *space,
+						       const struct uvmp_thrash_migration *migration);
+
 /* Reports a migration. Events that the driver filters out succeed too; some reset the pages.
  * UVMP_ERR_NO_MEMORY: the block needs its array. The host gives it memory and repeats the call, or continues
  * without memory, and the event is dropped. O(pages of the region). */
@@ -225,6 +236,10 @@ UVMP_API enum uvmp_status uvmp_thrash_decide(struct uvmp_thrash_space *space, st
 /* Microseconds until the worker should run, rounded down; 0 if the worker is due; UVMP_THRASH_IDLE if no page
  * is queued or space is not valid. */
 UVMP_API uint64_t uvmp_thrash_unpin_us(const struct uvmp_thrash_space *space, uint64_t now_ns);
+
+/* Would uvmp_thrash_unpin find a page now? The page is space->first. Hosts ask to lock the block of the page
+ * before they unpin it. False if space is not valid. O(1). */
+UVMP_API bool uvmp_thrash_unpin_is_due(const struct uvmp_thrash_space *space, uint64_t now_ns);
 
 /* Unpins and resets the page at the head of the queue if its deadline is at most 20 us ahead. *block and
  * *page then name the page, and *found is true. The host unmaps the page from each processor without a copy

@@ -50,8 +50,8 @@
  *
  * Conventions
  *
- *   errors      A function returns an enum uvmp_status. A negative status means that nothing has changed;
- *               uvmp_status_text explains it.
+ *   errors      A function returns an enum uvmp_status. A negative status means that nothing has changed,
+ *               unless the function's comment says otherwise; uvmp_status_text explains it.
  *   units       Addresses and sizes are bytes, times are nanoseconds. Pages of a block are numbered from 0.
  *   ranges      [first, end). A field or argument that is the last page or byte itself is called `last`.
  *   processors  0 is the CPU, 1..63 are GPUs.

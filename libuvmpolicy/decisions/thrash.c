@@ -279,6 +279,17 @@ uint64_t uvmp_thrash_unpin_us(const struct uvmp_thrash_space *space, uint64_t no
 	return time_left(space->first, now_ns) / 1000u;
 }
 
+/* May the head of the queue be unpinned? */
+static bool is_due(const struct uvmp_thrash_space *space, uint64_t now_ns)
+{
+	return space->first != NULL && time_left(space->first, now_ns) <= UNPIN_EARLY_NS;
+}
+
+bool uvmp_thrash_unpin_is_due(const struct uvmp_thrash_space *space, uint64_t now_ns)
+{
+	return uvmp_thrash_space_is_valid(space) && is_due(space, now_ns);
+}
+
 enum uvmp_status uvmp_thrash_unpin(struct uvmp_thrash_space *space, uint64_t now_ns,
                                    struct uvmp_thrash_block **block, uint32_t *page, bool *found)
 {
@@ -286,10 +297,10 @@ enum uvmp_status uvmp_thrash_unpin(struct uvmp_thrash_space *space, uint64_t now
 
 	if (!uvmp_thrash_space_is_valid(space) || block == NULL || page == NULL || found == NULL)
 		return UVMP_ERR_ARGUMENT;
-	head = space->first;
-	*found = head != NULL && time_left(head, now_ns) <= UNPIN_EARLY_NS;
+	*found = is_due(space, now_ns);
 	if (!*found)
 		return UVMP_OK;
+	head = space->first;
 	*block = head->block;
 	*page = (uint32_t)(head - head->block->memory);
 	uvmpi_thrash_page_reset(space, *block, *page);
@@ -364,16 +375,23 @@ static enum uvmp_status record(struct uvmp_thrash_space *space, struct uvmp_thra
 	return UVMP_OK;
 }
 
+enum uvmp_thrash_effect uvmp_thrash_effect_of(const struct uvmp_thrash_space *space,
+                                              const struct uvmp_thrash_migration *migration)
+{
+	return uvmpi_thrash_is_ready(space) && migration != NULL ? uvmpi_thrash_effect_of(space, migration)
+	                                                         : UVMP_THRASH_IGNORED;
+}
+
 enum uvmp_status uvmpi_thrash_migrate(struct uvmp_thrash_space *space, struct uvmp_thrash_block *block,
                                       const struct uvmp_thrash_migration *migration)
 {
-	enum uvmpi_thrash_effect effect = uvmpi_thrash_effect(space, migration);
+	enum uvmp_thrash_effect effect = uvmpi_thrash_effect_of(space, migration);
 
 	UVMPI_ASSERT(uvmpi_thrash_accepts_event(space, block, migration->region, migration->to) &&
 	             migration->final_to < UVMP_PROCS_MAX);
-	if (effect == UVMPI_THRASH_RESETS)
+	if (effect == UVMP_THRASH_RESETS)
 		reset_region(space, block, migration->region);
-	if (effect != UVMPI_THRASH_COUNTS)
+	if (effect != UVMP_THRASH_COUNTS)
 		return UVMP_OK;
 	/* The move only carries out a pin. */
 	if (block->pins != 0 && uvmpi_thrash_is_demand(migration->cause) &&

@@ -66,24 +66,22 @@ static inline uint64_t uvmpi_thrash_lapses(const struct uvmp_thrash_space *space
 	return lapse * multiple;
 }
 
-/* What a migration does to the pages of its region [driver: thrashing-events]. */
-enum uvmpi_thrash_effect { UVMPI_THRASH_IGNORED, UVMPI_THRASH_RESETS, UVMPI_THRASH_COUNTS };
-
 static inline bool uvmpi_thrash_is_demand(enum uvmp_migrate_cause cause)
 {
 	return cause == UVMP_MIGRATE_FAULT || cause == UVMP_MIGRATE_ACCESS_COUNTER;
 }
 
-static inline enum uvmpi_thrash_effect uvmpi_thrash_effect(const struct uvmp_thrash_space *space,
-                                                           const struct uvmp_thrash_migration *migration)
+/* As uvmp_thrash_effect_of [driver: thrashing-events]. */
+static inline enum uvmp_thrash_effect uvmpi_thrash_effect_of(const struct uvmp_thrash_space *space,
+                                                             const struct uvmp_thrash_migration *migration)
 {
 	if (!space->params.is_enabled || migration->cause == UVMP_MIGRATE_EVICTION ||
 	    migration->to != migration->final_to)
-		return UVMPI_THRASH_IGNORED;
+		return UVMP_THRASH_IGNORED;
 	if (migration->is_copy || migration->is_read_duplicated ||
 	    (!uvmpi_thrash_is_demand(migration->cause) && migration->cause != UVMP_MIGRATE_PREFETCH))
-		return UVMPI_THRASH_RESETS;
-	return UVMPI_THRASH_COUNTS;
+		return UVMP_THRASH_RESETS;
+	return UVMP_THRASH_COUNTS;
 }
 
 /* Does an event raise the first suspicion of a block, whose last event is given? Then it needs its array. */

@@ -4,7 +4,6 @@
 #include "block_service_internal.h"
 #include "controllers_internal.h"
 #include "job_internal.h"
-#include "memory_backend_internal.h"
 #include "memory_internal.h"
 #include "prefetch_states_internal.h"
 #include "service_runtime_internal.h"
@@ -107,13 +106,6 @@ static void fill_block_facts(const struct uvmp_service *s, const struct block *b
 	uvmpi_block_shape(s, b, &facts->block);
 }
 
-static uint32_t frame_pages(const struct gpu *g)
-{
-	if (uvmpi_has_chunks(g))
-		return UVMP_MASK_BITS;
-	return g->counts_units ? g->unit_pages : 1u;
-}
-
 /* The block of the range that shares the aligned window of two VABlocks. */
 static void fill_neighbour(const struct uvmp_service *s, const struct block *b, struct uvmp_prefetch_facts *facts)
 {
@@ -169,7 +161,7 @@ static bool ask_prefetcher(struct uvmp_service *s, struct job *job, const struct
 		fill_neighbour(s, b, &facts);
 	if (traits->has_memory && to != UVMP_CPU)
 		facts.memory = (struct uvmp_prefetch_memory){s->gpu[to].capacity_pages, s->gpu[to].evicted_pages,
-							     frame_pages(&s->gpu[to])};
+							     uvmpi_memory_frame_pages(s, to)};
 	if (to == UVMP_CPU && residency) {
 		residency_mapped(residency, &mapped);
 		facts.cpu_read_mapped = &mapped;

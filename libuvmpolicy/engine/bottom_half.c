@@ -9,6 +9,7 @@
 #include "block_service_internal.h"
 #include "controllers_internal.h"
 #include "job_internal.h"
+#include "memory_internal.h"
 #include "operations_internal.h"
 #include "queue_internal.h"
 #include "servicing_internal.h"
@@ -62,7 +63,7 @@ static void act_on_buffer(struct uvmp_service *s)
 		run->is_trimming = s->policy.free_buffer != 0 && !run->event.is_stale;
 		run->is_leaving = s->policy.plan == UVMP_PLAN_UNOBTRUSIVE && !run->event.is_stale;
 		run->servicing->eviction.status = UVMP_OK;
-		(void)uvmp_evict_batch(&gpu_of(s)->order);
+		uvmpi_memory_begin_batch(s, run->gpu);
 		uvmpi_prefetch_switch(s);
 		if (s->adapt.is_on)
 			uvmpi_adapt_batch(s, run->gpu);

@@ -7,7 +7,7 @@
  * handle is followed only if an object of its kind fits there.
  */
 #include "memory_internal.h"
-#include "service_runtime_internal.h"
+#include "runtime_logs_internal.h"
 #include "servicing_internal.h"
 #include "space_internal.h"
 

@@ -1,6 +1,13 @@
 /* Cold state of a block: made at the first need, given back with the block. */
 #include "cold_internal.h"
 
+#include "../policy/needs_internal.h"
+
+_Static_assert(sizeof(struct cold) <= NEEDS_COLD_BYTES && NEEDS_COLD_BYTES % UNIT_BYTES == 0, "needs.block_bytes");
+_Static_assert(sizeof(struct counters) <= NEEDS_COUNTERS_BYTES && NEEDS_COUNTERS_BYTES % UNIT_BYTES == 0, "needs.block_bytes");
+_Static_assert(sizeof(struct history) + UNIT_BYTES - 1u <= NEEDS_HISTORY_BYTES, "needs.block_bytes");
+_Static_assert(sizeof(struct uvmp_tree) <= NEEDS_TREE_BYTES && NEEDS_TREE_BYTES % UNIT_BYTES == 0, "needs.block_bytes");
+
 struct cold *uvmpi_cold_make(struct uvmp_service *s, struct block *b)
 {
 	if (b->cold == 0)

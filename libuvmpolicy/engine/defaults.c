@@ -1,5 +1,5 @@
 /* Parameters that the host leaves 0. */
-#include "params_internal.h"
+#include "defaults_internal.h"
 
 #include "uvmpolicy/pmm.h"
 
@@ -11,7 +11,6 @@
 #define REQUESTS	 256u
 #define UTLBS		 64u
 #define ENTRIES_LEAST	 1024u
-#define ENTRIES_MOST	 65536u
 #define SPLITS_PER_RANGE 2u /* roots: the first and the last block of a range may be smaller than a root */
 
 static uint32_t or_default(uint32_t given, uint32_t value)
@@ -36,9 +35,7 @@ static uint32_t entries(const struct uvmp_policy *policy)
 {
 	uint32_t batch = policy->replay.max_batch;
 
-	if (batch < ENTRIES_LEAST)
-		return ENTRIES_LEAST;
-	return batch < ENTRIES_MOST ? batch + 1u : ENTRIES_MOST;
+	return batch < ENTRIES_LEAST ? ENTRIES_LEAST : batch + 1u;
 }
 
 static uint32_t splits(const struct uvmp_service_params *params, uint64_t memory_bytes)

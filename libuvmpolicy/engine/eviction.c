@@ -11,6 +11,7 @@
 #include "departing_internal.h"
 #include "eviction_internal.h"
 #include "mapping_internal.h"
+#include "memory_internal.h"
 #include "queue_internal.h"
 #include "remote_idle_internal.h"
 #include "remote_internal.h"
@@ -37,20 +38,13 @@ enum uvmp_status uvmpi_evict_start(struct uvmp_service *s, struct eviction *e, s
 	return UVMP_OK;
 }
 
-/* Would the next allocation, of a chunk or of so many pages in units, evict? */
-static bool lacks_room(const struct uvmp_service *s, uint32_t gpu, uint32_t pages)
-{
-	if (uvmpi_has_chunks(&s->gpu[gpu]))
-		return uvmpi_memory_is_full(s, gpu);
-	return !uvmpi_units_have_room(&s->gpu[gpu], pages);
-}
-
 bool uvmpi_evict_ahead(struct uvmp_service *s, struct eviction *e, struct job *job, uint32_t gpu,
 		       uvmp_addr for_address)
 {
 	uint32_t room = uvmpi_victim_room_ahead(s, job, gpu);
 
-	if (!lacks_room(s, gpu, room) || uvmpi_evict_start(s, e, job, gpu, UVMP_CHUNK_2M, true) != UVMP_OK)
+	if (!uvmpi_memory_lacks_room(s, gpu, room) ||
+	    uvmpi_evict_start(s, e, job, gpu, UVMP_CHUNK_2M, true) != UVMP_OK)
 		return false;
 	e->room = room;
 	e->for_address = for_address;

@@ -2,6 +2,7 @@
  *
  * evict=lru manages root chunks (memory_chunks.c), every other order the units of its own (memory_units.c). Each function
  * here asks the back end of the GPU. */
+#include "../evict/evict_internal.h"
 #include "memory_backend_internal.h"
 #include "unit_tables_internal.h"
 
@@ -55,11 +56,30 @@ bool uvmpi_memory_is_chunked(const struct uvmp_service *s, const struct residenc
 	return p->has_memory && uvmpi_has_chunks(&s->gpu[p->proc]);
 }
 
-bool uvmpi_memory_is_full(const struct uvmp_service *s, uint32_t gpu)
+bool uvmpi_memory_lacks_room(const struct uvmp_service *s, uint32_t gpu, uint32_t pages)
 {
 	const struct gpu *g = &s->gpu[gpu];
 
-	return uvmpi_has_chunks(g) ? uvmpi_chunks_are_full(g) : !uvmpi_units_have_room(g, g->unit_pages);
+	return uvmpi_has_chunks(g) ? uvmpi_chunks_are_full(g) : !uvmpi_units_have_room(g, pages);
+}
+
+bool uvmpi_memory_is_full(const struct uvmp_service *s, uint32_t gpu)
+{
+	return uvmpi_memory_lacks_room(s, gpu, s->gpu[gpu].unit_pages);
+}
+
+uint32_t uvmpi_memory_frame_pages(const struct uvmp_service *s, uint32_t gpu)
+{
+	const struct gpu *g = &s->gpu[gpu];
+
+	if (uvmpi_has_chunks(g))
+		return UVMP_MASK_BITS;
+	return g->counts_units ? g->unit_pages : 1u;
+}
+
+bool uvmpi_memory_can_withdraw(const struct uvmp_service *s, uint32_t gpu)
+{
+	return !uvmpi_has_chunks(&s->gpu[gpu]) && !s->order->counts_uses;
 }
 
 bool uvmpi_memory_is_short(const struct uvmp_service *s, uint32_t gpu)
@@ -146,6 +166,12 @@ void uvmpi_memory_left(struct uvmp_service *s, uint32_t gpu, handle block, const
 		uvmpi_chunks_left(s, gpu, b, p, pages);
 	else
 		uvmpi_units_left(s, gpu, b, p, pages, keeps_frames);
+}
+
+void uvmpi_memory_begin_batch(struct uvmp_service *s, uint32_t gpu)
+{
+	if (s->gpu[gpu].order.state != NULL) /* NULL: root chunks, or no memory */
+		uvmpi_evict_batch(&s->gpu[gpu].order);
 }
 
 void uvmpi_memory_touch(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page)

@@ -1,4 +1,4 @@
-/* The two back ends of memory.c. uvmpi_chunks_NAME and uvmpi_units_NAME do what uvmpi_memory_NAME promises
+/* The two back ends of memory.c. Only memory*.c and victim*.c include this header (`make check`). uvmpi_chunks_NAME and uvmpi_units_NAME do what uvmpi_memory_NAME promises
  * (memory_internal.h), which calls them after its checks. */
 #ifndef UVMPOLICY_MEMORY_BACKEND_INTERNAL_H
 #define UVMPOLICY_MEMORY_BACKEND_INTERNAL_H
@@ -72,11 +72,6 @@ static inline bool uvmpi_units_have_room(const struct gpu *g, uint32_t pages)
 static inline bool uvmpi_units_may_exceed(const struct uvmp_service *s, const struct gpu *g)
 {
 	return g->unit_used != NULL && !g->counts_units && s->policy.quirks;
-}
-/* Can exceed the capacity, as in the original, when pages that do not count have left [uvmsmart: clean-pages-uncounted]. */
-static inline uint64_t uvmpi_units_free_pages(const struct gpu *g)
-{
-	return g->capacity_pages + g->uncounted_pages - g->used_pages;
 }
 uint64_t uvmpi_units_count(const struct uvmp_service_params *params);
 size_t uvmpi_units_size(const struct uvmp_service_params *params);

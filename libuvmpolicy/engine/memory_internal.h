@@ -2,7 +2,7 @@
 #ifndef UVMPOLICY_MEMORY_INTERNAL_H
 #define UVMPOLICY_MEMORY_INTERNAL_H
 
-#include "params_internal.h"
+#include "defaults_internal.h"
 #include "service_internal.h"
 
 /* Bytes that the GPU holds, with compression (memory_ratio) more than it has. */
@@ -63,6 +63,8 @@ struct uvmp_region uvmpi_memory_unit(const struct uvmp_service *s, uint32_t gpu,
 				    uint32_t *unit);
 /* The number of such units. */
 uint64_t uvmpi_memory_units(const struct uvmp_service_params *params, uint32_t gpu);
+/* A batch of faults begins; orders that learn from batches hear of it. */
+void uvmpi_memory_begin_batch(struct uvmp_service *s, uint32_t gpu);
 /* The GPU has used a page, if it has it. */
 void uvmpi_memory_touch(struct uvmp_service *s, uint32_t gpu, handle block, uint32_t page);
 /* The page is in use, or arriving, until then. */
@@ -82,6 +84,18 @@ bool uvmpi_memory_repeats(const struct uvmp_service *s, uint32_t gpu);
 bool uvmpi_memory_is_chunked(const struct uvmp_service *s, const struct residency *p);
 /* Would the next allocation, of a chunk or of a whole unit, evict? */
 bool uvmpi_memory_is_full(const struct uvmp_service *s, uint32_t gpu);
+/* The same of so many pages: root chunks are asked for one chunk. */
+bool uvmpi_memory_lacks_room(const struct uvmp_service *s, uint32_t gpu, uint32_t pages);
+/* Pages that are not in use. Can exceed the capacity, as in the original, when pages that do not count have left [uvmsmart:
+ * clean-pages-uncounted]. Pages in root chunks never count as used here. */
+static inline uint64_t uvmpi_memory_free_pages(const struct gpu *g)
+{
+	return g->capacity_pages + g->uncounted_pages - g->used_pages;
+}
+/* Pages that get and lose memory together: of a root chunk, of a unit that counts with all its pages, or one page. */
+uint32_t uvmpi_memory_frame_pages(const struct uvmp_service *s, uint32_t gpu);
+/* May the host withdraw pages that were evicted? Not from root chunks, nor from an order that counts uses. */
+bool uvmpi_memory_can_withdraw(const struct uvmp_service *s, uint32_t gpu);
 /* free_buffer (page-wise orders): is less memory free than the policy wants? */
 bool uvmpi_memory_is_short(const struct uvmp_service *s, uint32_t gpu);
 /* Gives up all memory of the block on the GPU; queues FREE. Nothing is resident there. */

@@ -7,9 +7,9 @@
 #include "../base/bits_internal.h"
 #include "../evict/evict_internal.h"
 #include "cyclic_internal.h"
+#include "defaults_internal.h"
 #include "frames_internal.h"
 #include "memory_backend_internal.h"
-#include "params_internal.h"
 #include "queue_internal.h"
 #include "remote_idle_internal.h"
 #include "service_runtime_internal.h"
@@ -39,7 +39,6 @@ enum uvmp_status uvmpi_units_init(struct uvmp_service *s, const struct uvmp_serv
 	g->counts_units = uvmpi_params_gpu(params, gpu).counts_units;
 	g->frames.by_root = s->order->has_groups;
 	status = uvmpi_unit_tables_init(g, params->policy, params->blocks, memory);
-	g->order.reserve_percent = params->policy->reserve;
 	g->order.keeps_old = params->policy->auto_keep;
 	return status;
 }
@@ -153,7 +152,7 @@ void uvmpi_units_fit(const struct gpu *g, uvmp_mask *pages, const uvmp_mask *fau
 static void note_pressure(struct uvmp_service *s, const struct gpu *g, uint32_t need)
 {
 	struct uvmp_pressure pressure = {.total_pages = g->capacity_pages,
-					 .free_pages = uvmpi_units_free_pages(g),
+					 .free_pages = uvmpi_memory_free_pages(g),
 					 .incoming_pages = need,
 					 .buffer_percent = s->policy.free_buffer,
 					 .quirks = s->policy.quirks};
@@ -181,7 +180,7 @@ enum backing uvmpi_units_back(struct uvmp_service *s, uint32_t gpu, handle block
 	uvmp_mask_or(&all, arriving->pages, &p->resident);
 	need = uvmpi_units_counted(g, b, &all) - uvmpi_units_counted(g, b, &p->resident);
 	note_pressure(s, g, need);
-	if (need > uvmpi_units_free_pages(g))
+	if (need > uvmpi_memory_free_pages(g))
 		return BACKING_NEED_ROOM;
 	g->coming_pages = need;
 	uvmpi_frames_take(s, gpu, block, p->memory * g->block_units, arriving);
@@ -397,7 +396,7 @@ void uvmpi_units_evicted(struct uvmp_service *s, uint32_t gpu, handle block, uin
 	struct gpu *g = &s->gpu[gpu];
 	uint32_t small = s->page_bytes / UVMP_POLICY_PAGE_BYTES; /* in each page */
 
-	(void)uvmp_evict_left(&g->order, unit, pages * small, untouched * small);
+	uvmpi_evict_left(&g->order, unit, pages * small, untouched * small);
 	leave_circle(s, gpu, block);
 }
 
@@ -466,7 +465,7 @@ void uvmpi_units_free(struct uvmp_service *s, uint32_t gpu, handle block, struct
 bool uvmpi_units_are_short(const struct uvmp_service *s, const struct gpu *g)
 {
 	struct uvmp_pressure pressure = {.total_pages = g->capacity_pages,
-					 .free_pages = uvmpi_units_free_pages(g),
+					 .free_pages = uvmpi_memory_free_pages(g),
 					 .buffer_percent = s->policy.free_buffer,
 					 .quirks = s->policy.quirks};
 

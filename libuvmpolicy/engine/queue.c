@@ -2,6 +2,7 @@
  *
  * Actions are decided in groups. The next group begins when all actions of the group before are completed;
  * until then the results of that group can be read. */
+#include "../base/debug_internal.h"
 #include "arena_internal.h"
 #include "queue_internal.h"
 
@@ -49,9 +50,10 @@ static inline struct uvmp_action *add(struct uvmp_service *s, enum uvmp_action_k
 
 	uvmpi_queue_begin_group(s);
 	index = s->actions;
+	UVMPI_ASSERT(index + 1u < UVMP_SERVICE_PENDING_MAX);
 	a = &s->action[index];
 	s->done[index] = 0;
-	s->actions += index + 1u < UVMP_SERVICE_PENDING_MAX; /* the bounds of each part keep below */
+	s->actions += index + 1u < UVMP_SERVICE_PENDING_MAX;
 	clear(a);
 	a->id = s->base_id + index;
 	a->after = index == 0 ? 0 : a->id - 1u;

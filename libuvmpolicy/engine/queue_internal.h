@@ -41,9 +41,10 @@ static inline bool action_has_transfers(const struct uvmp_action *a)
 {
 	return a->kind == UVMP_ACTION_COPY || a->kind == UVMP_ACTION_POPULATE;
 }
-/* A new action of the block (0: none) for the queue, filled with kind, cause, batch, time and block; NULL: the
- * queue is full (which the callers' bounds exclude). It stays a draft until the next call: set its fields
- * at once. `pages` may be NULL. */
+/* A new action of the block (0: none) for the queue, filled with kind, cause, batch, time and block; never NULL.
+ * It stays a draft until the next call: set its fields at once. `pages` may be NULL. Callers queue fewer than
+ * UVMP_SERVICE_PENDING_MAX actions in a group, so that uvmpi_queue_pages always has a slot. An assertion checks this;
+ * without assertions, an action too many would overwrite the last one, and no other memory. */
 struct uvmp_action *uvmpi_queue(struct uvmp_service *s, enum uvmp_action_kind kind, enum uvmp_cause cause,
 				handle block, const uvmp_mask *pages);
 /* The same, whose pages the caller has written to uvmpi_queue_pages, or sets at once. */

@@ -3,7 +3,7 @@
  * Ranges have slots, which stay the same until they are removed. range_order lists them by (space, start), for binary
  * search. */
 #include "prefetch_states_internal.h"
-#include "service_runtime_internal.h"
+#include "runtime_logs_internal.h"
 #include "space_internal.h"
 
 uint32_t uvmpi_range_from(const struct uvmp_service *s, uint32_t space, uvmp_addr address)

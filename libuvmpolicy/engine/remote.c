@@ -92,7 +92,7 @@ static bool migrates(const struct uvmp_service *s, uint32_t gpu, const struct co
 					  .is_write = is_write,
 					  .is_oversubscribed = s->is_full,
 					  .pressure = {.total_pages = g->capacity_pages,
-						       .free_pages = g->capacity_pages + g->uncounted_pages - g->used_pages,
+						       .free_pages = uvmpi_memory_free_pages(g),
 						       .incoming_pages = g->coming_pages,
 						       .buffer_percent = s->policy.free_buffer,
 						       .quirks = s->policy.quirks}};

@@ -14,7 +14,7 @@
  *   withdraw  the same with the pages of a victim, which the tree prefetcher counts again
  *   CPU fault the latch, then one block service with one page [driver: cpu-fault]
  */
-#include "memory_backend_internal.h"
+#include "memory_internal.h"
 #include "operations_internal.h"
 #include "queue_internal.h"
 #include "request_internal.h"
@@ -131,8 +131,7 @@ enum uvmp_status uvmp_service_withdraw(struct uvmp_service *s, uint64_t space, u
 	if (!uvmp_service_is_valid(s))
 		return UVMP_ERR_ARGUMENT;
 	if (!is_part(s, base, bytes) || processor == UVMP_CPU || processor >= s->processors.count ||
-	    (s->processors.no_memory & BIT(processor)) != 0 || uvmpi_has_chunks(&s->gpu[processor]) ||
-	    s->order->counts_uses)
+	    (s->processors.no_memory & BIT(processor)) != 0 || !uvmpi_memory_can_withdraw(s, processor))
 		return UVMP_ERR_RANGE;
 	return enqueue(s, &request, ticket);
 }

@@ -1,37 +1,5 @@
-/* The state of the engine: what lives in the arena. Each layer uses layers below it only; the lowest comes first:
- *
- *   arena.c            memory: segments, slabs, handles
- *   queue.c            actions that are decided and not completed yet
- *   transfers.c        the transfers of an action
- *   cold.c             rarely needed state of a block
- *   prefetch_states.c  private states of the prefetchers
- *   space.c, ranges.c  address spaces, channels; ranges
- *   blocks.c           blocks, and their residency on processors
- *   range_split.c, page_state.c   splitting a range; what is known of one page
- *   mapping.c          mappings of one block
- *   thrashing.c        the thrashing detector's view of a block
- *   service_runtime.c  runtime=on: the pattern engine, and what follows from it
- *   cyclic.c           cyclic=on: blocks that leave and return in circles are pinned
- *   frames.c           frames of the units of page-wise orders
- *   unit_tables.c      tables of page-wise orders, which grow
- *   memory.c           memory of the GPUs; back ends: memory_chunks.c (root chunks), memory_units.c (page-wise orders)
- *   controllers.c      controllers: what a run does to the parameters of the next decisions
- *   remote_auto.c      remote=auto: which pages on the CPU return
- *   remote.c           counted accesses: what stays on the CPU, and what has become hot
- *   departing.c        pages leave a processor
- *   job.c              a job of the block service: which pages are to arrive where
- *   block_prefetch.c   block service: which further pages are to arrive
- *   block_map.c        block service: mappings of the pages that have arrived
- *   copies.c           the copies of a plan become actions
- *   block_service.c    block service: pages of one block to their destinations
- *   victim.c           victims of evictions: victim_roots.c, victim_units.c
- *   eviction.c         evictions
- *   servicing.c        a job with the evictions that it needs
- *   batch.c, walk.c, dispatch.c, cancel.c   parts of the bottom half
- *   bottom_half.c, request*.c, access_counter.c, hot.c, unpin.c   operations
- *   service.c, setup.c  events, scheduling, handing out actions; setting up
- *   check.c, log.c   the walk over everything; the text of an action
- *   params.c, defaults.c   what is accepted; what zeros stand for
+/* The state of the engine: what lives in the arena. docs/architecture.md lists the files of the engine from the lowest to the
+ * highest, each with its task. A file uses files before it in the list only; `make check` reads the list.
  *
  * Structures: objects_internal.h has the objects of the arena and the elements of its tables. The header of a module has those
  * of the module: frames, controllers, private states of prefetchers, jobs, block service, evictions. This header has the

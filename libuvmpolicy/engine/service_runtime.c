@@ -8,70 +8,11 @@
  *   EVICT_TREE       evict=tbne unchanged
  *   REMOTE           that, and the remote mode becomes `oversub`
  *
- * Basic blocks are numbered by the 2 MiB window of their VABlock, 32 to each, from that in which the
- * allocation begins. Each has an entry in an array in the arena; an allocation for which there is no room
- * shows no pattern. Whether a kernel ever ends [uvmsmart: kernels-never-end] is the host's to say.
+ * runtime_logs.c keeps the logs. Whether a kernel ever ends [uvmsmart: kernels-never-end] is the host's to say.
  */
 #include "cold_internal.h"
 #include "queue_internal.h"
 #include "service_runtime_internal.h"
-
-#define WINDOW_SHIFT 21u
-
-static uint64_t kernels_bytes(void)
-{
-	return KERNELS_MAX * sizeof(struct uvmp_pattern_kernel);
-}
-
-uint64_t uvmpi_runtime_bytes(const struct uvmp_service_params *params)
-{
-	return params->policy->runtime
-		       ? kernels_bytes() + params->ranges * (uint64_t)sizeof(struct uvmp_pattern_data)
-		       : 0;
-}
-
-void uvmpi_runtime_init(struct uvmp_service *s, const struct uvmp_service_params *params, uint8_t *memory)
-{
-	if (s->policy.runtime)
-		(void)uvmp_pattern_init(
-			&s->patterns, (struct uvmp_pattern_kernel *)(void *)memory, KERNELS_MAX,
-			(struct uvmp_pattern_data *)(void *)(memory + kernels_bytes()), params->ranges);
-}
-
-/* -- allocations -- */
-
-static uint64_t window_of(uvmp_addr address)
-{
-	return address >> WINDOW_SHIFT;
-}
-
-void uvmpi_runtime_watch(struct uvmp_service *s, uint32_t slot, uvmp_addr last)
-{
-	struct range *r = &s->range[slot];
-	uint64_t blocks = (window_of(last) - window_of(r->start) + 1u) * UVMP_TREE_BLOCKS_MAX;
-	enum slab slab = uvmpi_arena_array(blocks * sizeof(uint32_t));
-
-	if (!s->policy.runtime || slab == SLAB_COUNT)
-		return;
-	r->log = uvmpi_arena_take(s, slab);
-	if (r->log != 0)
-		(void)uvmp_pattern_watch(&s->patterns, slot, (uint32_t *)uvmpi_arena_at(s, r->log), (uint32_t)blocks);
-}
-
-enum slab uvmpi_runtime_slab(const struct uvmp_service *s, uint32_t allocation)
-{
-	return uvmpi_arena_array((uint64_t)s->patterns.data[allocation].blocks * sizeof(uint32_t));
-}
-
-void uvmpi_runtime_forget(struct uvmp_service *s, uint32_t slot)
-{
-	struct range *r = &s->range[slot];
-
-	if (r->log == 0)
-		return;
-	uvmpi_arena_give(s, uvmpi_runtime_slab(s, slot), r->log);
-	(void)uvmp_pattern_watch(&s->patterns, slot, NULL, 0);
-}
 
 /* -- events -- */
 
@@ -98,7 +39,7 @@ static void tell_pattern(struct uvmp_service *s, const struct range *r)
 void uvmpi_runtime_log(struct uvmp_service *s, const struct block *b, uint32_t basic_blocks)
 {
 	const struct range *r = range_of(s, b);
-	uint32_t first = (uint32_t)(window_of(b->start) - window_of(r->origin)) * UVMP_TREE_BLOCKS_MAX;
+	uint32_t first = (uint32_t)(uvmpi_runtime_window(b->start) - uvmpi_runtime_window(r->origin)) * UVMP_TREE_BLOCKS_MAX;
 
 	for (uint32_t i = 0; i < UVMP_TREE_BLOCKS_MAX; i++) {
 		if ((basic_blocks >> i & 1u) != 0) /* refused where the allocation has no array */

@@ -4,9 +4,10 @@
 #include "block_service_internal.h"
 #include "controllers_internal.h"
 #include "memory_internal.h"
+#include "params_internal.h"
 #include "prefetch_states_internal.h"
 #include "remote_internal.h"
-#include "service_runtime_internal.h"
+#include "runtime_logs_internal.h"
 
 #define ALIGNMENT      16u
 #define OPERATIONS     4u     /* that own a servicing */

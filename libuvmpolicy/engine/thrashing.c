@@ -38,7 +38,7 @@ void uvmpi_thrashing_migrated(struct uvmp_service *s, handle h, const struct uvm
 	struct uvmp_thrash_space *space = &space_of(s, b)->thrash;
 	struct uvmp_thrash_block *t;
 
-	if (b->thrash == 0 && uvmpi_thrash_effect(space, migration) != UVMPI_THRASH_COUNTS)
+	if (b->thrash == 0 && uvmpi_thrash_effect_of(space, migration) != UVMP_THRASH_COUNTS)
 		return;
 	if (!needs_pages(s, h, space, migration->to))
 		return;

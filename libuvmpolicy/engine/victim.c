@@ -1,4 +1,5 @@
 /* Victims of evictions: one interface to root chunks (victim_roots.c) and units of page-wise orders (victim_units.c). */
+#include "memory_backend_internal.h"
 #include "victim_internal.h"
 
 bool uvmpi_victim_choose(struct uvmp_service *s, struct eviction *e, uint32_t gpu, bool is_ahead)

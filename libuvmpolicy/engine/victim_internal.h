@@ -2,7 +2,7 @@
 #ifndef UVMPOLICY_VICTIM_INTERNAL_H
 #define UVMPOLICY_VICTIM_INTERNAL_H
 
-#include "memory_backend_internal.h"
+#include "service_internal.h"
 
 /* The block whose memory must stay for the present job; 0: none. */
 static inline handle uvmpi_victim_kept(const struct eviction *e)

@@ -1,4 +1,5 @@
 /* Root chunks as victims of an eviction. */
+#include "memory_backend_internal.h"
 #include "victim_internal.h"
 
 static bool holds(const struct uvmp_service *s, handle block, uint32_t gpu, uint32_t root)

@@ -8,6 +8,7 @@
 #include "../base/geometry_internal.h"
 #include "../evict/evict_internal.h"
 #include "block_service_internal.h"
+#include "memory_backend_internal.h"
 #include "remote_idle_internal.h"
 #include "service_runtime_internal.h"
 #include "space_internal.h"
@@ -128,7 +129,7 @@ static void add_closure(struct uvmp_service *s, struct eviction *e, uint32_t gpu
 	uint32_t more;
 
 	tree_without(s, e, block, gpu, &e->rest, &tree);
-	more = uvmp_evict_closure(&s->gpu[gpu].order, &tree, evictable_blocks(s, e, block, gpu, p));
+	more = uvmpi_evict_closure(&s->gpu[gpu].order, &tree, evictable_blocks(s, e, block, gpu, p));
 	for (; more != 0; more &= more - 1u)
 		uvmp_mask_region_set(&e->rest, pages_of_unit(&s->gpu[gpu], lowest_bit(more)));
 }
@@ -139,7 +140,7 @@ static void add_group(struct uvmp_service *s, struct eviction *e, uint32_t gpu)
 {
 	struct gpu *g = &s->gpu[gpu];
 
-	for (uint32_t more = uvmp_evict_together(&g->order, e->root); more != 0; more &= more - 1u)
+	for (uint32_t more = uvmpi_evict_together(&g->order, e->root); more != 0; more &= more - 1u)
 		uvmp_mask_region_set(&e->rest, pages_of_unit(g, lowest_bit(more)));
 }
 
@@ -196,53 +197,66 @@ uint32_t uvmpi_victim_room_ahead(const struct uvmp_service *s, const struct job 
 
 /* -- the victim -- */
 
-/* The first unit of the walk that is not refused, and not held if `spares_held`. Random draws are repeated a few times. */
-static bool find_unit(struct uvmp_service *s, struct eviction *e, uint32_t gpu, enum evict_walk walk, bool spares_held)
+/* What a search for a victim passes over. */
+struct search {
+	enum evict_walk walk;
+	uint32_t reserve_percent;
+	uint32_t used; /* tenants in use */
+};
+
+/* The first unit of the search that is not refused, and not held if `spares_held`. Random draws are repeated a few times. */
+static bool find_unit(struct uvmp_service *s, struct eviction *e, uint32_t gpu, struct search search,
+		      bool spares_held)
 {
 	struct gpu *g = &s->gpu[gpu];
 	uint32_t most = s->order->is_random ? DRAWS_MOST : g->order.count;
-	enum uvmp_status status = uvmpi_evict_first(&g->order, &s->random, walk, &e->root);
+	enum uvmp_status status = uvmpi_evict_first(&g->order, &s->random, search.walk, search.reserve_percent,
+						    search.used, &e->root);
 
 	for (uint32_t tried = 1; status == UVMP_OK && (is_refused(s, e, gpu, e->root) ||
 						       (spares_held && is_held(s, g, e->root))); tried++)
-		status = tried < most ? uvmpi_evict_next(&g->order, &s->random, walk, &e->root) : UVMP_ERR_NO_MEMORY;
+		status = tried < most ? uvmpi_evict_next(&g->order, &s->random, search.walk, &e->root)
+				      : UVMP_ERR_NO_MEMORY;
 	return status == UVMP_OK;
 }
 
 /* With quirks, a unit with a page missing is spared if another unit can leave [uvmsmart: evictable, incomplete-tree-stays];
- * its order keeps such units apart (spare_unit in memory_units.c). A held unit is spared, too, if another unit can leave. A basic block is not spared where whole large pages leave.
- * If every unit is protected, the protection is ignored: the original would wait without end. Pins end last. Protection holds
- * for a withdrawn victim, which leaves if no other unit can. */
-static bool find_victim(struct uvmp_service *s, struct eviction *e, uint32_t gpu)
+ * its order keeps such units apart (spare_unit in memory_units.c). A held unit is spared, too, if another unit can leave. A
+ * basic block is not spared where whole large pages leave. If every unit is protected, the protection is ignored: the original
+ * would wait without end. Pins end last. Protection holds for a withdrawn victim, which leaves if no other unit can. `used`: the
+ * tenants in use. */
+static bool find_victim(struct uvmp_service *s, struct eviction *e, uint32_t gpu, uint32_t used)
 {
-	struct gpu *g = &s->gpu[gpu];
+	const struct gpu *g = &s->gpu[gpu];
+	uint32_t reserve = s->policy.reserve;
 	bool is_strict = uvmpi_units_are_spared(s), spares = is_strict && (g->block_units == 1u || !e->is_whole);
-	enum evict_walk walk = spares ? EVICT_UNSPARED : EVICT_ANY;
-	bool found = find_unit(s, e, gpu, walk, true);
+	struct search search = {spares ? EVICT_UNSPARED : EVICT_ANY, reserve, used};
+	bool found = find_unit(s, e, gpu, search, true);
 
 	if (found || (e->job != NULL && e->job->takes_back))
 		return found;
-	found = g->held_ns != NULL && find_unit(s, e, gpu, walk, false);
-	if (!found && (is_strict || s->policy.reserve != 0)) {
-		g->order.reserve_percent = 0;
-		found = find_unit(s, e, gpu, EVICT_ANY, false);
-		g->order.reserve_percent = s->policy.reserve;
+	found = g->held_ns != NULL && find_unit(s, e, gpu, search, false);
+	if (!found && (is_strict || reserve != 0)) {
+		search = (struct search){EVICT_ANY, 0, used};
+		found = find_unit(s, e, gpu, search, false);
 	}
+	search = (struct search){reserve == 0 ? EVICT_SPARED_LAST : EVICT_ANY, reserve, used};
 	while (!found && uvmpi_memory_unpin_oldest(s, gpu))
-		found = find_unit(s, e, gpu, s->policy.reserve == 0 ? EVICT_SPARED_LAST : EVICT_ANY, false);
+		found = find_unit(s, e, gpu, search, false);
 	return found;
 }
 
 bool uvmpi_victim_choose_unit(struct uvmp_service *s, struct eviction *e, uint32_t gpu)
 {
 	struct gpu *g = &s->gpu[gpu];
+	bool is_notified = e->job != NULL && e->job->operation == UVMP_OPERATION_ACCESS_COUNTER;
+	uint32_t used = is_notified ? uvmpi_idle_used(s, gpu) : 0;
 
-	g->order.used = e->job != NULL && e->job->operation == UVMP_OPERATION_ACCESS_COUNTER ? uvmpi_idle_used(s, gpu) : 0;
 	uvmpi_runtime_judge(s);
 	e->is_whole = uvmpi_runtime_evicts_whole(s);
-	if (!find_victim(s, e, gpu))
+	if (!find_victim(s, e, gpu, used))
 		return false;
-	e->victim = (uint8_t)(UVMP_VICTIM_ORDER + (uint32_t)uvmp_evict_chosen(&g->order));
+	e->victim = (uint8_t)(UVMP_VICTIM_ORDER + (uint32_t)uvmpi_evict_chosen(&g->order));
 	uvmp_mask_zero(&e->rest);
 	uvmp_mask_region_set(&e->rest, pages_of_unit(g, e->root));
 	if (e->is_whole)

@@ -189,18 +189,19 @@ enum uvmp_status uvmp_evict_forget(struct uvmp_evict *evict, uint32_t unit)
 }
 
 UVMPI_NOINLINE enum uvmp_status uvmpi_evict_behind(struct uvmp_evict *evict, uint64_t *random, enum evict_walk walk,
-						   uint32_t *unit)
+						   uint32_t reserve_percent, uint32_t used, uint32_t *unit)
 {
-	uint32_t rank = percent_as_float(evict->count, evict->reserve_percent); /* fewer than there are */
+	uint32_t rank = percent_as_float(evict->count, reserve_percent); /* fewer than there are */
 
-	return evict_order(evict)->victim(evict, random, rank, walk, unit);
+	UVMPI_ASSERT(reserve_percent <= UVMP_EVICT_RESERVE_MAX);
+	return evict_order(evict)->victim(evict, random, rank, walk, used, unit);
 }
 
 enum uvmp_status uvmp_evict_victim(struct uvmp_evict *evict, uint64_t *random, uint32_t *unit)
 {
 	if (!is_made(evict) || evict->reserve_percent > UVMP_EVICT_RESERVE_MAX || unit == NULL)
 		return UVMP_ERR_ARGUMENT;
-	return uvmpi_evict_first(evict, random, EVICT_SPARED_LAST, unit);
+	return uvmpi_evict_first(evict, random, EVICT_SPARED_LAST, evict->reserve_percent, evict->used, unit);
 }
 
 enum uvmp_status uvmp_evict_next(const struct uvmp_evict *evict, uint64_t *random, uint32_t *unit)
@@ -216,8 +217,7 @@ enum uvmp_status uvmp_evict_batch(struct uvmp_evict *evict)
 {
 	if (!is_made(evict))
 		return UVMP_ERR_ARGUMENT;
-	if (uvmpi_orders[evict->evictor]->batch != NULL)
-		uvmpi_orders[evict->evictor]->batch(evict);
+	uvmpi_evict_batch(evict);
 	return UVMP_OK;
 }
 
@@ -229,28 +229,21 @@ enum uvmp_status uvmp_evict_left(struct uvmp_evict *evict, uint32_t unit, uint32
 		return status;
 	if (untouched > pages || pages > UVMP_EVICT_PAGES_MAX)
 		return UVMP_ERR_RANGE;
-	if (uvmpi_orders[evict->evictor]->left != NULL)
-		uvmpi_orders[evict->evictor]->left(evict, unit, pages, untouched);
+	uvmpi_evict_left(evict, unit, pages, untouched);
 	return UVMP_OK;
 }
 
 uint32_t uvmp_evict_closure(const struct uvmp_evict *evict, struct uvmp_tree *tree, uint32_t evictable)
 {
-	if (!is_made(evict) || uvmpi_orders[evict->evictor]->closure == NULL)
-		return 0;
-	return uvmpi_orders[evict->evictor]->closure(tree, evictable);
+	return is_made(evict) ? uvmpi_evict_closure(evict, tree, evictable) : 0;
 }
 
 enum uvmp_evict_choice uvmp_evict_chosen(const struct uvmp_evict *evict)
 {
-	if (!is_made(evict) || uvmpi_orders[evict->evictor]->chosen == NULL)
-		return UVMP_CHOICE_ORDER;
-	return uvmpi_orders[evict->evictor]->chosen(evict);
+	return is_made(evict) ? uvmpi_evict_chosen(evict) : UVMP_CHOICE_ORDER;
 }
 
 uint32_t uvmp_evict_together(const struct uvmp_evict *evict, uint32_t unit)
 {
-	if (!is_made(evict) || uvmpi_orders[evict->evictor]->together == NULL || unit >= evict->units)
-		return 0;
-	return uvmpi_orders[evict->evictor]->together(evict, unit);
+	return check_unit(evict, unit) == UVMP_OK ? uvmpi_evict_together(evict, unit) : 0;
 }

@@ -455,12 +455,13 @@ static uint32_t choose(struct auto_order *order, bool may_keep)
 
 /* A reserve has no effect. */
 static enum uvmp_status victim(struct uvmp_evict *evict, uint64_t *random, uint32_t rank, enum evict_walk walk,
-			       uint32_t *unit)
+			       uint32_t used, uint32_t *unit)
 {
 	struct auto_order *order = state_of(evict);
-	uint32_t used = evict->used != 0 && (tenants(evict) & ~evict->used) != 0 ? evict->used : 0;
 
 	(void)random, (void)rank, (void)walk;
+	if (used != 0 && (tenants(evict) & ~used) == 0)
+		used = 0;
 	*unit = choose(order, evict->keeps_old);
 	while (is_protected(order, *unit, evict->count, used) && ++order->spared % TENANT_SAMPLE != 0) {
 		renew(order, *unit);

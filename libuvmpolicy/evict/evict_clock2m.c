@@ -189,12 +189,12 @@ static uint32_t move_hand(struct clock *clock)
 }
 
 static enum uvmp_status victim(struct uvmp_evict *evict, uint64_t *random, uint32_t rank, enum evict_walk walk,
-			       uint32_t *unit)
+			       uint32_t used, uint32_t *unit)
 {
 	struct clock *clock = state_of(evict);
 	uint32_t first = move_hand(clock), without = evict->count - clock->chances;
 
-	(void)random, (void)walk;
+	(void)random, (void)walk, (void)used;
 	if (rank == 0)
 		*unit = clock->unit[first];
 	else

@@ -341,12 +341,12 @@ static UVMPI_NOINLINE enum uvmp_status search(struct grouped *list, uint32_t ran
 }
 
 enum uvmp_status uvmpi_by_group_victim(struct uvmp_evict *evict, uint64_t *random, uint32_t rank,
-				       enum evict_walk walk, uint32_t *unit)
+				       enum evict_walk walk, uint32_t used, uint32_t *unit)
 {
 	struct grouped *list = list_of(evict);
 	uint32_t number = sequence_first(&list->order, 0);
 
-	(void)random;
+	(void)random, (void)used;
 	if (rank != 0 || number == UVMP_UNIT_NONE || walk > EVICT_UNSPARED)
 		return search(list, rank, walk, unit);
 	*unit = find_in_group(list, number, list->link[number].next, EVICT_UNSPARED);

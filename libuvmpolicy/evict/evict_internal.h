@@ -40,10 +40,10 @@ struct eviction_order {
 	/* Units first + b for each bit b of `units`; `first` is a multiple of UVMP_EVICT_GROUP_UNITS. NULL: remove each. */
 	enum uvmp_status (*remove_set)(struct uvmp_evict *evict, uint32_t first, uint32_t units);
 	enum uvmp_status (*forget)(struct uvmp_evict *evict, uint32_t unit); /* NULL: remove */
-	/* `rank`, the number of units to pass over, spared or not, is below evict->count. UVMP_ERR_NO_MEMORY: the walk has no
-	 * unit behind. *unit is written on success only. */
+	/* `rank`, the number of units to pass over, spared or not, is below evict->count. `used` is a set of tenants that are in
+	 * use, with the trait has_groups. UVMP_ERR_NO_MEMORY: the walk has no unit behind. *unit is written on success only. */
 	enum uvmp_status (*victim)(struct uvmp_evict *evict, uint64_t *random, uint32_t rank, enum evict_walk walk,
-				   uint32_t *unit);
+				   uint32_t used, uint32_t *unit);
 	/* evict->count is not 0. UVMP_ERR_NO_MEMORY: also if *unit is not listed. */
 	enum uvmp_status (*next)(const struct uvmp_evict *evict, uint64_t *random, enum evict_walk walk, uint32_t *unit);
 	/* NULL: no effect. */
@@ -135,17 +135,52 @@ static inline void uvmpi_evict_spare(struct uvmp_evict *evict, uint32_t unit, bo
 	if (order->spare != NULL)
 		order->spare(evict, unit, is_spared);
 }
-/* The first unit of the walk behind a reserve; there are units. */
-enum uvmp_status uvmpi_evict_behind(struct uvmp_evict *evict, uint64_t *random, enum evict_walk walk, uint32_t *unit);
-/* The first unit of the walk behind the reserve. An order of no units need not be set up. */
+static inline void uvmpi_evict_batch(struct uvmp_evict *evict)
+{
+	const struct eviction_order *order = evict_order(evict);
+
+	if (order->batch != NULL)
+		order->batch(evict);
+}
+static inline void uvmpi_evict_left(struct uvmp_evict *evict, uint32_t unit, uint32_t pages, uint32_t untouched)
+{
+	const struct eviction_order *order = evict_order_of_unit(evict, unit);
+
+	UVMPI_ASSERT(untouched <= pages && pages <= UVMP_EVICT_PAGES_MAX);
+	if (order->left != NULL)
+		order->left(evict, unit, pages, untouched);
+}
+static inline uint32_t uvmpi_evict_closure(const struct uvmp_evict *evict, struct uvmp_tree *tree, uint32_t evictable)
+{
+	const struct eviction_order *order = evict_order(evict);
+
+	return order->closure != NULL ? order->closure(tree, evictable) : 0;
+}
+static inline enum uvmp_evict_choice uvmpi_evict_chosen(const struct uvmp_evict *evict)
+{
+	const struct eviction_order *order = evict_order(evict);
+
+	return order->chosen != NULL ? order->chosen(evict) : UVMP_CHOICE_ORDER;
+}
+static inline uint32_t uvmpi_evict_together(const struct uvmp_evict *evict, uint32_t unit)
+{
+	const struct eviction_order *order = evict_order_of_unit(evict, unit);
+
+	return order->together != NULL ? order->together(evict, unit) : 0;
+}
+/* The first unit of the walk behind a reserve; there are units. evict->reserve_percent and evict->used are for callers of
+ * uvmp_evict_victim only. `used` is a set of tenants that are in use, with the trait has_groups. */
+enum uvmp_status uvmpi_evict_behind(struct uvmp_evict *evict, uint64_t *random, enum evict_walk walk,
+				    uint32_t reserve_percent, uint32_t used, uint32_t *unit);
+/* The same with a reserve of 0 percent, too. An order of no units need not be set up. */
 static inline enum uvmp_status uvmpi_evict_first(struct uvmp_evict *evict, uint64_t *random, enum evict_walk walk,
-						 uint32_t *unit)
+						 uint32_t reserve_percent, uint32_t used, uint32_t *unit)
 {
 	if (evict->count == 0)
 		return UVMP_ERR_NO_MEMORY;
-	if (evict->reserve_percent != 0)
-		return uvmpi_evict_behind(evict, random, walk, unit);
-	return evict_order(evict)->victim(evict, random, 0, walk, unit);
+	if (reserve_percent != 0)
+		return uvmpi_evict_behind(evict, random, walk, reserve_percent, used, unit);
+	return evict_order(evict)->victim(evict, random, 0, walk, used, unit);
 }
 /* The unit of the walk that follows *unit, one of the walk. */
 static inline enum uvmp_status uvmpi_evict_next(const struct uvmp_evict *evict, uint64_t *random,

@@ -246,9 +246,9 @@ static void spare(struct uvmp_evict *evict, uint32_t unit, bool is_spared)
 /* -- search -- */
 
 static enum uvmp_status victim(struct uvmp_evict *evict, uint64_t *random, uint32_t rank, enum evict_walk walk,
-			       uint32_t *unit)
+			       uint32_t used, uint32_t *unit)
 {
-	(void)random;
+	(void)random, (void)used;
 	return evict_found(sequence_victim(&list_of(evict)->order, rank, walk), unit);
 }
 

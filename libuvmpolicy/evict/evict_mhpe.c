@@ -242,12 +242,12 @@ static uint32_t find_index(struct mhpe *mhpe, struct mhpe_place *place, uint32_t
 
 /* Chunks leave from the first one backwards to the oldest, then from behind the first one forwards. */
 static enum uvmp_status victim(struct uvmp_evict *evict, uint64_t *random, uint32_t rank, enum evict_walk walk,
-			       uint32_t *unit)
+			       uint32_t used, uint32_t *unit)
 {
 	struct mhpe *mhpe = state_of(evict);
 	uint32_t first = start_index(mhpe);
 
-	(void)random, (void)walk;
+	(void)random, (void)walk, (void)used;
 	if (rank == first) /* the oldest chunk: the place stays where it is for a later call */
 		*unit = uvmpi_recency_oldest(&mhpe->list);
 	else if (rank < first)

@@ -292,13 +292,13 @@ static bool goes(struct uvmp_evict *evict, uint32_t unit)
 }
 
 static enum uvmp_status victim(struct uvmp_evict *evict, uint64_t *random, uint32_t rank, enum evict_walk walk,
-			       uint32_t *unit)
+			       uint32_t used, uint32_t *unit)
 {
 	struct plugin_order *order = order_of(evict);
 	uint32_t questions = order->plugin->victim != NULL ? evict->count : 0;
 	uint32_t found = sequence_victim(&order->order, rank, walk);
 
-	(void)random;
+	(void)random, (void)used;
 	for (; found != UVMP_UNIT_NONE && questions > 0 && !goes(evict, found); questions--)
 		found = sequence_victim(&order->order, rank, walk);
 	return evict_found(found, unit);

@@ -88,9 +88,9 @@ static enum uvmp_status draw(const struct uvmp_evict *evict, uint64_t *random, u
 }
 
 static enum uvmp_status victim(struct uvmp_evict *evict, uint64_t *random, uint32_t rank, enum evict_walk walk,
-			       uint32_t *unit)
+			       uint32_t used, uint32_t *unit)
 {
-	(void)rank, (void)walk;
+	(void)rank, (void)walk, (void)used;
 	return draw(evict, random, unit);
 }
 

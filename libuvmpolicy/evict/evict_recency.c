@@ -135,11 +135,11 @@ enum uvmp_status uvmpi_by_recency_remove(struct uvmp_evict *evict, uint32_t unit
 }
 
 enum uvmp_status uvmpi_by_recency_victim(struct uvmp_evict *evict, uint64_t *random, uint32_t rank,
-					 enum evict_walk walk, uint32_t *unit)
+					 enum evict_walk walk, uint32_t used, uint32_t *unit)
 {
 	struct by_recency *order = (struct by_recency *)evict->state;
 
-	(void)random, (void)walk;
+	(void)random, (void)walk, (void)used;
 	if (rank != 0)
 		return behind(order, rank, unit);
 	*unit = order->link[0].next - 1u;

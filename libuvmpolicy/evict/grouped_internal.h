@@ -43,7 +43,7 @@ enum uvmp_status uvmpi_by_group_forget(struct uvmp_evict *evict, uint32_t unit);
 /* O(1); O(log groups) if the group becomes one of spared units only, or is no longer. */
 void uvmpi_by_group_spare(struct uvmp_evict *evict, uint32_t unit, bool is_spared);
 enum uvmp_status uvmpi_by_group_victim(struct uvmp_evict *evict, uint64_t *random, uint32_t rank,
-				       enum evict_walk walk, uint32_t *unit);
+				       enum evict_walk walk, uint32_t used, uint32_t *unit);
 enum uvmp_status uvmpi_by_group_next(const struct uvmp_evict *evict, uint64_t *random, enum evict_walk walk,
 				     uint32_t *unit);
 

@@ -135,7 +135,7 @@ bool uvmpi_by_recency_contains(const struct uvmp_evict *evict, uint32_t unit);
 enum uvmp_status uvmpi_by_recency_touch(struct uvmp_evict *evict, uint32_t unit);
 enum uvmp_status uvmpi_by_recency_remove(struct uvmp_evict *evict, uint32_t unit);
 enum uvmp_status uvmpi_by_recency_victim(struct uvmp_evict *evict, uint64_t *random, uint32_t rank,
-					 enum evict_walk walk, uint32_t *unit);
+					 enum evict_walk walk, uint32_t used, uint32_t *unit);
 enum uvmp_status uvmpi_by_recency_next(const struct uvmp_evict *evict, uint64_t *random, enum evict_walk walk,
 				       uint32_t *unit);
 

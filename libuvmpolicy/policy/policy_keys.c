@@ -134,7 +134,8 @@ static const struct row table[] = {
 	       replay_name, "point at which stalled accesses are replayed"),
 	NUMBER(FLUSH, replay.update_put_ratio, "put_ratio", 0, 100, 50,
 	       "percent of duplicates beyond which a flush re-reads PUT"),
-	NUMBER(ALWAYS, replay.max_batch, "batch", 1, 1048576, 256, "raw faults per batch"),
+	/* A fault buffer has at most 65536 entries (service.h), and one of them stays free. */
+	NUMBER(ALWAYS, replay.max_batch, "batch", 1, 65535, 256, "raw faults per batch"),
 	NUMBER(ALWAYS, coalesce, "coalesce", 0, 1, 1, "1: merge repeated faults while fetching"),
 	NUMBER(ALWAYS, replay.max_batches, "max_batches", 0, 1048576, 20, "batches per bottom half"),
 	NUMBER(ALWAYS, replay.max_throttled, "max_throttled", 0, 1048576, 5,

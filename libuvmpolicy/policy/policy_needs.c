@@ -1,15 +1,9 @@
 /* The needs of a policy, from the traits of the prefetchers, eviction order and controllers that it names. */
+#include "needs_internal.h"
 #include "policy_internal.h"
 
 #define SIZES 4u
 static const uint32_t page_sizes[SIZES] = {4096, 16384, 65536, 2097152};
-
-/* Arena for one block's counters of accesses, history, log of the pattern engine, and tree of basic blocks, bytes. The
- * history and the tree include the cold state of the block, so sums are upper bounds. */
-#define COUNTERS_BYTES 640u
-#define HISTORY_BYTES  304u
-#define PATTERN_BYTES  256u
-#define TREE_BYTES     400u
 
 /* Page sizes for an order with units of so many pages of 4 KiB: a unit is a whole number of pages. A tree counts the 16 pages
  * of 4 KiB of each basic block. */
@@ -73,14 +67,15 @@ static struct uvmp_needs needs_of(const struct uvmp_policy *policy)
 	/* [driver: order-by-service]: with quirks, root chunks ignore touches */
 	needs.touches |= order->is_chunked ? !policy->quirks : !order->ignores_accesses;
 	needs.touches |= needs.histories;
+	/* Each of these includes the cold state, of which a block has one, so that sums are upper bounds. */
 	if (needs.accesses)
-		needs.block_bytes += COUNTERS_BYTES;
+		needs.block_bytes += NEEDS_COLD_BYTES + NEEDS_COUNTERS_BYTES;
 	if (needs.histories || has_history)
-		needs.block_bytes += HISTORY_BYTES;
-	if (policy->runtime)
-		needs.block_bytes += PATTERN_BYTES;
+		needs.block_bytes += NEEDS_COLD_BYTES + NEEDS_HISTORY_BYTES;
 	if (has_tree)
-		needs.block_bytes += TREE_BYTES;
+		needs.block_bytes += NEEDS_COLD_BYTES + NEEDS_TREE_BYTES;
+	if (policy->runtime)
+		needs.block_bytes += NEEDS_LOG_BYTES;
 	return needs;
 }
 

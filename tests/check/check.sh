@@ -99,18 +99,19 @@ objects_of() # SOURCE...: the object that a program was linked from is the newes
 		cat "$tmp/object"
 	done
 }
-no_cycles() # WHAT OBJECT...
+no_cycles() # WHAT [--order DOCUMENT] OBJECT...
 {
 	what=$1
 	shift
 	sh $here/cycles.sh "$@" >> "$tmp/cycles" 2>&1
-	verdict "no two files need each other: $what ($# objects)" "$tmp/cycles"
+	[ "$1" != --order ] || shift 2
+	verdict "no two files need each other, none needs a higher one: $what ($# objects)" "$tmp/cycles"
 	: > "$tmp/cycles"
 }
 : > "$tmp/cycles"
 core_objects=$(for source in libuvmpolicy/*/*.c; do echo "$build/rel/${source%.c}.o"; done)
 common_objects=$(objects_of $(find adapters/common -name '*.c' 2> /dev/null | sort))
-no_cycles "the core" $core_objects
+no_cycles "the core, in the order of docs/architecture.md" --order docs/architecture.md $core_objects
 no_cycles "the simulator" $core_objects $common_objects $(objects_of $(find adapters/simulator -name '*.c' | sort))
 no_cycles "the pager" $core_objects $common_objects $(objects_of $(find adapters/userspace -name '*.c' | sort))
 # The kernel's own build leaves objects beside links to the sources; `make kernel` and `make kernel-test` make them. If one is
@@ -127,6 +128,11 @@ if [ "$module_objects" != none ]; then
 else
 	no_cycles "the kernel module, by its sources" $core_objects adapters/kernel/emu_*.c
 fi
+
+# -- the back ends of the memory ------------------------------------------------------------------------------------
+grep -nE '"memory_backend_internal\.h"|(->|\.)pmm\>' libuvmpolicy/engine/*.[ch] |
+	grep -vE '^[^:]*/((memory|victim)[a-z_]*\.c|memory_backend_internal\.h):' > "$tmp/backends"
+verdict "only memory*.c and victim*.c know the two back ends of the memory" "$tmp/backends"
 
 # -- without libc ---------------------------------------------------------------------------------------------------
 case $machine in

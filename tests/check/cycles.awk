@@ -1,11 +1,19 @@
-# Finds cycles and upward references among object files. Reads lines of three kinds, in this order:
+# Finds cycles and upward references among object files. Reads lines of these kinds, in this order:
 #
+#   order DOCUMENT          the files of the engine have an order, which DOCUMENT lists
+#   listed FILE             the next file in that order, the lowest first
 #   ignored SYMBOL          a name that does not count: libc exports it
 #   defined FILE SYMBOL     FILE defines SYMBOL
 #   needed FILE SYMBOL      FILE refers to SYMBOL
 #
 # Prints one paragraph for each cycle (strongly connected component), one line for each upward reference. Prints nothing if all is well.
 
+$1 == "order" { document = $2 }
+$1 == "listed" {
+	if ($2 in place) print document " lists " $2 " twice"
+	place[$2] = ++places
+	entry[places] = $2
+}
 $1 == "ignored" { ignored[$2] = 1 }
 $1 == "defined" && !($3 in ignored) {
 	files[$2] = 1
@@ -26,6 +34,12 @@ function level(file) {
 	if (file ~ /^adapters\/common\//) return 4
 	if (file ~ /^adapters\//) return 5
 	return ""
+}
+
+# Is `to` above `from`: in a higher folder, or later in the order of the engine?
+function is_upward(from, to) {
+	if (level(from) == "" || level(to) == "") return 0
+	return level(from) < level(to) || ((from in place) && (to in place) && place[from] < place[to])
 }
 
 function add_edge(from, to, symbol) {
@@ -118,8 +132,13 @@ END {
 	for (i = 1; i <= count; i++) {
 		for (j = 1; j <= successors[sorted[i]]; j++) {
 			other = successor[sorted[i], j]
-			if (level(sorted[i]) != "" && level(other) != "" && level(sorted[i]) < level(other))
+			if (is_upward(sorted[i], other))
 				print sorted[i] " needs " other " of a higher layer for " symbols[sorted[i], other]
 		}
 	}
+	if (document == "") exit
+	for (i = 1; i <= count; i++)
+		if (sorted[i] ~ /^libuvmpolicy\/engine\// && !(sorted[i] in place)) print document " does not list " sorted[i]
+	for (i = 1; i <= places; i++)
+		if (!(entry[i] in files)) print document " lists " entry[i] ", which does not exist"
 }

@@ -160,7 +160,7 @@ printf 'uvmp-trace 1\nrange,200001000,8192\n,0,r,200001000\n' >"$work/in"
 input 2 'a range that a host with large pages cannot have' "$uvmsim" run --trace - --gpu p100-nvlink --memory 64M
 says '-:2: range at 0x200001000 does not begin at a multiple of the 65536 bytes of a page'
 expect 2 'a batch that no buffer holds' "$uvmsim" run --workload regular:bytes=4m --gpu titan-v --policy batch=65536
-says 'batch=65536: a fault buffer holds no more than 65535'
+says 'batch: 65536 is not accepted; 1..65535'
 expect 2 'nothing is ever serviced, with time' timeout 20 "$uvmsim" run --workload regular:bytes=4m --gpu titan-v --policy 'counters=on max_batches=0'
 says 'driver quirk Q23'
 expect 0 'nothing managed, without time' "$uvmsim" compare --workload stream_thread:bytes=2m,move=copy --policy prefetch=none --format json

@@ -6,6 +6,7 @@ CC=${CC:-cc}
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 failed=0
+order= # of the engine's files: --order DOCUMENT
 
 # object NAME SOURCE: compiles what stands for the object of NAME.c.
 object()
@@ -18,7 +19,7 @@ expect()
 {
 	what=$1 expected=$2
 	shift 2
-	objects=
+	objects=$order
 	for name in "$@"; do objects="$objects $tmp/rel/$name.o"; done
 	status=0
 	# shellcheck disable=SC2086 # a list
@@ -57,6 +58,41 @@ object adapters/simulator/a 'int a(void) { return 1; }'
 expect "what the hosts share must not need a host" \
 	"adapters/common/kit.c needs adapters/simulator/a.c of a higher layer for a" \
 	adapters/common/kit adapters/simulator/a
+
+cat > "$tmp/order.md" << 'END'
+| `none.c` | `none.c` |
+## Files of the engine
+| part | files |
+|---|---|
+| `arena.c` is not read here | `arena.c`; `queue.c`, `log.c` |
+| top | `setup.c` |
+## Another section
+| `none.c` | `none.c` |
+END
+order="--order $tmp/order.md"
+object libuvmpolicy/engine/arena 'int arena(void) { return 1; }'
+object libuvmpolicy/engine/queue 'int arena(void); int queue(void) { return arena(); }'
+object libuvmpolicy/engine/log 'int log_text(void) { return 1; }'
+object libuvmpolicy/engine/setup 'int queue(void); int arena(void); int setup(void) { return queue() + arena(); }'
+all="libuvmpolicy/engine/arena libuvmpolicy/engine/queue libuvmpolicy/engine/log libuvmpolicy/engine/setup"
+# shellcheck disable=SC2086 # a list
+{
+	expect "files of the engine may need files before them in the list" "" $all
+	expect "a file of the engine that is not in the list" "$tmp/order.md does not list libuvmpolicy/engine/high.c" \
+		$all libuvmpolicy/engine/high libuvmpolicy/base/low
+	object libuvmpolicy/engine/queue 'int log_text(void); int queue(void) { return log_text(); }'
+	expect "a reference to a file behind in the list, in the same row" \
+		"libuvmpolicy/engine/queue.c needs libuvmpolicy/engine/log.c of a higher layer for log_text" $all
+	object libuvmpolicy/engine/queue 'int setup(void); int queue(void) { return 1; } int rising(void) { return setup(); }'
+	object libuvmpolicy/engine/setup 'int setup(void) { return 1; }'
+	expect "a reference to a file behind in the list, in another row" \
+		"libuvmpolicy/engine/queue.c needs libuvmpolicy/engine/setup.c of a higher layer for setup" $all
+}
+expect "listed files that do not exist" "$tmp/order.md lists libuvmpolicy/engine/queue.c, which does not exist
+$tmp/order.md lists libuvmpolicy/engine/setup.c, which does not exist" libuvmpolicy/engine/arena libuvmpolicy/engine/log
+echo '| `none.c` | `none.c` |' > "$tmp/order.md"
+expect "a list that is not found" "$tmp/order.md does not list libuvmpolicy/engine/arena.c" libuvmpolicy/engine/arena
+order=
 
 # The kernel module is read as text if its objects are not built.
 mkdir -p "$tmp/adapters/kernel"

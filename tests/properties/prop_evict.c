@@ -216,7 +216,7 @@ static void assert_walk(struct uvmp_evict *evict, const struct naive_order *naiv
                         const uint32_t *sorted, uint32_t count)
 {
 	uint32_t unit = UVMP_UNIT_NONE;
-	enum uvmp_status status = uvmpi_evict_first(evict, NULL, walk, &unit);
+	enum uvmp_status status = uvmpi_evict_first(evict, NULL, walk, evict->reserve_percent, 0, &unit);
 
 	for (uint32_t at = count * evict->reserve_percent / 100; at < count; at++) {
 		if (walk != EVICT_ANY && naive->is_spared[sorted[at]] != (walk == EVICT_SPARED))

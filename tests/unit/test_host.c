@@ -74,7 +74,7 @@ static void test_options(void **unused)
 	o = good, o.policy = "evict=lru4k", o.page_bytes = 65536;
 	assert_refused(o, "evict: pages of 64 KiB need lru");
 	o = good, o.policy = "batch=65536";
-	assert_refused(o, "policy: batch: 65536 is not accepted; ");
+	assert_refused(o, "policy: batch: 65536 is not accepted; 1..65535");
 	o = good, o.copy = mirror_copy, o.copy_ns = mirror_copy_ns;
 	assert_refused(o, "copy and copy_ns: both are set");
 	o = good, o.allocate = no_memory;

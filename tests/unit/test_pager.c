@@ -54,6 +54,8 @@ static void test_bad_configurations(void **state)
 	refused(&config, -EINVAL, "policy: prefetch: \"sideways\" is not accepted");
 	config.policy = "max_batches=0";
 	refused(&config, -EINVAL, "services no fault");
+	config.policy = "batch=65536";
+	refused(&config, -EINVAL, "policy: batch: 65536 is not accepted; 1..65535");
 	config.policy = NULL;
 	config.page_bytes = 8192;
 	refused(&config, -EINVAL, "pages of 8192 bytes");

@@ -1137,6 +1137,31 @@ static void test_much_advice_leaves_room(void **state)
 	uvmp_pager_destroy(pager);
 }
 
+/* With roots of 2 MiB, each block that advice halves splits a root. All halves fit in memory together. */
+static void test_each_block_that_advice_halves_has_a_split(void **state)
+{
+	struct uvmp_pager_config config;
+	struct uvmp_pager *pager;
+	uint64_t *memory;
+
+	(void)state;
+	uvmp_pager_config_init(&config);
+	config.budget_bytes = 64 * BLOCK;
+	config.managed_bytes = 64 * BLOCK;
+	config.policy = "evict=lru";
+	pager = open_config(&config);
+	memory = uvmp_pager_alloc(pager, 32 * BLOCK);
+	for (size_t i = 0; i < 32; i++) {
+		uint64_t *block = memory + i * (BLOCK / sizeof(*memory));
+
+		assert_int_equal(uvmp_pager_advise(pager, block, BLOCK / 2, UVMP_PAGER_PREFER_RESIDENT), 0);
+	}
+	write_pages(memory, 32 * BLOCK, 1);
+	assert_true(are_pages(memory, 32 * BLOCK, 1));
+	assert_int_equal(stats_of(pager).evictions, 0);
+	uvmp_pager_destroy(pager);
+}
+
 /* -- one instruction, four VABlocks -- */
 
 /* Eight bytes by one instruction, where the processor has one that goes from memory to memory. */
@@ -1275,6 +1300,7 @@ int main(void)
 	                                   cmocka_unit_test(test_dropped_clean_pages_leave_as_zeros),
 	                                   cmocka_unit_test(test_cleared_pages_leave),
 	                                   cmocka_unit_test(test_much_advice_leaves_room),
+	                                   cmocka_unit_test(test_each_block_that_advice_halves_has_a_split),
 	                                   cmocka_unit_test(test_one_instruction_needs_four_blocks),
 	                                   cmocka_unit_test(test_every_preset)};
 	struct uvmp_pager_config config;

@@ -299,11 +299,11 @@ static void test_canonical(void **unused)
 	check_canonical(
 	        "quirks=0,threshold=1,prefetch=density,min_faults=20,evict=lru,pma_order=20,put_ratio=100,"
 	        "batch="
-	        "1048576,coalesce=0,max_batches=1048576,max_throttled=1048576,prefetch_lapse_ms=4294967295",
+	        "65535,coalesce=0,max_batches=1048576,max_throttled=1048576,prefetch_lapse_ms=4294967295",
 	        "prefetch=density threshold=1 min_faults=20 prefetch_full=same adapt=off evict=lru "
 	        "pma_order=20 "
 	        "replay=batch_flush "
-	        "put_ratio=100 batch=1048576 coalesce=0 max_batches=1048576 max_throttled=1048576 "
+	        "put_ratio=100 batch=65535 coalesce=0 max_batches=1048576 max_throttled=1048576 "
 	        "prefetch_lapse_ms=4294967295 " REST "quirks=0");
 	check_canonical("threshold=0 pma_order=0 put_ratio=0 batch=1 max_batches=0 max_throttled=0 "
 	                "prefetch_lapse_ms=0 lapse_votes=0 pin=0 max_resets=0",
@@ -523,8 +523,9 @@ static void test_errors(void **unused)
 	            "threshold: 101 is not accepted; 0..100");
 	check_error("quirks=1,min_faults=0", UVMP_ERR_RANGE, "min_faults=0",
 	            "min_faults: 0 is not accepted; 1..20");
-	check_error("batch=-1", UVMP_ERR_RANGE, "batch=-1", "batch: -1 is not accepted; 1..1048576");
-	check_error("batch=0x10", UVMP_ERR_RANGE, "batch=0x10", "batch: 0x10 is not accepted; 1..1048576");
+	check_error("batch=-1", UVMP_ERR_RANGE, "batch=-1", "batch: -1 is not accepted; 1..65535");
+	check_error("batch=0x10", UVMP_ERR_RANGE, "batch=0x10", "batch: 0x10 is not accepted; 1..65535");
+	check_error("batch=65536", UVMP_ERR_RANGE, "batch=65536", "batch: 65536 is not accepted; 1..65535");
 	check_error("prefetch_lapse_ms=4294967296", UVMP_ERR_RANGE, "prefetch_lapse_ms=4294967296",
 	            "prefetch_lapse_ms: 4294967296 is not accepted; 0..4294967295");
 	check_error("thrash_threshold=8", UVMP_ERR_RANGE, "thrash_threshold=8",
@@ -780,9 +781,8 @@ static void test_needs(void **unused)
 	assert_int_equal(needs_of("threads=on sm_throttle=on adapt=early").sms,
 	                 1u << UVMP_CONTROLLER_THREADS | 1u << UVMP_CONTROLLER_SM_THROTTLE);
 	assert_true(needs_of("sm_throttle=on").block_bytes != 0);
-	assert_true(needs_of("adapt=pressure").block_bytes >= 288);
+	assert_true(needs_of("adapt=pressure").block_bytes != 0); /* the bytes: test_service_arena */
 	assert_true(needs_of("adapt=early").block_bytes > needs_of("adapt=pressure").block_bytes);
-	assert_true(needs_of("prefetch=tbn").block_bytes >= 400);
 	assert_int_equal(needs_of("prefetch_full=sl").block_bytes, needs_of("prefetch=tbn").block_bytes);
 }
 

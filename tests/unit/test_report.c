@@ -135,6 +135,26 @@ static unsigned commas(const char *line)
 	return count;
 }
 
+/* What was asked for, and by which version the answer was made. */
+static void answers_name_memory_and_version(void **state)
+{
+	static struct report report;
+
+	(void)state;
+	fill(&report, NULL);
+	report.memory.oversub_percent = 125;
+	print_run(&report, REPORT_JSON);
+	assert_has("\"oversub_percent\": 125, \"memory_asked\": null, \"version\": \"" UVMSIM_VERSION "\", ");
+	print_run(&report, REPORT_CSV);
+	assert_has(",oversub_percent,memory_asked,version\n");
+	assert_has(",125,," UVMSIM_VERSION "\n");
+	report.memory = (struct sim_memory){.bytes = 3145728};
+	print_run(&report, REPORT_JSON);
+	assert_has("\"oversub_percent\": null, \"memory_asked\": 3145728, \"version\": \"" UVMSIM_VERSION "\", ");
+	print_run(&report, REPORT_CSV);
+	assert_has(",,3145728," UVMSIM_VERSION "\n");
+}
+
 static void csv_has_a_value_for_every_name(void **state)
 {
 	static const char *const gpus[] = {NULL, "titan-v"};
@@ -435,7 +455,7 @@ static void draws_as_json_and_csv(void **state)
 	assert_has(",draw,draws,time_ns_draws_least,");
 	assert_has(",draws_faster,draws_slower,time_permille_draws_least,time_permille_draws_median,"
 		   "time_permille_draws_most,group_ns_least,");
-	assert_has(",group_handling_ns_most,group_handling_ns_mean\n");
+	assert_has(",group_handling_ns_most,group_handling_ns_mean,oversub_percent,");
 	assert_int_equal(count_of(",2,1,800,800,1100,"), 4);
 	assert_int_equal(count_of(",101,102,103,,,,,,"), 4);
 }
@@ -489,6 +509,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(json_with_time),
 		cmocka_unit_test(json_without_time),
+		cmocka_unit_test(answers_name_memory_and_version),
 		cmocka_unit_test(csv_has_a_value_for_every_name),
 		cmocka_unit_test(table_with_time),
 		cmocka_unit_test(table_without_time),

@@ -174,8 +174,8 @@ static void test_params_check(void **state)
 	SAYS((e.params.processors = NULL, e.params.gpus = 64), "gpus", 64, 1, 63, "64 is not accepted; 1..63");
 	SAYS(*(uint32_t *)&e.policy.evict = 77, "policy->evict", 77, 0, UVMP_EVICT_COUNT - 1u,
 	     "77 is not accepted; 0..9");
-	SAYS(e.policy.replay.max_batch = 0, "policy->replay.max_batch", 0, 1, 1048576,
-	     "0 is not accepted; 1..1048576");
+	SAYS(e.policy.replay.max_batch = 0, "policy->replay.max_batch", 0, 1, 65535,
+	     "0 is not accepted; 1..65535");
 	SAYS(e.policy.prefetch.min_faults = 21, "policy->prefetch.min_faults", 21, 1, 20,
 	     "21 is not accepted; 1..20");
 	SAYS(e.policy.thrash.nap = 0, "policy->thrash.nap", 0, 1, 100, "0 is not accepted; 1..100");
@@ -281,7 +281,7 @@ static void test_params_defaults(void **state)
 	gpu[0].splits = gpu[1].splits = 8;
 	assert_int_equal(uvmp_service_size(&params, 8), bytes);
 
-	/* fault buffers hold a batch, if that is possible */
+	/* fault buffers hold a batch */
 	params.policy = &e.policy;
 	gpu[0].fault_entries = gpu[1].fault_entries = 0;
 	e.policy.replay.max_batch = 5000;
@@ -289,7 +289,7 @@ static void test_params_defaults(void **state)
 	gpu[0].fault_entries = gpu[1].fault_entries = 5001;
 	assert_int_equal(uvmp_service_size(&params, 8), bytes);
 	gpu[0].fault_entries = gpu[1].fault_entries = 0;
-	e.policy.replay.max_batch = 70000;
+	e.policy.replay.max_batch = 65535;
 	bytes = uvmp_service_size(&params, 8);
 	gpu[0].fault_entries = gpu[1].fault_entries = 65536;
 	assert_int_equal(uvmp_service_size(&params, 8), bytes);

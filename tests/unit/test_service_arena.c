@@ -15,8 +15,8 @@
 static uint8_t *memory;
 static struct uvmp_service *s;
 
-/* An engine with this much arena for objects. */
-static int setup_bytes(size_t bytes)
+/* An engine with this policy, and this much arena for objects. */
+static int setup_policy(const char *text, size_t bytes)
 {
 	static struct uvmp_policy policy;
 	static struct uvmp_processors processors;
@@ -34,6 +34,7 @@ static int setup_bytes(size_t bytes)
 	size_t fixed;
 
 	uvmp_policy_init(&policy);
+	assert_int_equal(uvmp_policy_parse(text, strlen(text), &policy, NULL), UVMP_OK);
 	processors.count = 2;
 	for (uint32_t i = 0; i < 2; i++)
 		processors.can_access[i] = processors.native_atomics[i] = (uint64_t)1 << i;
@@ -45,6 +46,11 @@ static int setup_bytes(size_t bytes)
 	arena_without_reserve(s);
 	assert_true(uvmp_service_check(s));
 	return 0;
+}
+
+static int setup_bytes(size_t bytes)
+{
+	return setup_policy("", bytes);
 }
 
 static int setup(void **state)
@@ -116,6 +122,31 @@ static void test_documented_sizes(void **state)
 	(void)state;
 	assert_int_equal(sizeof(struct block), 48);
 	assert_int_equal(sizeof(struct residency), 208);
+}
+
+/* What a policy says that the engine takes for a block is as much as the objects of the block have, and not more than
+ * one unit of the arena above. */
+static void test_needs_of_a_block(void **state)
+{
+	static const struct {
+		const char *policy;
+		enum slab slab;
+	} cases[] = {{"evict=lru2m remote=always", SLAB_COUNTERS}, {"prefetch=pattern", SLAB_HISTORY},
+	             {"evict=mhpe", SLAB_HISTORY},		   {"adapt=pressure", SLAB_HISTORY},
+	             {"adapt=early", SLAB_HISTORY},		   {"prefetch=forest", SLAB_HISTORY},
+	             {"prefetch=tbn", SLAB_TREE},		   {"prefetch_full=sl", SLAB_TREE}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct uvmp_needs needs = {.size = sizeof(needs)};
+		uint32_t bytes;
+
+		assert_int_equal(setup_policy(cases[i].policy, PIECE_BYTES), 0);
+		assert_int_equal(uvmp_policy_needs(&s->policy, &needs), UVMP_OK);
+		bytes = s->slab_bytes[SLAB_COLD] + s->slab_bytes[cases[i].slab];
+		assert_in_range(needs.block_bytes, bytes, bytes + UNIT_BYTES);
+		free(memory);
+	}
 }
 
 /* Takes objects until there is no room. */
@@ -247,6 +278,7 @@ int main(void)
 	        cmocka_unit_test_setup_teardown(test_objects_are_zeroed_and_aligned, setup, teardown),
 	        cmocka_unit_test_setup_teardown(test_last_given_is_first_taken, setup, teardown),
 	        cmocka_unit_test_setup_teardown(test_documented_sizes, setup, teardown),
+	        cmocka_unit_test(test_needs_of_a_block),
 	        cmocka_unit_test_setup_teardown(test_full_then_grown, setup, teardown),
 	        cmocka_unit_test_setup_teardown(test_reserve, setup, teardown),
 	        cmocka_unit_test_setup_teardown(test_reserve_bytes, setup, teardown),

@@ -6,6 +6,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "decisions/pmm_internal.h"
 #include "support/engine_internals.h"
 #include "support/arena.h"
@@ -19,6 +23,44 @@
 static struct engine e;
 
 /* -- the queue ------------------------------------------------------------------------------- */
+
+/* Queues as many actions as the queue may hold, and one more. */
+static void overfill_queue(void)
+{
+	for (uint32_t i = 0; i < UVMP_SERVICE_PENDING_MAX; i++)
+		(void)uvmpi_queue(e.service, UVMP_ACTION_WAIT, UVMP_CAUSE_DEMAND, 0, NULL);
+}
+
+/* A part of the engine that queues too many actions is found where it does so. Without assertions, the queue keeps its
+ * bound. */
+static void queue_is_full(void **state)
+{
+	(void)state;
+	engine_init(&e, 1, 4);
+	assert_true(engine_policy(&e, "prefetch=none"));
+	assert_true(engine_start(&e, 4, 1 << 20));
+#ifdef UVMPI_DEBUG
+	{
+		pid_t pid = fork();
+		int status;
+
+		if (pid == 0) {
+			signal(SIGILL, SIG_DFL); /* not cmocka's */
+			signal(SIGTRAP, SIG_DFL);
+			overfill_queue();
+			_exit(0);
+		}
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_true(WIFSIGNALED(status));
+		assert_true(WTERMSIG(status) == SIGILL || WTERMSIG(status) == SIGTRAP);
+	}
+#else
+	overfill_queue();
+	assert_int_equal(e.service->actions, UVMP_SERVICE_PENDING_MAX - 1u);
+	assert_true(uvmp_service_check(e.service));
+#endif
+	engine_stop(&e);
+}
 
 /* Faults of a fatal type are never merged, and behind one each further fault of the page is judged by itself
  * [driver: block-walk]. While the page is throttled the host is told once, however many they
@@ -319,16 +361,31 @@ static void arena_that_grows(void **state)
 		(void)live(policies[0], 1000, at, &(uint32_t){0});
 }
 
+/* Does the engine hand out an action? *has_changed becomes true if the engine hands out none because of its arena, and has
+ * new state of blocks all the same. */
+static bool step_on_demand(bool *has_changed)
+{
+	struct uvmp_service_memory before = {.size = sizeof(before)}, after = {.size = sizeof(after)};
+	bool has_action;
+
+	uvmp_service_memory_used(e.service, &before);
+	has_action = engine_step(&e);
+	uvmp_service_memory_used(e.service, &after);
+	*has_changed = *has_changed || (!has_action && e.next == UVMP_ERR_ARENA && after.residencies > before.residencies);
+	return has_action;
+}
+
 /* Runs little_of_all with 16 MiB of arena, or with none beside the reserve and a segment whenever the engine
  * wants one. Returns how many came. */
-static uint32_t live_on_demand(const char *policy, bool is_ample, char *text)
+static uint32_t live_on_demand(const char *policy, uint32_t blocks, bool is_ample, bool *has_changed, char *text)
 {
 	void *segment[7];
 	uint32_t segments = 0;
+	size_t bytes;
 
 	engine_init(&e, 1, 2);
 	assert_true(engine_policy(&e, policy));
-	e.params.blocks = 8;
+	e.params.blocks = blocks;
 	assert_true(engine_start(&e, 0, is_ample ? 16u << 20 : 0));
 	engine_bind(&e, 1, SPACE);
 	engine_range(&e, SPACE, BASE, 6 * MIB2, UVMP_PROC_NONE);
@@ -336,18 +393,18 @@ static uint32_t live_on_demand(const char *policy, bool is_ample, char *text)
 	for (uint32_t round = 0; round < 5; round++) {
 		little_of_all(round);
 		for (;;) {
-			while (engine_step(&e))
+			while (step_on_demand(has_changed))
 				;
 			if (e.next != UVMP_ERR_ARENA)
 				break;
 			assert_int_equal(uvmp_service_pending(e.service), 0);
-			assert_false(engine_step(&e)); /* nothing changes */
+			assert_false(engine_step(&e)); /* the same call fails until the arena grows */
 			assert_int_equal(e.next, UVMP_ERR_ARENA);
 			assert_true(uvmp_service_check(e.service));
 			assert_true(segments < 7);
-			segment[segments] = aligned_alloc(16, (size_t)12288 << segments);
-			assert_int_equal(uvmp_service_grow(e.service, segment[segments], (size_t)12288 << segments),
-			                 UVMP_OK);
+			bytes = segments == 0 ? (size_t)uvmp_service_needs(e.service) : (size_t)12288 << segments;
+			segment[segments] = aligned_alloc(16, bytes);
+			assert_int_equal(uvmp_service_grow(e.service, segment[segments], bytes), UVMP_OK);
 			segments++;
 		}
 		assert_int_equal(e.next, UVMP_ERR_RETRY);
@@ -372,8 +429,33 @@ static void arena_on_demand(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < sizeof(without) / sizeof(without[0]); i++) {
-		assert_int_equal(live_on_demand(without[i], true, ample), 0);
-		assert_true(live_on_demand(without[i], false, demand) > 0);
+		bool has_changed = false;
+
+		assert_int_equal(live_on_demand(without[i], 8, true, &has_changed, ample), 0);
+		assert_true(live_on_demand(without[i], 8, false, &has_changed, demand) > 0);
+		assert_true(strlen(ample) > 1000);
+		assert_string_equal(ample, demand);
+	}
+	free(ample);
+	free(demand);
+}
+
+/* With tables for one block, the engine makes the state of the second one before it finds that the tables must grow, and
+ * returns UVMP_ERR_ARENA then. The call after uvmp_service_grow continues there: the log is that of ample arena. */
+static void arena_for_tables(void **state)
+{
+	static const char *const tables[] = {"prefetch=none evict=lru2m thrash=off", "prefetch=sl evict=lru4k thrash=off",
+	                                     "prefetch=tbn evict=lfu2m thrash=off", "evict=sl64k thrash=off"};
+	char *ample = calloc(1, ENGINE_TEXT_BYTES), *demand = calloc(1, ENGINE_TEXT_BYTES);
+
+	(void)state;
+	for (uint32_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+		bool has_changed = false;
+
+		assert_int_equal(live_on_demand(tables[i], 1, true, &has_changed, ample), 0);
+		assert_false(has_changed);
+		assert_true(live_on_demand(tables[i], 1, false, &has_changed, demand) > 0);
+		assert_true(has_changed);
 		assert_true(strlen(ample) > 1000);
 		assert_string_equal(ample, demand);
 	}
@@ -460,10 +542,10 @@ static void last_addresses(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(many_throttled),    cmocka_unit_test(many_mappings),
+	        cmocka_unit_test(queue_is_full), cmocka_unit_test(many_throttled),    cmocka_unit_test(many_mappings),
 	        cmocka_unit_test(no_room_for_pins),  cmocka_unit_test(no_retry_for_the_host),
 	        cmocka_unit_test(arena_of_any_size), cmocka_unit_test(arena_that_grows),
-	        cmocka_unit_test(arena_on_demand),   cmocka_unit_test(free_without_arena),
+	        cmocka_unit_test(arena_on_demand), cmocka_unit_test(arena_for_tables),   cmocka_unit_test(free_without_arena),
 	        cmocka_unit_test(last_addresses),
 	};
 

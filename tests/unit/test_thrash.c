@@ -912,6 +912,7 @@ static void test_queue(void **state)
 
 	(void)state;
 	assert_true(uvmp_thrash_unpin_us(&space, T(0)) == UVMP_THRASH_IDLE);
+	assert_false(uvmp_thrash_unpin_is_due(&space, T(0)));
 	assert_int_equal(uvmp_thrash_unpin(&space, T(0), &unpinned, &index, &found), UVMP_OK);
 	assert_false(found);
 	for (uint32_t i = 0; i < 4; i++)
@@ -921,8 +922,11 @@ static void test_queue(void **state)
 	/* out of the middle, then from the end */
 	assert_int_equal(uvmp_thrash_reset(&space, &other, (struct uvmp_region){1, 2}), UVMP_OK);
 	assert_int_equal(uvmp_thrash_reset(&space, &other, (struct uvmp_region){3, 4}), UVMP_OK);
+	assert_false(uvmp_thrash_unpin_is_due(&space, T(149979.999)));
 	assert_int_equal(uvmp_thrash_unpin(&space, T(149979.999), &unpinned, &index, &found), UVMP_OK);
 	assert_false(found);
+	assert_true(uvmp_thrash_unpin_is_due(&space, T(149980)));
+	assert_true(uvmp_thrash_unpin_is_due(&space, UINT64_MAX));
 	assert_int_equal(uvmp_thrash_unpin(&space, T(149980), &unpinned, &index, &found), UVMP_OK);
 	assert_true(found && unpinned == &other && index == 0);
 	assert_int_equal(uvmp_thrash_unpin(&space, T(149980), &unpinned, &index, &found), UVMP_OK);
@@ -1043,6 +1047,46 @@ static void test_validity(void **state)
 	assert_false(uvmp_thrash_block_is_valid(&b));
 }
 
+/* What uvmp_thrash_migrate does to the thrashing page. */
+static enum uvmp_thrash_effect observed(const struct uvmp_thrash_migration *m)
+{
+	const uint64_t before_ns = page->event_ns;
+
+	assert_true(uvmp_mask_test(&block.thrashing, PAGE));
+	assert_int_equal(uvmp_thrash_migrate(&space, &block, m), UVMP_OK);
+	if (!uvmp_mask_test(&block.thrashing, PAGE))
+		return UVMP_THRASH_RESETS;
+	return page->event_ns != before_ns ? UVMP_THRASH_COUNTS : UVMP_THRASH_IGNORED;
+}
+
+/* uvmp_thrash_effect_of says what uvmp_thrash_migrate then does. */
+static void test_effects(void **state)
+{
+	uint32_t seen[3] = {0, 0, 0};
+
+	for (uint32_t i = 0; i < 8u * (UVMP_MIGRATE_API_HINT + 1u); i++) {
+		const struct uvmp_thrash_migration m = {.region = seven,
+		                                        .to = 1,
+		                                        .final_to = 1u + (i & 1u),
+		                                        .is_copy = (i & 2u) != 0,
+		                                        .is_read_duplicated = (i & 4u) != 0,
+		                                        .cause = (enum uvmp_migrate_cause)(i / 8u),
+		                                        .now_ns = T(600)};
+		enum uvmp_thrash_effect effect;
+
+		prepare(state);
+		bounce(0, 1);
+		effect = uvmp_thrash_effect_of(&space, &m);
+		assert_int_equal(effect, observed(&m));
+		seen[effect]++;
+		params.is_enabled = false;
+		begin();
+		assert_int_equal(uvmp_thrash_effect_of(&space, &m), UVMP_THRASH_IGNORED);
+	}
+	assert_true(seen[UVMP_THRASH_IGNORED] > 0 && seen[UVMP_THRASH_RESETS] > 0);
+	assert_int_equal(seen[UVMP_THRASH_COUNTS], 3); /* fault, access counter, prefetch */
+}
+
 static void test_bad_events(void **state)
 {
 	struct uvmp_thrash_migration m = {.region = seven};
@@ -1117,6 +1161,16 @@ static void test_bad_questions(void **state)
 	assert_int_equal(uvmp_thrash_unpin(&space, 0, &b, NULL, &found), UVMP_ERR_ARGUMENT);
 	assert_int_equal(uvmp_thrash_unpin(&space, 0, &b, &p, NULL), UVMP_ERR_ARGUMENT);
 	assert_true(uvmp_thrash_unpin_us(NULL, 0) == UVMP_THRASH_IDLE);
+	assert_false(uvmp_thrash_unpin_is_due(NULL, 0));
+	{
+		const struct uvmp_thrash_migration event = {.to = 1, .final_to = 1};
+		const struct uvmp_thrash_space zero = {.first = NULL};
+
+		assert_int_equal(uvmp_thrash_effect_of(NULL, &event), UVMP_THRASH_IGNORED);
+		assert_int_equal(uvmp_thrash_effect_of(&space, NULL), UVMP_THRASH_IGNORED);
+		assert_int_equal(uvmp_thrash_effect_of(&zero, &event), UVMP_THRASH_IGNORED);
+		assert_int_equal(uvmp_thrash_effect_of(&space, &event), UVMP_THRASH_COUNTS);
+	}
 }
 
 int main(void)
@@ -1142,7 +1196,7 @@ int main(void)
 	        TEST(test_params),        TEST(test_queue),
 	        TEST(test_queue_again),   TEST(test_block_end),
 	        TEST(test_bad_block),     TEST(test_validity),
-	        TEST(test_bad_events),    TEST(test_bad_questions),
+	        TEST(test_effects), TEST(test_bad_events),    TEST(test_bad_questions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

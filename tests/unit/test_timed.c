@@ -407,8 +407,6 @@ static void test_given_up(void **unused)
 		assert_false(run_source("titan-v", trace_open_stream(in, "t", error), never[i], memory));
 		assert_non_null(strstr(error, "t: this policy never services a fault")); /* no line */
 	}
-	assert_false(run("titan-v", "regular:bytes=4m", "batch=65536", 100));
-	assert_non_null(strstr(error, "batch=65536: a fault buffer holds no more than 65535"));
 }
 
 /* More prefetches than a stream takes at a time: two for each tile, and another thread is slow to do them. */

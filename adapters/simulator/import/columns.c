@@ -24,7 +24,8 @@ static char *cut_field(char *text, char **field)
 	return text;
 }
 
-bool columns_cut(struct import *import, struct columns *columns)
+/* Cuts the line in hand into fields; those in double quotes may have commas. False: too many, the error is filled. */
+static bool columns_cut(struct import *import, struct columns *columns)
 {
 	char *rest = import->text.lines.text;
 

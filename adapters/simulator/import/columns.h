@@ -14,8 +14,6 @@ struct columns {
 	char *field[COLUMNS_FIELDS_MAX];
 };
 
-/* Cuts the line in hand into fields; those in double quotes may have commas. False: too many, the error is filled. */
-bool columns_cut(struct import *import, struct columns *columns);
 /* The line in hand names the columns. Finds the wanted ones; the first `needed` of them must be there. */
 bool columns_head(struct import *import, struct columns *columns, const char *const *wanted, size_t count,
 		  size_t needed);

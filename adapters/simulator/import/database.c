@@ -199,11 +199,6 @@ enum line_status database_next(struct database *database)
 	return LINE_BAD;
 }
 
-bool database_has(const struct database *database, size_t column)
-{
-	return database->has[column];
-}
-
 /* Of a value that is no whole number. */
 static bool fail_type(struct database *database, size_t column)
 {
@@ -275,12 +270,6 @@ enum line_status database_next(struct database *database)
 {
 	(void)database;
 	return LINE_BAD;
-}
-
-bool database_has(const struct database *database, size_t column)
-{
-	(void)database, (void)column;
-	return false;
 }
 
 bool database_number(struct database *database, size_t column, uint64_t *number, bool *is_null)

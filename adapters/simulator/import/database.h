@@ -29,8 +29,6 @@ bool database_rows(struct database *database, const char *table, const struct da
 		   size_t columns, bool *has_table);
 /* LINE_END, LINE_OK, or LINE_BAD with the error filled. */
 enum line_status database_next(struct database *database);
-/* Has the table this column? */
-bool database_has(const struct database *database, size_t column);
 /* A whole number that is not negative. *is_null: there is no value, which is an error for needed columns. False: the error is
  * filled. */
 bool database_number(struct database *database, size_t column, uint64_t *number, bool *is_null);

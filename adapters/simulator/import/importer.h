@@ -41,8 +41,6 @@ enum line_status import_text_next(struct import_text *text);
 void import_text_close(struct import_text *text);
 /* Fills the error with `NAME:LINE: ...`; returns false. */
 bool import_text_bad(struct import_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Cuts the field up to the next comma off *rest, in place; NULL when there is no further field. */
-char *import_field(char **rest);
 /* Cuts a line into at most `max` fields. Returns how many there are, max + 1 if more. */
 size_t import_fields(char *line, char **field, size_t max);
 bool import_decimal(const char *text, uint64_t *number);

@@ -187,7 +187,8 @@ void import_text_close(struct import_text *text)
 
 /* -- fields -- */
 
-char *import_field(char **rest)
+/* Cuts the field up to the next comma off *rest, in place; NULL when there is no further field. */
+static char *import_field(char **rest)
 {
 	char *field = *rest, *comma;
 

@@ -10,7 +10,7 @@ static void csv_spread_keys(size_t first, size_t end, FILE *out)
 			fprintf(out, ",%s_%s", report_spreads[i].key, report_statistic_keys[k]);
 }
 
-void report_csv_header(FILE *out)
+void report_csv_header(bool has_version, FILE *out)
 {
 	fprintf(out, "workload,gpu,policy,seed,complete,time_ns");
 	for (size_t i = 0; i < REPORT_FIELDS; i++)
@@ -32,7 +32,7 @@ void report_csv_header(FILE *out)
 	for (enum rank rank = RANK_LEAST; rank < RANKS; rank++)
 		fprintf(out, ",time_permille_draws_%s", report_rank_keys[rank]);
 	csv_spread_keys(REPORT_SPREADS - REPORT_LATE_SPREADS, REPORT_SPREADS, out);
-	fputc('\n', out);
+	fprintf(out, ",oversub_percent,memory_asked%s\n", has_version ? ",version" : "");
 }
 
 static void csv_time(const struct report *report, const struct field *field, FILE *out)
@@ -100,7 +100,7 @@ static void csv_draws(const struct row *row, const struct report *report, FILE *
 		csv_number(has_sign, sign.permille[rank], out);
 }
 
-void report_csv_run(const struct row *row, const struct report *report, FILE *out)
+void report_csv_run(const struct row *row, const struct report *report, bool has_version, FILE *out)
 {
 	struct row one = report_without_draws(row);
 
@@ -128,5 +128,7 @@ void report_csv_run(const struct row *row, const struct report *report, FILE *ou
 	csv_draws(row, report, out);
 	for (size_t i = REPORT_SPREADS - REPORT_LATE_SPREADS; i < REPORT_SPREADS; i++)
 		csv_spread(report, &report_spreads[i], out);
-	fputc('\n', out);
+	csv_number(report->memory.bytes == 0, report->memory.oversub_percent, out);
+	csv_number(report->memory.bytes != 0, report->memory.bytes, out);
+	fprintf(out, "%s\n", has_version ? "," UVMSIM_VERSION : "");
 }

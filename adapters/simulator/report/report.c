@@ -16,8 +16,8 @@ void report_run_draws(const struct report *report, size_t count, enum report_for
 		return;
 	}
 	if (format == REPORT_CSV) {
-		report_csv_header(out);
-		report_csv_run(&row, report, out);
+		report_csv_header(true, out);
+		report_csv_run(&row, report, true, out);
 		return;
 	}
 	report_table_run(report, out);
@@ -36,7 +36,7 @@ static void print_rows(const struct report *report, size_t count, enum report_fo
 		row.base = first != row.run ? first : NULL;
 		for (size_t k = 0; k < row.count; k++) {
 			if (format == REPORT_CSV) {
-				report_csv_run(&row, &row.run[k], out);
+				report_csv_run(&row, &row.run[k], true, out);
 				continue;
 			}
 			fputs(i + k == 0 ? "[" : ",\n ", out);
@@ -48,7 +48,7 @@ static void print_rows(const struct report *report, size_t count, enum report_fo
 void report_compare(const struct report *report, size_t count, enum report_format format, FILE *out)
 {
 	if (format == REPORT_CSV)
-		report_csv_header(out);
+		report_csv_header(true, out);
 	if (format != REPORT_TABLE)
 		print_rows(report, count, format, out);
 	if (format == REPORT_JSON)

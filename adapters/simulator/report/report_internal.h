@@ -104,9 +104,10 @@ void report_print_thousandths(char text[32], uint64_t value, int digits);
 
 /* One run of the row as an object. */
 void report_json_run(const struct row *row, const struct report *report, FILE *out);
-void report_csv_header(FILE *out);
+/* `has_version`: the last column is the version of uvmsim; false for lines that name the version elsewhere. */
+void report_csv_header(bool has_version, FILE *out);
 /* One run of the row as a line. */
-void report_csv_run(const struct row *row, const struct report *report, FILE *out);
+void report_csv_run(const struct row *row, const struct report *report, bool has_version, FILE *out);
 void report_table_run(const struct report *report, FILE *out);
 /* How far the draws of one run spread. */
 void report_table_draws(const struct row *row, FILE *out);

@@ -42,7 +42,7 @@ char *sweep_header(const struct sweep *sweep)
 
 		fprintf(out, "%s,", axis->kind == SWEEP_KEY ? axis->name : names[axis->kind]);
 	}
-	report_csv_header(out);
+	report_csv_header(false, out);
 	fputs(",host", out);
 	return finish(out, &text, &length);
 }
@@ -75,7 +75,7 @@ char *sweep_row(const struct sweep *sweep, uint64_t run, const struct report *re
 		(unsigned long long)sweep->runs, UVMSIM_VERSION);
 	for (size_t i = 0; i < sweep->axes; i++)
 		put_value(&sweep->axis[i], sweep_value_of(sweep, &sweep->axis[i], run), out);
-	report_csv_run(&row, report, out);
+	report_csv_run(&row, report, false, out);
 	fputc(',', out);
 	quote_csv(host, out);
 	return finish(out, &text, &length);

@@ -8,7 +8,7 @@ static const struct observers *observers_of(const struct thread *t)
 	return t->system->host.params.run.observers;
 }
 
-void watch_end_batch(struct thread *t)
+static void watch_end_batch(struct thread *t)
 {
 	if (!t->is_batch_open)
 		return;

@@ -7,7 +7,6 @@
 
 /* A fault batch begins, is serviced until the thread looks for the next one, and ends once. */
 void watch_begin_batch(struct thread *t, const struct uvmp_action *action);
-void watch_end_batch(struct thread *t);
 /* Before and after any action but a transfer; after a transfer. An eviction lasts from the choice of its victim to the
  * thread's last action for it. */
 void watch_before(struct thread *t, const struct uvmp_action *action);

@@ -15,7 +15,6 @@
 #include "report.h"
 
 #define WHATIF_READINGS 2u
-#define WHATIF_NOTES	4u
 
 struct whatif_request {
 	const char *path, *from; /* from: the format; NULL: as the first bytes show */

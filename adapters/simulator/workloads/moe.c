@@ -55,7 +55,6 @@ struct state {
 	uint32_t *used;	 /* the same as a list, ascending */
 	uint32_t used_count;
 	uint32_t *last; /* [layers * active]: ranks of the last token's experts */
-	uint64_t tokens_routed;
 	struct permutation *spread; /* [layers]: from ranks to experts */
 	struct zipf zipf;
 };
