@@ -689,7 +689,7 @@ UVMP_API enum uvmp_status uvmp_service_count(const struct uvmp_service *service,
  *   right: r, rw, rwa; only MAP and REVOKE     mode (right): all, write; only CANCEL, and always
  *   victim: free, unused, discarded, used, order, oldest, newest, sample; only EVICT, and always
  *   rule: fits, whole, dense, sparse, probe-dense, probe-sparse, rest, ahead, limit, drawn, idle,
- *     below-limit, not-drawn, full, short; only POPULATE, COPY, MAP and CLEAR
+ *     expected, below-limit, not-drawn, full, short; only POPULATE, COPY, MAP and CLEAR
  *   for (for_address)  batch  count  detail  offset  update (is_update)  until (until_ns)
  *   faulted  present  throttles  cuts  subtrees  ticket  status
  * t is always printed. Any other field is left out if it is 0, UVMP_PROC_NONE or empty. Numbers are decimal

@@ -129,7 +129,7 @@ static const char *word_of(enum format format, uint64_t number)
 					  "order", "oldest", "newest",	  "sample"};
 	static const char rule[][16] = {"",	       "fits",	"whole", "dense", "sparse",	 "probe-dense",
 					"probe-sparse", "rest",	"ahead", "limit", "drawn",	 "idle",
-					"below-limit",	"not-drawn", "full", "short"};
+					"expected",	"below-limit",	"not-drawn", "full", "short"};
 
 	if (format == KINDS)
 		return uvmp_action_name((enum uvmp_action_kind)number);

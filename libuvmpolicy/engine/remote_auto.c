@@ -80,14 +80,16 @@ static void find_pages(const struct uvmp_service *s, const struct block *b, cons
 enum uvmp_rule uvmpi_remote_auto_rule(struct uvmp_service *s, const struct block *b, struct residency *residency,
 				      uint64_t accesses, uvmp_mask *pages)
 {
+	enum uvmp_rule rule;
 	uvmp_mask used;
 
 	uvmpi_idle_note(s, b, residency, accesses);
 	uvmp_remote_add(&residency->use, parts_of(s, pages), accesses);
 	find_pages(s, b, residency, residency->use.parts, &used);
 	uvmpi_mask_or(pages, pages, &used);
-	if (s->is_full && uvmpi_idle_gives_room(s, residency->proc))
-		return UVMP_RULE_IDLE;
+	rule = s->is_full ? uvmpi_idle_rule(s, residency->proc) : UVMP_RULE_NONE;
+	if (rule != UVMP_RULE_NONE)
+		return rule;
 	if (!uvmp_remote_pays(&residency->use, uvmpi_mask_weight(pages) * s->page_bytes))
 		return UVMP_RULE_BELOW;
 	if (!s->is_full)

@@ -9,16 +9,19 @@
  * A tenant completes a round when its notified accesses have cost as much as moving all of its remote blocks, each counted as a
  * whole block: it uses its pages again and again. Another tenant is idle for it if that tenant has remote blocks, and none of them
  * was notified since the last complete round began. Then the blocks of the first tenant return with their next notification,
- * without a draw, as long as an idle tenant has resident blocks.
+ * without a draw, as long as an idle tenant has resident blocks. If such returns have followed each change of the program, they are
+ * expected after the next change, too, and begin at once (remote_period.c).
  *
  * A round begins when the last one is complete, and with the first notification after a whole round of the tenant that was
- * notified last. Tenants that are used once each, in turn, complete no round within one use, so that none is idle. If the first
- * block of a tenant becomes remote, the round of the tenant that was notified last starts again: that tenant has pushed the block
- * out, or the block has just been used. A round later it is known whether the block is used.
+ * notified last. Tenants that are used once each, in turn,
+ * complete no round within one use, so that none is idle. If the first block of a tenant becomes remote, the round of the tenant
+ * that was notified last starts again: that tenant has pushed the block out, or the block has just been used. A round later it is
+ * known whether the block is used.
  *
  * A block that returns must not push out data that are in use. The module spares tenants (uvmp_evict.used) that were notified in
  * the present round. If a round has just ended, the last one counts. If this spares all resident tenants, the tenant with the
- * oldest notification makes room. Tenants without remote blocks also make room: only then do notifications show their use.
+ * oldest notification makes room. Tenants without remote blocks also make room: only then do notifications show their use. In an
+ * expected period, the tenants make room that remote_period.c names.
  *
  * A remote block may move elsewhere without a visit to the GPU. It still counts as remote, and its tenant may seem idle. This ends
  * when the GPU evicts another block of the tenant, and uses that block. */
@@ -26,6 +29,7 @@
 #include "../evict/evict_internal.h"
 #include "remote_idle_internal.h"
 #include "remote_internal.h"
+#include "remote_period_internal.h"
 #include "space_internal.h"
 
 #define SMALL_PAGE   4096u
@@ -48,12 +52,20 @@ static bool is_silent(const struct idle *idle, const struct idle_tenant *tenant)
 	return tenant->noted <= idle->tenant[idle->latest].before;
 }
 
+static void complete_round(struct idle *idle, struct idle_tenant *tenant)
+{
+	tenant->before = idle->before = tenant->begun;
+	begin_round(tenant, idle->now);
+	uvmpi_period_complete(tenant);
+}
+
 static struct idle_tenant *count(struct idle *idle, const struct block *b, struct residency *residency)
 {
 	uint32_t tenant = b->range % UVMP_EVICT_TENANTS;
 
 	residency->remote = (tenant + 1u) & 31u;
 	idle->tenant[tenant].remote++;
+	idle->tenant[tenant].most += idle->tenant[tenant].remote > idle->tenant[tenant].most;
 	return &idle->tenant[tenant];
 }
 
@@ -92,16 +104,15 @@ void uvmpi_idle_note(struct uvmp_service *s, const struct block *b, struct resid
 	if (residency->remote == 0)
 		count(idle, b, residency);
 	tenant = &idle->tenant[residency->remote - 1u];
+	uvmpi_period_note(idle, tenant, cost);
 	if (is_silent(idle, tenant))
 		begin_round(tenant, idle->now);
 	idle->latest = (uint8_t)(residency->remote - 1u);
 	idle->now += copies;
-	tenant->noted = idle->now;
+	tenant->noted = tenant->heard = idle->now;
 	tenant->spent += copies;
-	if (tenant->spent < (uint64_t)tenant->remote * cost)
-		return;
-	tenant->before = tenant->begun;
-	begin_round(tenant, idle->now);
+	if (tenant->spent >= (uint64_t)uvmpi_period_round(tenant) * cost)
+		complete_round(idle, tenant);
 }
 
 static uint32_t resident_tenants(const struct uvmp_service *s, uint32_t gpu)
@@ -109,17 +120,29 @@ static uint32_t resident_tenants(const struct uvmp_service *s, uint32_t gpu)
 	return s->order->has_groups ? uvmpi_evict_tenants(&s->gpu[gpu].order) : 0;
 }
 
-bool uvmpi_idle_gives_room(const struct uvmp_service *s, uint32_t gpu)
+static bool has_idle(const struct idle *idle, uint32_t set)
 {
-	const struct idle *idle = &s->gpu[gpu].idle;
-
-	for (uint32_t left = resident_tenants(s, gpu); left != 0; left &= left - 1u) {
+	for (uint32_t left = set; left != 0; left &= left - 1u) {
 		const struct idle_tenant *tenant = &idle->tenant[lowest_bit(left)];
 
 		if (tenant->remote != 0 && is_silent(idle, tenant))
 			return true;
 	}
 	return false;
+}
+
+enum uvmp_rule uvmpi_idle_rule(struct uvmp_service *s, uint32_t gpu)
+{
+	struct idle *idle = &s->gpu[gpu].idle;
+	struct idle_tenant *latest = &idle->tenant[idle->latest];
+	uint32_t resident = resident_tenants(s, gpu);
+	bool is_expected = uvmpi_period_is_expected(latest);
+
+	if (is_expected ? uvmpi_period_gives(latest, resident) == 0 : !has_idle(idle, resident))
+		return UVMP_RULE_NONE;
+	if (uvmpi_period_return(idle, latest))
+		complete_round(idle, latest);
+	return is_expected ? UVMP_RULE_EXPECTED : UVMP_RULE_IDLE;
 }
 
 /* Of the set, the tenant that was notified the longest ago, apart from the latest one, as a set; empty if there is no other. */
@@ -146,6 +169,8 @@ uint32_t uvmpi_idle_used(const struct uvmp_service *s, uint32_t gpu)
 
 	if (idle->now == 0)
 		return 0;
+	if (uvmpi_period_is_expected(latest) && uvmpi_period_gives(latest, resident) != 0)
+		return resident & ~uvmpi_period_gives(latest, resident);
 	for (uint32_t i = 0; i < UVMP_EVICT_TENANTS; i++)
 		if (idle->tenant[i].noted > since)
 			used |= set_of(i);

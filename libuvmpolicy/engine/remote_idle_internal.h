@@ -10,8 +10,8 @@ void uvmpi_idle_leave(struct uvmp_service *s, const struct block *b, struct resi
 void uvmpi_idle_return(struct uvmp_service *s, struct residency *residency);
 /* So many accesses to the block were notified. */
 void uvmpi_idle_note(struct uvmp_service *s, const struct block *b, struct residency *residency, uint64_t accesses);
-/* Has an idle tenant resident blocks, so that the block that was notified last may return without a draw? */
-bool uvmpi_idle_gives_room(const struct uvmp_service *s, uint32_t gpu);
+/* By which rule does the block that was notified last return without a draw? NONE: it does not. The call counts a return. */
+enum uvmp_rule uvmpi_idle_rule(struct uvmp_service *s, uint32_t gpu);
 /* The set of tenants that must not make room for it. */
 uint32_t uvmpi_idle_used(const struct uvmp_service *s, uint32_t gpu);
 

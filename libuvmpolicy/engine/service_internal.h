@@ -78,20 +78,40 @@ struct pinned {
 };
 #define PINNED_MAX 1024u
 
-/* remote=auto: what a tenant uses across the link (remote_idle.c). Times are `now` of struct idle. */
+/* remote=auto: a period of a tenant (remote_period.c). */
+enum period {
+	PERIOD_NONE,	  /* no notification so far */
+	PERIOD_WATCHED,	  /* is it long? No round is complete so far */
+	PERIOD_RETURNING, /* a round is complete: do the remote blocks return? */
+	PERIOD_LONG,	  /* more than half of them have */
+	PERIOD_EXPECTED	  /* it is probably long, as an earlier one was */
+};
+
+/* remote=auto: what a tenant uses across the link (remote_idle.c, remote_period.c). Times are `now` of struct idle. */
 struct idle_tenant {
 	uint32_t remote; /* blocks */
+	uint32_t most;	 /* of them, in the present period */
+	uint32_t due;	 /* RETURNING, EXPECTED: so many of them have still to return for the period to be long, or its round complete */
 	uint64_t noted;	 /* time of the latest notification, or when the first of these blocks became remote */
+	uint64_t heard;	 /* time of the latest notification; 0: none so far */
 	uint64_t begun;	 /* time when the present round began */
 	uint64_t before; /* time when the last complete round began; 0: none so far */
 	uint64_t spent;	 /* copies of 4 KiB, in the present round */
+	uint64_t opened; /* time when the present period began */
+	uint16_t beside; /* set of tenants that were notified in the last watched period, or in one since; this tenant is one */
+	uint8_t period;	 /* enum period */
+	uint8_t gap;	 /* after a long period, so many are expected to be long */
+	uint8_t left;	 /* of these */
+	bool is_judged;	 /* a watched period has shown whether it is long */
 };
 
 /* All zero: no notification so far. */
 struct idle {
 	struct idle_tenant tenant[UVMP_EVICT_TENANTS];
 	uint64_t now; /* copies that all notified accesses cost, and how many times a tenant's first block became remote */
+	uint64_t before; /* time when the last complete round of any tenant began; 0: none so far */
 	uint8_t latest; /* tenant that was notified last */
+	uint8_t longs;	/* so many periods of any tenants were judged long in a row */
 };
 
 struct gpu {

@@ -160,7 +160,7 @@ static void naive_print(const struct uvmp_action *a, char text[TEXT_MAX])
 	static const char *const victim[] = {"free",  "unused", "discarded", "used",
 					     "order", "oldest", "newest",    "sample"};
 	static const char *const rule[] = {"fits",  "whole", "dense", "sparse",      "probe-dense", "probe-sparse", "rest", "ahead",
-	                                   "limit", "drawn", "idle",  "below-limit", "not-drawn",   "full",         "short"};
+	                                   "limit", "drawn", "idle", "expected", "below-limit", "not-drawn",   "full",         "short"};
 
 	text[0] = '\0';
 	append(text, "%" PRIu64 " %s t=%" PRIu64, a->id, uvmp_action_name((enum uvmp_action_kind)a->kind),

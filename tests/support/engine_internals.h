@@ -15,6 +15,7 @@
 #include "engine/queue_internal.h"
 #include "engine/remote_idle_internal.h"
 #include "engine/remote_internal.h"
+#include "engine/remote_period_internal.h"
 #include "engine/service_internal.h"
 #include "engine/service_runtime_internal.h"
 #include "engine/servicing_internal.h"

@@ -793,7 +793,8 @@ static void test_rules_of_remote_access(void **unused)
 	            "10 map t=0 cause=counter block=" BLOCK " pages=5 from=0 to=1 right=rw rule=short\n"
 	            "11 map t=0 cause=counter block=" BLOCK " pages=5 from=0 to=1 right=r\n"
 	            "12 map t=0 cause=counter block=" BLOCK " pages=5 from=1 to=1 right=rw\n"
-	            "13 map t=0 cause=counter block=" BLOCK " pages=5 to=1 right=rw\n",
+	            "13 map t=0 cause=counter block=" BLOCK " pages=5 to=1 right=rw\n"
+	            "14 copy t=0 cause=counter block=" BLOCK " pages=5 from=0 to=1 rule=expected\n",
 	            "t=0.000 ms  counter: page 5 of block " BLOCK " migrated to GPU 1 from the CPU, because access "
 	            "counters report remote accesses; the accesses have cost the limit, and memory has never been full\n"
 	            "t=0.000 ms  counter: page 5 of block " BLOCK " migrated to GPU 1 from the CPU, because access "
@@ -816,7 +817,9 @@ static void test_rules_of_remote_access(void **unused)
 	            " for GPU 1, because access counters report remote accesses\n"
 	            "t=0.000 ms  mapped (read-write): page 5 of block " BLOCK
 	            " for GPU 1, because access counters report remote accesses\n"
-	            "0x7f0000005678: arrived 3 times: 3 counter; evicted 0 times\n");
+	            "t=0.000 ms  counter: page 5 of block " BLOCK " migrated to GPU 1 from the CPU, because access "
+	            "counters report remote accesses; the allocation was used for more than a round the last time\n"
+	            "0x7f0000005678: arrived 4 times: 4 counter; evicted 0 times\n");
 }
 
 /* The rules of prefetch=auto. */

@@ -203,6 +203,38 @@ static void test_data_take_the_place_of_idle_ones(void **state)
 	assert_false(is_here(at(Y, 2)));
 }
 
+/* X was used for more than a round before: its block returns with its first notification, and Y leaves. */
+static void test_data_return_as_expected(void **state)
+{
+	(void)state;
+	fill(8, false);
+	tenant(X)->is_judged = true;
+	tenant(X)->left = 1;
+	host.service->policy.counter_threshold = 1;
+	note(at(X, 16), false);
+	assert_true(is_here(at(X, 16)));
+	assert_true(has_rule("copy", at(X, 16), "expected"));
+	assert_false(is_here(at(Y, 1)));
+	assert_int_equal(tenant(X)->before, tenant(X)->opened); /* all of its remote blocks have returned: a round */
+	assert_int_equal(uvmpi_idle_used(host.service, 1), 1u << X);
+}
+
+/* The same, but Y was used beside X. */
+static void test_data_beside_stay(void **state)
+{
+	(void)state;
+	fill(8, false);
+	tenant(X)->is_judged = true;
+	tenant(X)->left = 1;
+	tenant(X)->beside = 1u << Y;
+	host.service->policy.counter_threshold = 1;
+	note(at(X, 16), false);
+	assert_int_equal(tenant(X)->period, PERIOD_EXPECTED);
+	assert_false(is_here(at(X, 16)));
+	assert_true(has_rule("clear", at(X, 16), "below-limit"));
+	assert_int_equal(uvmpi_idle_used(host.service, 1), 1u << X);
+}
+
 /* Y has been used meanwhile. */
 static void test_data_in_use_stay(void **state)
 {
@@ -384,7 +416,7 @@ static void test_without_tenants(void **state)
 	assert_int_equal(idle()->now, 0);
 	assert_int_equal(tenant(X)->remote, 0);
 	assert_int_equal(uvmpi_idle_used(host.service, 1), 0);
-	assert_false(uvmpi_idle_gives_room(host.service, 1));
+	assert_int_equal(uvmpi_idle_rule(host.service, 1), UVMP_RULE_NONE);
 }
 
 /* A round ends when the copies reach the cost of all blocks; parts of a copy count as one. */
@@ -536,6 +568,8 @@ int main(void)
 	        cmocka_unit_test_teardown(test_remote_blocks_are_counted, stop_freed),
 	        cmocka_unit_test_teardown(test_a_block_that_leaves_in_parts, stop),
 	        cmocka_unit_test_teardown(test_data_take_the_place_of_idle_ones, stop),
+	        cmocka_unit_test_teardown(test_data_return_as_expected, stop),
+	        cmocka_unit_test_teardown(test_data_beside_stay, stop),
 	        cmocka_unit_test_teardown(test_data_in_use_stay, stop),
 	        cmocka_unit_test_teardown(test_rounds, stop),
 	        cmocka_unit_test_teardown(test_a_round_after_silence, stop),

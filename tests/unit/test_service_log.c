@@ -150,7 +150,7 @@ static void test_words(void **unused)
 	static const char *const victim[] = {"free", "unused", "discarded", "used",
 						"order", "oldest", "newest", "sample"};
 	static const char *const rule[] = {"", "fits", "whole", "dense", "sparse", "probe-dense", "probe-sparse", "rest",
-	                                   "ahead", "limit", "drawn", "idle", "below-limit", "not-drawn", "full", "short"};
+	                                   "ahead", "limit", "drawn", "idle", "expected", "below-limit", "not-drawn", "full", "short"};
 	static const uint8_t ruled[] = {UVMP_ACTION_COPY, UVMP_ACTION_POPULATE, UVMP_ACTION_MAP, UVMP_ACTION_CLEAR};
 	struct uvmp_action a;
 	char expected[80];
