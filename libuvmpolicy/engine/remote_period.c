@@ -60,6 +60,7 @@ void uvmpi_period_note(struct idle *idle, struct idle_tenant *tenant, uint32_t c
 {
 	if (tenant->period == PERIOD_NONE || tenant->heard <= idle->before)
 		begin(idle, tenant, cost);
+	tenant->beside |= (uint16_t)(1u << (uint32_t)(tenant - idle->tenant));
 	for (uint32_t i = 0; i < UVMP_EVICT_TENANTS; i++)
 		if (idle->tenant[i].heard > tenant->opened)
 			tenant->beside |= (uint16_t)(1u << i);

@@ -178,7 +178,6 @@ static void test_who_makes_room(void **state)
 	assert_int_equal(uvmpi_period_gives(at(X), all), 0);
 	note(X, 10);
 	assert_int_equal(at(X)->period, PERIOD_WATCHED);
-	note(X, 10);
 	assert_int_equal(uvmpi_period_gives(at(X), all), 1u << Y | 1u << Z);
 }
 
