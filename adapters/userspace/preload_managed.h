@@ -23,15 +23,18 @@ HIDDEN void preload_enter(sigset_t *before);
 HIDDEN void preload_leave(const sigset_t *before);
 /* Makes the pager at the first call. NULL: that failed. */
 HIDDEN struct uvmp_pager *preload_make_pager(void);
-/* Where a plugin that ends the process is noted; NULL: nowhere. */
-HIDDEN char *preload_plugin_text(size_t *bytes);
-/* Writes the log as far as it is known, while the process is being ended. */
-HIDDEN void preload_save_log(void);
 
 /* -- preload_plugins.c -- */
 
-/* Loads the plugins of RUN_PLUGINS, when the process begins: a large allocation may happen within the dynamic linker. */
-HIDDEN void preload_load_plugins(void);
+/* What is left to do when a plugin ends the process. Both are async-signal-safe. */
+struct plugin_end {
+	char *(*text)(size_t *bytes); /* where to note the plugin; NULL: nowhere */
+	void (*save_log)(void);	      /* writes the log as far as it is known */
+};
+
+/* Loads the plugins of RUN_PLUGINS, when the process begins: a large allocation may happen within the dynamic linker. `end`
+ * stays valid. */
+HIDDEN void preload_load_plugins(const struct plugin_end *end);
 /* False: one cannot be loaded; `text` says why. */
 HIDDEN bool preload_take_plugins(struct uvmp_pager_config *config, char *text, size_t bytes);
 

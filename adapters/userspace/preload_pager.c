@@ -99,14 +99,6 @@ static void enter_thread(void)
 	preload_watch_thread();
 }
 
-char *preload_plugin_text(size_t *bytes)
-{
-	if (!slot)
-		return NULL;
-	*bytes = sizeof(slot->plugin);
-	return slot->plugin;
-}
-
 /* Only one process has the log, the trace, and the store by its file name. */
 static bool become_first(void)
 {
@@ -295,6 +287,23 @@ int preload_next_descriptor(int from)
 
 /* -- beginning and end of a process -- */
 
+static char *plugin_text(size_t *bytes)
+{
+	if (!slot)
+		return NULL;
+	*bytes = sizeof(slot->plugin);
+	return slot->plugin;
+}
+
+/* No other thread writes the log: the one that does is here. */
+static void save_log(void)
+{
+	if (log_file && (fflush_unlocked(log_file) != 0 || ferror_unlocked(log_file)) && slot)
+		slot->log_error = errno;
+}
+
+static const struct plugin_end plugin_end = {plugin_text, save_log};
+
 __attribute__((constructor)) static void begin(void)
 {
 	if (strcmp(program_invocation_short_name, "uvmp-run") == 0)
@@ -306,7 +315,7 @@ __attribute__((constructor)) static void begin(void)
 	(void)next_is_libc(NULL); /* finds the next allocator */
 	pthread_atfork(before_fork, in_parent, in_child);
 	at_quick_exit(preload_end);
-	preload_load_plugins();
+	preload_load_plugins(&plugin_end);
 	preload_threshold = run_threshold();
 	preload_is_inside = false;
 }
@@ -322,13 +331,6 @@ static void finish_log(FILE *file)
 	if (has_failed && slot)
 		slot->log_error = errno != 0 ? errno : EIO;
 	release_too_large(&before, has_failed && errno == EFBIG);
-}
-
-/* No other thread writes the log: the one that does is here. */
-void preload_save_log(void)
-{
-	if (log_file && (fflush_unlocked(log_file) != 0 || ferror_unlocked(log_file)) && slot)
-		slot->log_error = errno;
 }
 
 /* Writes log and trace before this process ends or is replaced. After vfork they are the parent's. */

@@ -13,6 +13,7 @@
 #include "plugin_blame.h"
 #include "plugin_files.h"
 
+static const struct plugin_end *end;
 static struct plugin_files files;
 static char problem[PLUGIN_FILES_ERROR_MAX]; /* of the first file that cannot be loaded; else empty */
 
@@ -28,7 +29,7 @@ static void note(uintptr_t instruction, int number)
 {
 	char own[256];
 	size_t bytes = sizeof(own), length;
-	char *text = preload_plugin_text(&bytes);
+	char *text = end->text(&bytes);
 
 	length = plugin_blame(instruction, number, text ? text : own, text ? bytes : sizeof(own) - 1u);
 	if (text)
@@ -49,7 +50,7 @@ static void handle(int number, siginfo_t *info, void *context)
 		i++;
 	if (preload_is_inside || plugin_blame_has(instruction)) {
 		note(instruction, number);
-		preload_save_log();
+		end->save_log();
 	}
 	sigaction(number, &before[i], NULL);
 	raise(number); /* arrives when the handler returns */
@@ -87,7 +88,7 @@ void preload_watch_thread(void)
 void preload_plugin_exits(void)
 {
 	note(0, 0);
-	preload_save_log();
+	end->save_log();
 	if (ftrylockfile(stdout) == 0)
 		fflush_unlocked(stdout);
 	for (;;)
@@ -113,11 +114,12 @@ static void load(const char *path)
 		plugin_blame_loaded((void (*)(void))all->order[orders]->touch);
 }
 
-void preload_load_plugins(void)
+void preload_load_plugins(const struct plugin_end *process_end)
 {
 	const char *all = getenv(RUN_PLUGINS);
 	char *paths = all ? strdup(all) : NULL, *rest = NULL;
 
+	end = process_end;
 	if (all && !paths)
 		snprintf(problem, sizeof(problem), "--plugin: out of memory");
 	for (char *path = paths ? strtok_r(paths, "\n", &rest) : NULL; path && problem[0] == '\0';

@@ -233,9 +233,9 @@ enum uvmp_rule {
 	UVMP_RULE_REST,		/* parts of the block have cost as much as all of it */
 	UVMP_RULE_AHEAD,	/* faults go through the range block after block: before the block faults */
 	/* remote=auto: why pages of a block return */
-	UVMP_RULE_LIMIT, /* accesses across the link have cost the limit, and memory has never been full */
-	UVMP_RULE_DRAWN, /* they have cost the limit, memory has been full, and the block was drawn */
-	UVMP_RULE_IDLE,	 /* the pages take the place of an idle allocation */
+	UVMP_RULE_LIMIT,    /* accesses across the link have cost the limit, and memory has never been full */
+	UVMP_RULE_DRAWN,    /* they have cost the limit, memory has been full, and the block was drawn */
+	UVMP_RULE_IDLE,	    /* the pages take the place of an idle allocation */
 	UVMP_RULE_EXPECTED, /* the allocation was used for more than a round the last time */
 	/* remote=auto: why notified pages stay */
 	UVMP_RULE_BELOW,     /* accesses across the link have cost less than the limit */
