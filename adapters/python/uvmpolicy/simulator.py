@@ -76,7 +76,7 @@ def run(
 
     The settings are the options of `uvmsim run`: trace, gpu, memory, oversub, seed, until, log and
     more; docs/uvmsim.md describes them and the keys of the answer. Times are in nanoseconds, and
-    None without a GPU; `oversub_percent` is the footprint in percent of the memory. `plugins` are
+    None without a GPU; `footprint_percent` is the footprint in percent of the memory. `plugins` are
     policies written in Python, which `policy` may name. Notes are warnings, `SimulatorNote`.
     """
     arguments = _arguments(workload, [] if policy is None else [policy], settings)
@@ -164,13 +164,13 @@ def _each(settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _rows(text: str) -> list[Row]:
-    """Return the rows of uvmsim's JSON, with the actual percentage of over-subscription."""
+    """Return the rows of uvmsim's JSON, with the footprint in percent of the memory."""
     parsed = json.loads(text)
     rows: list[Row] = parsed if isinstance(parsed, list) else [parsed]
     for row in rows:
         memory = row.get("memory_bytes")
         percent = round(100 * row["footprint_bytes"] / memory, 1) if memory else None
-        row.setdefault("oversub_percent", percent)
+        row["footprint_percent"] = percent
     return rows
 
 
