@@ -177,3 +177,25 @@ ag_counts() {
 		done | awk -v row="| ag_counts | $oversub % |" '{row = row " " $1 " |"} END {print row}'
 	done
 }
+ag_rival() {
+	run --gpu titan-v --workload stream_thread:bytes=5g,move=copy
+	copy=$(value time_ns)
+	while read -r threads keys; do
+		# shellcheck disable=SC2086 # several keys
+		model rival.gpu titan-v $keys
+		for policy in threshold=1 prefetch=none threshold=51; do
+			run --gpu ./rival.gpu --workload regular:bytes=5g,passes=1,threads=$threads --policy $policy
+			value time_ns
+		done | awk -v row="| ag_rival | threads=$threads${keys:+, $keys} |" -v copy="$copy" '
+			{row = row sprintf(" %.2f |", $1 / copy)} END {print row}'
+	done <<-'END'
+		64
+		256
+		1024
+		64 fault_ns=1200
+		64 fault_ns=0
+		64 replay_ns=0 flush_ns=0 flush_entry_ns=0
+		64 utlb_faults=4
+		64 utlb_faults=1
+	END
+}
