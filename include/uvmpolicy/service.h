@@ -550,8 +550,8 @@ struct uvmp_action {
 	};
 	union {
 		uint8_t victim; /* EVICT: enum uvmp_victim */
-		uint8_t rule;	/* POPULATE, COPY of a fault, with it or of a notification; MAP of a first
-				 * fault; CLEAR of pages that stay: enum uvmp_rule */
+		uint8_t rule;	/* enum uvmp_rule. POPULATE, COPY of a fault, with it or of a notification;
+				 * MAP of a first fault; CLEAR of pages that stay */
 	};
 	int8_t status;	/* DONE, COMPLETE, cause ERROR: enum uvmp_status */
 	uint32_t batch; /* number of the batch, per GPU; 0: no batch */
