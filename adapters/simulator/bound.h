@@ -1,10 +1,10 @@
-/* bound.h: what must move if every page that is used must move to the GPU. For the accesses of a source, in its order, and a size of memory: what is
- * touched at all, and what moves under Belady's optimum (belady.h) with pages of 4 KiB, big pages of 64 KiB, and VABlocks
- * of 2 MiB.
+/* bound.h: what must move if every page that is used must move to the GPU. For the accesses of a source, in its order, and a size
+ * of memory: what is touched at all, and what moves under Belady's optimum (belady.h) with pages of 4 KiB, big pages of 64 KiB,
+ * and VABlocks of 2 MiB.
  *
- * A unit takes a whole place in memory, but only the bytes of its ranges count. A policy moves pages that must be in memory
- * when they are accessed: so the optimum for 4 KiB is the bound of all policies, and the optima for 64 KiB and 2 MiB
- * are bounds only of policies that move whole units. */
+ * A unit takes a whole place in memory, but only the bytes of its ranges count. The optimum for 4 KiB is the bound of all policies
+ * that move each page before it is accessed. The optima for 64 KiB and 2 MiB are bounds only of policies that move whole
+ * units. */
 #ifndef UVMSIM_BOUND_H
 #define UVMSIM_BOUND_H
 

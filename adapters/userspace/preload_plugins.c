@@ -39,16 +39,15 @@ static void note(uintptr_t instruction, int number)
 		return; /* closed: the exit status still tells */
 }
 
-/* Crashes of the program are its own: they go on to what was before. */
+/* Crashes of the program are its own, and so are signals that are sent: they go on to what was before. */
 static void handle(int number, siginfo_t *info, void *context)
 {
 	uintptr_t instruction = plugin_blame_interrupted(context);
 	size_t i = 0;
 
-	(void)info;
 	while (i + 1u < PLUGIN_BLAME_SIGNALS && plugin_blame_signal[i] != number)
 		i++;
-	if (preload_is_inside || plugin_blame_has(instruction)) {
+	if (info->si_code != SI_USER && (preload_is_inside || plugin_blame_has(instruction))) {
 		note(instruction, number);
 		end->save_log();
 	}
@@ -76,7 +75,8 @@ void preload_watch_thread(void)
 		return;
 	sigemptyset(&crashes);
 	for (size_t i = 0; i < PLUGIN_BLAME_SIGNALS; i++)
-		sigaddset(&crashes, plugin_blame_signal[i]);
+		if (plugin_blame_signal[i] != SIGABRT) /* abort unblocks it; one that is sent is for the program's threads */
+			sigaddset(&crashes, plugin_blame_signal[i]);
 	pthread_sigmask(SIG_UNBLOCK, &crashes, NULL);
 	own.ss_sp = (void *)syscall(SYS_mmap, NULL, own.ss_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
 				    0L);

@@ -236,7 +236,7 @@ enum uvmp_rule {
 	UVMP_RULE_LIMIT,    /* accesses across the link have cost the limit, and memory has never been full */
 	UVMP_RULE_DRAWN,    /* they have cost the limit, memory has been full, and the block was drawn */
 	UVMP_RULE_IDLE,	    /* the pages take the place of an idle allocation */
-	UVMP_RULE_EXPECTED, /* the allocation was used for more than a round the last time */
+	UVMP_RULE_EXPECTED, /* the allocation is expected to be used for more than a round */
 	/* remote=auto: why notified pages stay */
 	UVMP_RULE_BELOW,     /* accesses across the link have cost less than the limit */
 	UVMP_RULE_NOT_DRAWN, /* they have cost the limit, and the block was not drawn */

@@ -213,8 +213,8 @@ static void name_pages(struct uvmp_service *s, const struct block *b, uvmp_mask 
 /* -- the walk [driver: counter-service, counter-clear] -- */
 
 /* Names the block and `pages` of it for the log; 0 and NULL: none. */
-static struct uvmp_action *queue_clear(struct uvmp_service *s, const struct uvmp_note *note, handle block,
-				       const uvmp_mask *pages)
+static struct uvmp_action *clear_because(struct uvmp_service *s, const struct uvmp_note *note, handle block,
+					 const uvmp_mask *pages)
 {
 	struct uvmp_action *a = uvmpi_queue(s, UVMP_ACTION_CLEAR, UVMP_CAUSE_COUNTER, block, pages);
 
@@ -226,7 +226,7 @@ static struct uvmp_action *queue_clear(struct uvmp_service *s, const struct uvmp
 
 static void clear(struct uvmp_service *s, const struct uvmp_note *note)
 {
-	(void)queue_clear(s, note, 0, NULL);
+	(void)clear_because(s, note, 0, NULL);
 }
 
 static void end_group(struct uvmp_service *s)
@@ -266,7 +266,7 @@ static void clear_staying(struct uvmp_service *s, enum uvmp_rule rule, const uvm
 	struct counter_run *run = &s->counter;
 
 	for (uint32_t i = 0; i < run->group; i++)
-		queue_clear(s, note_at(s, run->next + i), run->block, i == 0 ? pages : NULL)->rule = (uint8_t)rule;
+		clear_because(s, note_at(s, run->next + i), run->block, i == 0 ? pages : NULL)->rule = (uint8_t)rule;
 	end_group(s);
 }
 

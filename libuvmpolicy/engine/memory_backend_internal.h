@@ -1,5 +1,5 @@
-/* The two back ends of memory.c. Only memory*.c and victim*.c include this header (`make check`). uvmpi_chunks_NAME and uvmpi_units_NAME do what uvmpi_memory_NAME promises
- * (memory_internal.h), which calls them after its checks. */
+/* The two back ends of memory.c. Only memory*.c and victim*.c include this header (`make check`). uvmpi_chunks_NAME and
+ * uvmpi_units_NAME do what uvmpi_memory_NAME promises (memory_internal.h), which calls them after its checks. */
 #ifndef UVMPOLICY_MEMORY_BACKEND_INTERNAL_H
 #define UVMPOLICY_MEMORY_BACKEND_INTERNAL_H
 

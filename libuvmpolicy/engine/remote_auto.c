@@ -256,7 +256,7 @@ void uvmpi_remote_auto_begin(struct uvmp_service *s, handle h, uint32_t gpu, con
 		begun_early(s, &range->early_starts, gpu);
 	uvmpi_mapping_map_remote(
 		s, h, gpu, &pages,
-		(struct reason){.cause = UVMP_CAUSE_COUNTER, .rule = s->is_full ? UVMP_RULE_FULL : UVMP_RULE_SHORT});
+		(struct reason){.cause = UVMP_CAUSE_COUNTER, .rule = (uint8_t)(s->is_full ? UVMP_RULE_FULL : UVMP_RULE_SHORT)});
 }
 
 void uvmpi_remote_auto_returned(struct uvmp_service *s, handle h, uint32_t gpu, const uvmp_mask *pages)

@@ -9,19 +9,18 @@
  * A tenant completes a round when its notified accesses have cost as much as moving all of its remote blocks, each counted as a
  * whole block: it uses its pages again and again. Another tenant is idle for it if that tenant has remote blocks, and none of them
  * was notified since the last complete round began. Then the blocks of the first tenant return with their next notification,
- * without a draw, as long as an idle tenant has resident blocks. If such returns have followed each change of the program, they are
- * expected after the next change, too, and begin at once (remote_period.c).
+ * without a draw, as long as an idle tenant has resident blocks. If such returns have followed each change of the program, the
+ * blocks return at once after the next change, too (remote_period.c).
  *
  * A round begins when the last one is complete, and with the first notification after a whole round of the tenant that was
- * notified last. Tenants that are used once each, in turn,
- * complete no round within one use, so that none is idle. If the first block of a tenant becomes remote, the round of the tenant
- * that was notified last starts again: that tenant has pushed the block out, or the block has just been used. A round later it is
- * known whether the block is used.
+ * notified last. Tenants that are used once each, in turn, complete no round within one use, so that none is idle. If the first
+ * block of a tenant becomes remote, the round of the tenant that was notified last starts again: that tenant has pushed the block
+ * out, or the block has just been used. A round later it is known whether the block is used.
  *
- * A block that returns must not push out data that are in use. The module spares tenants (uvmp_evict.used) that were notified in
- * the present round. If a round has just ended, the last one counts. If this spares all resident tenants, the tenant with the
- * oldest notification makes room. Tenants without remote blocks also make room: only then do notifications show their use. In an
- * expected period, the tenants make room that remote_period.c names.
+ * A block that returns must not push out data that are in use. The search for a victim spares tenants that were notified in the
+ * present round. If a round has just ended, the last one counts. If this spares all resident tenants, the tenant with the oldest
+ * notification makes room. Tenants without remote blocks also make room: only then do notifications show their use. In an expected
+ * period, the tenants make room that remote_period.c names.
  *
  * A remote block may move elsewhere without a visit to the GPU. It still counts as remote, and its tenant may seem idle. This ends
  * when the GPU evicts another block of the tenant, and uses that block. */
@@ -136,9 +135,9 @@ enum uvmp_rule uvmpi_idle_rule(struct uvmp_service *s, uint32_t gpu)
 	struct idle *idle = &s->gpu[gpu].idle;
 	struct idle_tenant *latest = &idle->tenant[idle->latest];
 	uint32_t resident = resident_tenants(s, gpu);
-	bool is_expected = uvmpi_period_is_expected(latest);
+	bool is_expected = uvmpi_period_is_expected(latest) && uvmpi_period_gives(latest, resident) != 0;
 
-	if (is_expected ? uvmpi_period_gives(latest, resident) == 0 : !has_idle(idle, resident))
+	if (!is_expected && !has_idle(idle, resident))
 		return UVMP_RULE_NONE;
 	if (uvmpi_period_return(idle, latest))
 		complete_round(idle, latest);

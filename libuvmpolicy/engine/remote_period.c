@@ -1,19 +1,23 @@
 /* remote=auto: does a program use a tenant's data for more than a round each time? Then they return at once the next time.
  *
- * A program may change between sets of data which fit. With rounds alone (remote_idle.c) each change costs a round of accesses across
- * the link, and then the blocks move. This module learns from earlier changes that they will move.
+ * A program may change between sets of data which fit. With rounds alone (remote_idle.c) each change costs a round of accesses
+ * across the link, and then the blocks move. This module learns from earlier changes that they will move.
  *
  * A period of a tenant begins with its first notification after a whole round of any tenant. A watched period is long if it has a
  * complete round, and then more than half of its remote blocks return without a draw: so the program has used the tenant for more
  * than a round, while another tenant was idle.
  *
  * After a long period the next `gap` periods of the tenant are expected to be long. In these, each block returns with its first
- * notification, and the round is complete once more than half of the remote blocks have returned. All tenants make room, except those that were
- * notified beside this one in the last watched period or since. After `gap` periods one is watched again. If it is long, `gap`
- * doubles, up to GAP_MOST. If not, each period is watched until one is long. A watched period whose accesses have cost less
- * than half a round says nothing about other tenants; about this one, only if it had half as many remote blocks as the next.
+ * notification, and the round is complete once more than half of the remote blocks have returned. All tenants make room, except
+ * those that were notified beside this one in the last watched period or since. If these hold all of memory, idle tenants make
+ * room as in other periods. After `gap` periods one is watched again. If it is long, `gap` doubles, up to GAP_MOST. If not, each
+ * period is watched until one is long.
  *
- * A tenant without a verdict is expected to be like the others if the last LONGS verdicts on any tenants were `long`.
+ * A watched period without a complete round, whose last round has cost less than half, says nothing about other tenants. It says
+ * something about this one only if it had at least half as many remote blocks as the next period begins with.
+ *
+ * A tenant without a verdict is expected to be like the others, for GAP_LEAST periods, if the last LONGS verdicts on any tenants
+ * were `long`.
  *
  * Cost of a wrong expectation: the blocks move instead of being read across the link, as without remote access, in at most GAP_MOST
  * periods. Cost of watching: a round of accesses, in one of `gap` + 1 periods. */
@@ -44,7 +48,7 @@ static void begin(struct idle *idle, struct idle_tenant *tenant, uint32_t cost)
 {
 	if (tenant->period == PERIOD_WATCHED || tenant->period == PERIOD_RETURNING)
 		judge_short(idle, tenant, cost);
-	if (!tenant->is_judged)
+	if (!tenant->is_judged && tenant->period != PERIOD_EXPECTED)
 		tenant->gap = tenant->left = idle->longs == LONGS ? GAP_LEAST : 0;
 	tenant->period = tenant->left != 0 ? PERIOD_EXPECTED : PERIOD_WATCHED;
 	tenant->opened = idle->now;

@@ -24,8 +24,9 @@
  * turn of memory. A victim of a protected tenant becomes the newest instead of leaving, so that a tenant that goes through much
  * data does not push out the little that another tenant uses again and again. Two limits: the tenant that was touched last, for
  * which room is probably needed, is not protected; and each eighth protected victim leaves as a sample, so that data that are
- * no longer used lose the protection, and a search moves at most seven victims. Also protected is a tenant of which the host knows
- * that it is in use (uvmp_evict.used), however large it is, and even if it was touched last, as long as other tenants have units.
+ * no longer used lose the protection, and a search moves at most seven victims. Also protected is a tenant of which the caller
+ * knows that it is in use (uvmp_evict.used, or the argument of the search), however large it is, and even if it was touched last,
+ * as long as other tenants have units.
  *
  * The idea of insertion at the other end of the list: Qureshi et al., Adaptive Insertion Policies, ISCA 2007 (BIP and DIP; there
  * sets of a cache are the samples). Evicting the newest of the old: HPE and CPPE, see evict_mhpe.c. */

@@ -1,5 +1,5 @@
 /* Arena that the engine takes for one block beside uvmp_service_size, bytes. Policies are below the engine and do not see its
- * structures: these are upper bounds, which cold.c and service_runtime.c compare with the structures. */
+ * structures: these are upper bounds, which cold.c and runtime_logs.c compare with the structures. */
 #ifndef UVMPOLICY_NEEDS_INTERNAL_H
 #define UVMPOLICY_NEEDS_INTERNAL_H
 

@@ -324,7 +324,6 @@ int main(void)
 		cmocka_unit_test_teardown(test_threshold, drop_log),
 		cmocka_unit_test_teardown(test_comes_home, drop_log),
 		cmocka_unit_test_teardown(test_pages_that_stay_cost_nothing, drop_log),
-	        cmocka_unit_test_teardown(test_pages_that_stay_cost_nothing, drop_log),
 		cmocka_unit_test_teardown(test_small_pages, drop_log),
 		cmocka_unit_test_teardown(test_again, drop_log),
 		cmocka_unit_test_teardown(test_blocks, drop_log),

@@ -818,7 +818,7 @@ static void test_rules_of_remote_access(void **unused)
 	            "t=0.000 ms  mapped (read-write): page 5 of block " BLOCK
 	            " for GPU 1, because access counters report remote accesses\n"
 	            "t=0.000 ms  counter: page 5 of block " BLOCK " migrated to GPU 1 from the CPU, because access "
-	            "counters report remote accesses; the allocation was used for more than a round the last time\n"
+	            "counters report remote accesses; the allocation is expected to be used for more than a round\n"
 	            "0x7f0000005678: arrived 4 times: 4 counter; evicted 0 times\n");
 }
 

@@ -345,12 +345,12 @@ static void test_unit_pages(void **unused)
 	assert_int_equal(uvmp_policy_unit_pages(&p), 32);
 }
 
-/* Every accepted word of every key lands in the policy and comes back; NULL beyond the last. */
 static bool is_policy_name(const char *key)
 {
 	return strcmp(key, "prefetch") == 0 || strcmp(key, "prefetch_full") == 0 || strcmp(key, "evict") == 0;
 }
 
+/* Every accepted word of every key lands in the policy and comes back; NULL beyond the last. */
 static void test_keys(void **unused)
 {
 	const struct uvmp_policy_key *key;

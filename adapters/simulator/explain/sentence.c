@@ -186,7 +186,7 @@ static void tell_rule(FILE *out, const struct uvmp_action *action)
 		"the accesses have cost the limit, and memory has never been full",
 		"the accesses have cost the limit, and the block was drawn",
 		"the pages take the place of an idle allocation",
-		"the allocation was used for more than a round the last time",
+		"the allocation is expected to be used for more than a round",
 		"the accesses have cost less than the limit",
 		"the accesses have cost the limit, but the block was not drawn",
 		"this is the first fault in the block, and memory has been full",
