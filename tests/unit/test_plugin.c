@@ -330,15 +330,15 @@ static void test_parameters(void **state)
 	refuses_prefetcher(&bad, UVMP_ERR_ARGUMENT, "prefetcher[1]: parameter is missing");
 	bad.parameter = own;
 	own[1].initial = 0;
-	refuses_prefetcher(&bad, UVMP_ERR_RANGE, "prefetcher[1]: the initial value of a parameter is out of its range");
+	refuses_prefetcher(&bad, UVMP_ERR_RANGE, "prefetcher few: parameter b: the initial value 0 is not accepted; 1..9");
 	own[1].initial = 10;
-	refuses_prefetcher(&bad, UVMP_ERR_RANGE, "prefetcher[1]: the initial value of a parameter is out of its range");
+	refuses_prefetcher(&bad, UVMP_ERR_RANGE, "prefetcher few: parameter b: the initial value 10 is not accepted; 1..9");
 	own[1].initial = 9;
 	own[0].initial = 10;
-	refuses_prefetcher(&bad, UVMP_ERR_RANGE, "prefetcher[1]: the initial value of a parameter is out of its range");
+	refuses_prefetcher(&bad, UVMP_ERR_RANGE, "prefetcher few: parameter a: the initial value 10 is not accepted; 0..9");
 	own[0].initial = 0;
 	own[1].summary = NULL;
-	refuses_prefetcher(&bad, UVMP_ERR_ARGUMENT, "prefetcher[1]: a parameter has no summary");
+	refuses_prefetcher(&bad, UVMP_ERR_ARGUMENT, "prefetcher few: parameter b: summary is missing");
 	own[1].summary = "";
 	own[1].name = "B";
 	refuses_prefetcher(
