@@ -157,7 +157,7 @@ static const struct sweep_value *value_at(const struct sweep *s, uint64_t run, s
 	const struct sweep_value *value = policy ? sweep_value_of(s, policy, run) : NULL;
 	size_t end = value ? strlen(value->text) : 0;
 
-	for (size_t i = 0; i < s->axes && (!value || offset >= end); i++) {
+	for (size_t i = 0; i < s->axes && offset >= end; i++) {
 		const struct sweep_axis *axis = &s->axis[i];
 
 		if (axis->kind != SWEEP_KEY)
