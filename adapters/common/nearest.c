@@ -144,6 +144,34 @@ static void try_parameters(struct nearest *nearest, const struct uvmp_plugins *p
 			nearest_try(nearest, plugins->order[i]->parameter[k].name);
 }
 
+/* Is the name that of a parameter of a plugin? */
+static bool is_parameter(const struct refused *refused, const struct uvmp_plugins *plugins)
+{
+	for (uint32_t i = 0; plugins && i < plugins->prefetchers; i++)
+		for (uint32_t k = 0; k < plugins->prefetcher[i]->parameters; k++)
+			if (is_name(refused, plugins->prefetcher[i]->parameter[k].name))
+				return true;
+	for (uint32_t i = 0; plugins && i < plugins->orders; i++)
+		for (uint32_t k = 0; k < plugins->order[i]->parameters; k++)
+			if (is_name(refused, plugins->order[i]->parameter[k].name))
+				return true;
+	return false;
+}
+
+/* The word names a key or a parameter, and no value follows: the error has what is accepted. */
+static bool lacks_value(const struct refused *refused, const struct uvmp_plugins *plugins)
+{
+	const struct uvmp_policy_key *key;
+	struct uvmp_policy_key space = {.size = sizeof(space)};
+
+	if (refused->name_length == 0 || refused->value_length > 0) /* no word: the plugins may be wrong */
+		return false;
+	for (uint32_t k = 0; (key = uvmp_policy_key_at(k, &space)) != NULL; k++)
+		if (is_name(refused, key->name))
+			return true;
+	return is_parameter(refused, plugins);
+}
+
 /* The key's values; true if there is such a key. */
 static bool try_values(struct nearest *nearest, const struct refused *refused)
 {
@@ -178,6 +206,8 @@ const char *nearest_policy(const char *policy, const struct uvmp_plugins *plugin
 	struct nearest nearest;
 
 	nearest_start(&nearest, refused.name, refused.name_length);
+	if (lacks_value(&refused, plugins))
+		return nearest_hint(&(struct nearest){.best = NULL}, text);
 	if (!refused.value) {
 		try_presets(&nearest);
 	} else if (is_name(&refused, "preset")) {
@@ -194,10 +224,12 @@ const char *nearest_policy(const char *policy, const struct uvmp_plugins *plugin
 	return nearest_hint(&nearest, text);
 }
 
-const char *nearest_policy_list(const char *policy, const struct uvmp_policy_error *error)
+const char *nearest_policy_list(const char *policy, const struct uvmp_plugins *plugins,
+				const struct uvmp_policy_error *error)
 {
 	struct refused refused = refused_word(policy, error);
-	bool is_preset = refused.name_length > 0 && (!refused.value || is_name(&refused, "preset"));
+	bool is_preset = refused.name_length > 0 && (!refused.value || is_name(&refused, "preset")) &&
+			 !lacks_value(&refused, plugins);
 
 	return is_preset ? "presets" : "policies";
 }

@@ -33,6 +33,7 @@ const char *nearest_hint(const struct nearest *nearest, char text[NEAREST_TEXT_M
 const char *nearest_policy(const char *policy, const struct uvmp_plugins *plugins,
 			   const struct uvmp_policy_error *error, char text[NEAREST_TEXT_MAX]);
 /* The list in which to look up what is accepted at the refused word: `presets` or `policies`. */
-const char *nearest_policy_list(const char *policy, const struct uvmp_policy_error *error);
+const char *nearest_policy_list(const char *policy, const struct uvmp_plugins *plugins,
+				const struct uvmp_policy_error *error);
 
 #endif

@@ -169,7 +169,7 @@ bool options_policy(const char *option, const char *text, struct uvmp_policy *po
 		return true;
 	say_error("%s: character %lu: %s%s; see `uvmsim list %s`", option, (unsigned long)error.offset + 1u,
 		  error.text[0] != '\0' ? error.text : uvmp_status_text(status),
-		  nearest_policy(text, plugins, &error, hint), nearest_policy_list(text, &error));
+		  nearest_policy(text, plugins, &error, hint), nearest_policy_list(text, plugins, &error));
 	return false;
 }
 

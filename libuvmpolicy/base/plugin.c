@@ -25,15 +25,15 @@ static struct plugin_defect defect_of_parameter(const struct uvmp_plugin_paramet
 	if (!is_name(parameter->name))
 		return plugin_defect(UVMP_ERR_RANGE, "the name of a parameter is a letter a-z, then a-z, 0-9 and _, at most 23");
 	if (parameter->summary == NULL)
-		return plugin_defect(UVMP_ERR_ARGUMENT, "a parameter has no summary");
+		return (struct plugin_defect){UVMP_ERR_ARGUMENT, "summary is missing", parameter};
 	if (parameter->initial < parameter->min || parameter->initial > parameter->max)
-		return plugin_defect(UVMP_ERR_RANGE, "the initial value of a parameter is out of its range");
+		return (struct plugin_defect){UVMP_ERR_RANGE, NULL, parameter};
 	return plugin_defect(UVMP_OK, NULL);
 }
 
 struct plugin_defect uvmpi_plugin_defect(const struct plugin_head *head)
 {
-	struct plugin_defect defect = {UVMP_OK, NULL};
+	struct plugin_defect defect = plugin_defect(UVMP_OK, NULL);
 
 	if (!is_name(head->name))
 		return plugin_defect(UVMP_ERR_RANGE, "the name is a letter a-z, then a-z, 0-9 and _, at most 23");

@@ -11,10 +11,11 @@ struct plugin_head {
 	uint32_t parameters;
 };
 
-/* A defect: the status, the part of the plugin, and what is wrong. UVMP_OK: none. */
+/* A defect: the status, and what is wrong. UVMP_OK: none. */
 struct plugin_defect {
 	enum uvmp_status status;
-	const char *what;
+	const char *what; /* NULL: the initial value of `parameter` is out of its range */
+	const struct uvmp_plugin_parameter *parameter; /* that has the defect, with a valid name; NULL: none */
 };
 struct plugin_defect uvmpi_plugin_defect(const struct plugin_head *head);
 
@@ -28,7 +29,7 @@ bool uvmpi_plugin_values_are_valid(const struct uvmp_plugin_parameter *parameter
 
 static inline struct plugin_defect plugin_defect(enum uvmp_status status, const char *what)
 {
-	return (struct plugin_defect){status, what};
+	return (struct plugin_defect){status, what, NULL};
 }
 /* The first defect of two. */
 static inline struct plugin_defect plugin_defect_or(struct plugin_defect first, struct plugin_defect second)

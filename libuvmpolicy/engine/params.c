@@ -118,8 +118,10 @@ static bool check_policy(const struct uvmp_policy *policy, struct uvmp_service_e
 	if (fault.by != NULL && fault.by[0] == '\0')
 		put_text(&text, ": this policy does not use it");
 	if (fault.by != NULL && fault.by[0] != '\0') {
-		put_text(&text, ": follows from ");
+		put_text(&text, " with ");
 		put_text(&text, fault.by);
+		put_char(&text, '=');
+		put_number(&text, fault.by_value);
 	}
 	return false;
 }

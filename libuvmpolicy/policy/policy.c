@@ -58,6 +58,7 @@ static bool is_accepted(const struct key *key, uint64_t value, const struct limi
 	fault->min = limit->min;
 	fault->max = limit->max;
 	fault->by = limit->by;
+	fault->by_value = limit->by_value;
 	fault->why = NULL;
 	return false;
 }

@@ -117,6 +117,7 @@ struct policy_fault {
 	char field[48]; /* of struct uvmp_policy, as in C */
 	uint64_t value, min, max;
 	const char *by; /* the key that narrows the range, "": the policy does not use the field, NULL: neither */
+	uint32_t by_value; /* of that key */
 	const char *why; /* what is accepted, in words; NULL: the range says it */
 };
 /* Is a policy of the library's version valid? False: *fault says what is wrong. */

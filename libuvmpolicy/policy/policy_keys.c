@@ -472,7 +472,8 @@ struct limit uvmpi_key_limit(const struct key *key, const struct uvmp_policy *po
 	case LIMIT_QUIRKS:
 		/* its own key is checked later */
 		quirks = (uint32_t)uvmpi_field_get(policy, offsetof(struct uvmp_policy, quirks), 1);
-		limit = (struct limit){"quirks", quirks, quirks != 0 ? 0u : 1u, limit.max};
+		if (quirks == 0)
+			limit = (struct limit){"quirks", quirks, 1, limit.max};
 		break;
 	case LIMIT_TO_THRESHOLD:
 		limit = (struct limit){"threshold", threshold, limit.min, base};

@@ -36,14 +36,19 @@ static void put_quote(struct text *out, struct span span)
 		put_text(out, "...");
 }
 
+static void put_range(struct text *out, uint32_t min, uint32_t max)
+{
+	put_number(out, min);
+	put_text(out, "..");
+	put_number(out, max);
+}
+
 /* `plugins` has policies that the key may name, too; NULL: none. */
 static void put_accepted(struct text *out, const struct parameter *parameter, const struct uvmp_plugins *plugins,
 			 enum plugin_key key)
 {
 	if (parameter->choice == NULL) {
-		put_number(out, parameter->min);
-		put_text(out, "..");
-		put_number(out, parameter->max);
+		put_range(out, parameter->min, parameter->max);
 		return;
 	}
 	for (uint32_t i = parameter->min; i <= parameter->max; i++) {
@@ -351,6 +356,49 @@ static UVMPI_NOINLINE enum uvmp_status take_parameters(struct parser *parser)
 	return status;
 }
 
+/* The name of a key stands alone. The returned text lacks the accepted values. */
+static struct text miss_value(const struct parser *parser, struct span name)
+{
+	struct text out = error_at(parser, parser->word);
+
+	put_quote(&out, name);
+	put_text(&out, ": a value must follow ");
+	put_quote(&out, name);
+	put_text(&out, "=; ");
+	return out;
+}
+
+/* The name of a parameter of a plugin stands alone. */
+static void miss_parameter(const struct parser *parser, struct span name)
+{
+	struct plugin_head owner = owner_of(parser, PLUGIN_PREFETCH, name);
+	const struct uvmp_plugin_parameter *parameter;
+	struct text out = miss_value(parser, name);
+
+	if (owner.name == NULL)
+		owner = owner_of(parser, PLUGIN_EVICT, name);
+	parameter = uvmpi_plugin_parameter(&owner, name.at, name.length);
+	put_range(&out, parameter->min, parameter->max);
+}
+
+/* Writes why a word that is neither a preset nor key=value is refused. */
+static UVMPI_NOINLINE void reject_word(struct parser *parser, struct span word, struct span name)
+{
+	const struct key *key = find_key(name, &parser->walk);
+	struct text out;
+
+	if (key != NULL) {
+		out = miss_value(parser, name);
+		put_accepted(&out, key->parameter, parser->plugins, (enum plugin_key)key->plugin);
+	} else if (equal(name, "preset")) {
+		say(parser, parser->word, name, "the name of a preset must follow preset=", "");
+	} else if (is_parameter(parser, name)) {
+		miss_parameter(parser, name);
+	} else {
+		say(parser, parser->word, word, "neither key=value nor a preset", "");
+	}
+}
+
 static enum uvmp_status take_word(struct parser *parser, bool is_first)
 {
 	struct span word = {parser->text.at + parser->word.offset, parser->word.length}, name, value;
@@ -362,7 +410,7 @@ static enum uvmp_status take_word(struct parser *parser, bool is_first)
 	if (!split(word, &name, &value)) {
 		if (find_preset(word) != NULL)
 			return take_preset(parser, word, is_first);
-		say(parser, parser->word, word, "neither key=value nor a preset", "");
+		reject_word(parser, word, name);
 		return UVMP_ERR_SYNTAX;
 	}
 	if (equal(name, "preset"))
@@ -404,9 +452,7 @@ static void reject_limit(const struct parser *parser, struct word word, const st
 	put_char(&out, '=');
 	put_number(&out, limit->by_value);
 	put_text(&out, "; ");
-	put_number(&out, limit->min);
-	put_text(&out, "..");
-	put_number(&out, limit->max);
+	put_range(&out, limit->min, limit->max);
 }
 
 /* The word that set the key of this number. */

@@ -156,7 +156,21 @@ static enum uvmp_status refuse(struct text *text, struct place place, struct plu
 		put_char(text, ']');
 	}
 	put_text(text, ": ");
-	put_text(text, defect.what);
+	if (defect.parameter != NULL) {
+		put_text(text, "parameter ");
+		put_text(text, defect.parameter->name);
+		put_text(text, ": ");
+	}
+	if (defect.what != NULL) {
+		put_text(text, defect.what);
+		return defect.status;
+	}
+	put_text(text, "the initial value ");
+	put_number(text, defect.parameter->initial);
+	put_text(text, " is not accepted; ");
+	put_number(text, defect.parameter->min);
+	put_text(text, "..");
+	put_number(text, defect.parameter->max);
 	return defect.status;
 }
 
@@ -254,9 +268,10 @@ static enum uvmp_status check_kind(const struct uvmp_plugins *plugins, enum plug
 	for (uint32_t i = 0; i < count_of(plugins, key); i++) {
 		struct plugin_defect defect =
 			has_names ? defect_of_names(plugins, key, i) : defect_of_plugin(plugins, key, i);
-		struct place place = {key == PLUGIN_EVICT ? "order" : "prefetcher", i,
-				      has_names ? uvmpi_plugin_at(plugins, key, i).name : NULL};
+		struct place place = {key == PLUGIN_EVICT ? "order" : "prefetcher", i, NULL};
 
+		if (has_names || defect.parameter != NULL)
+			place.name = uvmpi_plugin_at(plugins, key, i).name;
 		if (defect.status != UVMP_OK)
 			return refuse(text, place, defect);
 	}

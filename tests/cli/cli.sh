@@ -848,7 +848,9 @@ same "$work/want"
 expect 0 'explain, its space' "$uvmsim" explain "$log" 0x7e0000000000 --space 1
 same "$work/want"
 expect 0 'explain, another space' "$uvmsim" explain --space=2 "$log" 0x7e0000000000
-says 'the log has no action of this memory'
+says 'the log has no action of address space 2; it has 1'
+expect 0 'explain, a summary of another space' "$uvmsim" explain --space=2 "$log"
+says 'the log has no action of address space 2; it has 1'
 expect 0 'explain, bytes' "$uvmsim" explain "$log" 7e0000000000+8K
 says 'its pages arrived 6 times'
 cp "$work/out" "$work/want"

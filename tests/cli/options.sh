@@ -62,6 +62,10 @@ says '--policy: character 1: '
 nearest uvmsmart run $w --policy uvmsmrt
 nearest uvmsmart run $w --policy preset=uvmsmat
 says 'list presets'
+for word in threshold= threshold; do
+	run 2 "no value: $word" run $w --policy "$word"
+	says 'threshold: a value must follow threshold=; 0..100; see `uvmsim list policies`'
+done
 nearest json run $w --format jsn
 nearest csv bound $w --format cvs
 nearest nvprof import nvproof x

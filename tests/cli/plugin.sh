@@ -106,6 +106,7 @@ says 'did you mean ahead?' run --workload regular --plugin "$work/ahead.so" --po
 says 'did you mean lru_page?' run --workload regular --plugin "$work/orders.so" --policy evict=lru_pag
 says 'did you mean ahead_blocks?' run --workload regular --plugin "$work/ahead.so" --policy 'prefetch=ahead ahead_block=1'
 says 'ahead_blocks: 9 is not accepted; 0..8' run --workload regular --plugin "$work/ahead.so" --policy 'prefetch=ahead ahead_blocks=9'
+says 'a value must follow ahead_blocks=; 0..8; see `uvmsim list policies`' run --workload regular --plugin "$work/ahead.so" --policy 'prefetch=ahead ahead_blocks'
 says 'ahead_blocks: used only by prefetch=ahead' run --workload regular --plugin "$work/ahead.so" --policy 'prefetch=none ahead_blocks=2'
 
 # A plugin that crashes: one line names plugin and signal, the signal ends the run, and the log stays as it was.

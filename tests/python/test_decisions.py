@@ -131,8 +131,21 @@ class Prefetch(unittest.TestCase):
             uvmp.Prefetcher("dense")
         with self.assertRaisesRegex(TypeError, "parameter treshold is unknown.*threshold"):
             uvmp.Prefetcher("density", treshold=3)
-        with self.assertRaisesRegex(uvmp.Error, "threshold=101"):
+        with self.assertRaisesRegex(uvmp.Error, "threshold: 101 is not accepted; 0..100"):
             uvmp.Prefetcher("density", threshold=101)
+        with self.assertRaisesRegex(uvmp.Error, "sequential_pages: 0 is not accepted; 1..512"):
+            uvmp.Prefetcher("sequential", sequential_pages=0)
+        with self.assertRaisesRegex(uvmp.Error, "quirks=False"):
+            uvmp.Prefetcher("density", threshold=0, quirks=False)
+        with self.assertRaisesRegex(TypeError, "tbn: threshold: used only by density, next"):
+            uvmp.Prefetcher("tbn", threshold=5)
+        with self.assertRaisesRegex(TypeError, "sequential_pages: used only by sequential$"):
+            uvmp.Prefetcher("density", sequential_pages=4)
+        with self.assertRaisesRegex(TypeError, "threshold: '5' is not accepted; an integer"):
+            uvmp.Prefetcher("density", threshold="5")
+        for name in ("tbn", "density"):
+            self.assertFalse(prefetch_params(name, quirks=False).quirks)
+        self.assertEqual(prefetch_params("sequential", sequential_pages=4).sequential_pages, 4)
         with self.assertRaisesRegex(TypeError, "did you mean is_first_touch"):
             uvmp.Prefetcher().decide([1], is_first_tuch=True)
         with self.assertRaisesRegex(ValueError, "faulted"):
@@ -204,8 +217,10 @@ class Evict(unittest.TestCase):
         for name, words in (("lru", "root chunks"), ("lru3k", "lru2m")):
             with self.assertRaisesRegex(ValueError, words):
                 uvmp.EvictionOrder(name, 8)
-        with self.assertRaises(uvmp.Error):
-            uvmp.EvictionOrder("lru4k", 0)
+        for units in (0, -1, c.UVMP_UNITS_MAX + 1):
+            wanted = f"units: {units} is not accepted; 1..1073741824"
+            with self.assertRaisesRegex(uvmp.Error, wanted):
+                uvmp.EvictionOrder("lru4k", units)
         with self.assertRaisesRegex(ValueError, "0..99"):
             uvmp.EvictionOrder("lru4k", 8, reserve=100)
         with self.assertRaisesRegex(uvmp.Error, "unit 8"):

@@ -286,7 +286,18 @@ class Hosts(unittest.TestCase):
                 uvmp.Host(**options)  # type: ignore[arg-type]
         with self.assertRaisesRegex(TypeError, "did you mean gpus"):
             uvmp.Host(4 << 20, gpu=2)
+        wanted = "memory_bytes: '16M' is not accepted; an integer, 0..18446744073709551615"
+        with self.assertRaisesRegex(TypeError, wanted):
+            uvmp.Host("16M")  # type: ignore[arg-type]
+        for name in ("copy_ns", "copy", "map", "log"):
+            with self.assertRaisesRegex(TypeError, f"{name}: 5 is not accepted; a callable"):
+                uvmp.Host(4 << 20, **{name: 5})  # type: ignore[arg-type]
         host = uvmp.Host(4 << 20)
+        for gpus, processor in ((1, 2), (1, 7), (1, -1), (2, 3)):
+            wanted = f"processor: {processor} is not accepted; 0..{gpus}"
+            with self.assertRaisesRegex(uvmp.Error, wanted):
+                uvmp.Host(4 << 20, gpus=gpus).is_mapped(0, processor=processor)
+        self.assertFalse(uvmp.Host(4 << 20, gpus=2).is_mapped(0, processor=2))
         with self.assertRaisesRegex(ValueError, "did you mean write"):
             host.fault(1, BASE, "wrte", 0)
         with self.assertRaises(uvmp.Error):

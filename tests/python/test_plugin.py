@@ -250,9 +250,10 @@ class Plugins(unittest.TestCase):
             uvmp.EvictionOrder("lru4k", 4, depth=1)
         with self.assertRaisesRegex(TypeError, "no PrefetchPolicy"):
             uvmp.Policy("", plugins=["whole"])  # type: ignore[list-item]
-        with self.assertRaises(NotImplementedError):
-            kind = type("Empty", (uvmp.PrefetchPolicy,), {"name": "empty"})
-            uvmp.Prefetcher(kind()).decide([1])
+        for base, method in ((uvmp.PrefetchPolicy, "decide"), (uvmp.EvictionPolicy, "touch")):
+            kind = type("Empty", (base,), {"name": "empty"})
+            with self.assertRaisesRegex(TypeError, f"Empty .*method '?{method}"):
+                kind()
 
     def test_policy_texts_have_plugins_and_their_parameters(self) -> None:
         policy = uvmp.Policy("prefetch=window window_pages=7 evict=my_lru", [Window(), Lru()])

@@ -935,6 +935,40 @@ static void test_spaces(void **unused)
 	                          "0x7f0000005000: arrived 0 times; evicted 0 times\n");
 }
 
+/* The answer for a space that the log lacks names those that it has. */
+static void test_unknown_space(void **unused)
+{
+	static const char log[] = "1 batch t=0 to=1 batch=1 count=3\n"
+	                          "2 unmap t=0 space=7 block=" BLOCK " pages=5 to=1\n"
+	                          "3 unmap t=0 space=3 block=" BLOCK " pages=5 to=1\n"
+	                          "4 unmap t=0 space=7 block=" BLOCK " pages=5 to=1\n";
+	struct explain_query query = {.has_space = true, .space = 9, .first = AT, .last = AT};
+	char many[1024] = "";
+
+	(void)unused;
+	assert_true(explain(log, query));
+	assert_string_equal(told, "the log has no action of address space 9; it has 7, 3\n");
+	query.has_address = true;
+	assert_true(explain(log, query));
+	assert_string_equal(told, "the log has no action of address space 9; it has 7, 3\n");
+	query.space = 3;
+	assert_true(explain(log, query));
+	assert_string_equal(told, BLOCK ": the log has no action of this memory\n");
+	for (unsigned i = 1; i <= 9; i++) {
+		query.space = 10;
+		sprintf(many + strlen(many), "%u unmap t=0 space=%u block=" BLOCK " pages=5 to=1\n", i, i);
+		assert_true(explain(many, query));
+		if (i == 8)
+			assert_string_equal(told, "the log has no action of address space 10; it has 1, 2, 3, 4, 5, 6, 7, 8\n");
+		query.space = i;
+		assert_true(explain(many, query));
+		assert_null(strstr(told, "address space"));
+	}
+	query.space = 10;
+	assert_true(explain(many, query));
+	assert_string_equal(told, "the log has no action of address space 10; it has 1, 2, 3, 4, 5, 6, 7, 8 and others\n");
+}
+
 static void test_summary(void **unused)
 {
 	struct explain_query query = {0};
@@ -982,8 +1016,7 @@ static void test_summary(void **unused)
 	query.has_space = true;
 	query.space = 9;
 	assert_true(explain("1 replay t=0 to=1\n", query));
-	assert_string_equal(
-	        told, "cause             copies       pages           bytes  pages zeroed\n\n0 actions\n");
+	assert_string_equal(told, "the log has no action of address space 9; it has none\n");
 }
 
 /* More blocks than are shown, and than fit into the first table; equals go by space, then by address. */
@@ -1191,6 +1224,7 @@ int main(void)
 	        cmocka_unit_test(test_ranges),
 	        cmocka_unit_test(test_page_size),
 	        cmocka_unit_test(test_spaces),
+	        cmocka_unit_test(test_unknown_space),
 	        cmocka_unit_test(test_summary),
 	        cmocka_unit_test(test_many_blocks),
 	        cmocka_unit_test(test_bad_logs),

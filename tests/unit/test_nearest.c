@@ -50,7 +50,7 @@ static void assert_hint(const char *policy, const char *hint, const char *list)
 
 	assert_int_not_equal(uvmp_policy_parse(policy, strlen(policy), &parsed, &error), UVMP_OK);
 	assert_string_equal(nearest_policy(policy, NULL, &error, text), hint);
-	assert_string_equal(nearest_policy_list(policy, &error), list);
+	assert_string_equal(nearest_policy_list(policy, NULL, &error), list);
 }
 
 static void policies(void **state)
@@ -67,6 +67,11 @@ static void policies(void **state)
 	assert_hint("batch=1 batch=2", "", "policies");
 	assert_hint("batch=1 uvmsmart", "", "presets");
 	assert_hint("\t", "", "presets");
+	/* the error says what must follow */
+	assert_hint("threshold=", "", "policies");
+	assert_hint("batch=1 evict", "", "policies");
+	assert_hint("preset=", "", "presets");
+	assert_hint("preset", "", "presets");
 }
 
 int main(void)

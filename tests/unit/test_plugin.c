@@ -330,15 +330,15 @@ static void test_parameters(void **state)
 	refuses_prefetcher(&bad, UVMP_ERR_ARGUMENT, "prefetcher[1]: parameter is missing");
 	bad.parameter = own;
 	own[1].initial = 0;
-	refuses_prefetcher(&bad, UVMP_ERR_RANGE, "prefetcher[1]: the initial value of a parameter is out of its range");
+	refuses_prefetcher(&bad, UVMP_ERR_RANGE, "prefetcher few: parameter b: the initial value 0 is not accepted; 1..9");
 	own[1].initial = 10;
-	refuses_prefetcher(&bad, UVMP_ERR_RANGE, "prefetcher[1]: the initial value of a parameter is out of its range");
+	refuses_prefetcher(&bad, UVMP_ERR_RANGE, "prefetcher few: parameter b: the initial value 10 is not accepted; 1..9");
 	own[1].initial = 9;
 	own[0].initial = 10;
-	refuses_prefetcher(&bad, UVMP_ERR_RANGE, "prefetcher[1]: the initial value of a parameter is out of its range");
+	refuses_prefetcher(&bad, UVMP_ERR_RANGE, "prefetcher few: parameter a: the initial value 10 is not accepted; 0..9");
 	own[0].initial = 0;
 	own[1].summary = NULL;
-	refuses_prefetcher(&bad, UVMP_ERR_ARGUMENT, "prefetcher[1]: a parameter has no summary");
+	refuses_prefetcher(&bad, UVMP_ERR_ARGUMENT, "prefetcher few: parameter b: summary is missing");
 	own[1].summary = "";
 	own[1].name = "B";
 	refuses_prefetcher(
@@ -504,6 +504,10 @@ static void test_policy_errors(void **state)
 	refuses_text("plan=few", UVMP_ERR_UNKNOWN, 0, "\"few\" is not accepted; serial overlapped unobtrusive");
 	refuses_text("prefetch=few few_pages=0", UVMP_ERR_RANGE, 13, "few_pages: 0 is not accepted; 1..512");
 	refuses_text("prefetch=few few_pages=x", UVMP_ERR_RANGE, 13, "few_pages: x is not accepted; 1..512");
+	refuses_text("prefetch=few few_pages=", UVMP_ERR_SYNTAX, 13, "few_pages: a value must follow few_pages=; 1..512");
+	refuses_text("few_pages", UVMP_ERR_SYNTAX, 0, "few_pages: a value must follow few_pages=; 1..512");
+	refuses_text("evict=chance second_number", UVMP_ERR_SYNTAX, 13, "second_number: a value must follow second_number=;");
+	refuses_text("evict=", UVMP_ERR_SYNTAX, 0, "mhpe auto oldest chance");
 	refuses_text("few_pages=2 prefetch=none", UVMP_ERR_CONFLICT, 0, "few_pages: used only by prefetch=few");
 	refuses_text("few_pages=2 prefetch=nothing", UVMP_ERR_CONFLICT, 0, "few_pages: used only by prefetch=few");
 	refuses_text("few_pages=2 prefetch_full=few", UVMP_ERR_CONFLICT, 0, "few_pages: used only by prefetch=few");

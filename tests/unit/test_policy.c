@@ -547,7 +547,11 @@ static void test_errors(void **unused)
 
 	check_error("batch=1 tbn evict=lru", UVMP_ERR_SYNTAX, "tbn", "tbn: neither key=value nor a preset");
 	check_error("=5", UVMP_ERR_SYNTAX, "=5", "=5: neither key=value nor a preset");
-	check_error("batch= 5", UVMP_ERR_SYNTAX, "batch=", "batch=: neither key=value nor a preset");
+	check_error("batch= 5", UVMP_ERR_SYNTAX, "batch=", "batch: a value must follow batch=; 1..65535");
+	check_error("threshold", UVMP_ERR_SYNTAX, "threshold", "threshold: a value must follow threshold=; 0..100");
+	check_error("nap=3 thrash=", UVMP_ERR_SYNTAX, "thrash=", "thrash: a value must follow thrash=; off on");
+	check_error("preset=", UVMP_ERR_SYNTAX, "preset=", "preset: the name of a preset must follow preset=");
+	check_error("colour=", UVMP_ERR_SYNTAX, "colour=", "colour=: neither key=value nor a preset");
 	check_error("=", UVMP_ERR_SYNTAX, "=", "=: neither key=value nor a preset");
 	check_error("batch=1\t", UVMP_ERR_SYNTAX, "\t", "byte 9 is not printable ASCII");
 	check_error("batch=1 \x7f", UVMP_ERR_SYNTAX, "\x7f", "byte 127 is not printable ASCII");

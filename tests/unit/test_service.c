@@ -182,13 +182,16 @@ static void test_params_check(void **state)
 	SAYS(e.policy.controls.threads_drop = 7, "policy->controls.threads_drop", 7, 20, 20,
 	     "7 is not accepted; 20..20: this policy does not use it");
 	SAYS((engine_policy(&e, "adapt=pressure"), e.policy.controls.pressure_low = 60),
-	     "policy->controls.pressure_low", 60, 1, 51, "60 is not accepted; 1..51: follows from threshold");
+	     "policy->controls.pressure_low", 60, 1, 51, "60 is not accepted; 1..51 with threshold=51");
+	SAYS(e.policy.prefetch.threshold = 200, "policy->prefetch.threshold", 200, 0, 100, "200 is not accepted; 0..100");
+	SAYS((engine_policy(&e, "quirks=0"), e.policy.prefetch.threshold = 0), "policy->prefetch.threshold", 0, 1, 100,
+	     "0 is not accepted; 1..100 with quirks=0");
 	SAYS(e.policy.prefetch.quirks = false, "policy->prefetch.quirks", 0, 1, 1,
-	     "0 is not accepted; 1..1: follows from quirks");
+	     "0 is not accepted; 1..1 with quirks=1");
 	SAYS(e.policy.replay.quirks = false, "policy->replay.quirks", 0, 1, 1,
-	     "0 is not accepted; 1..1: follows from quirks");
+	     "0 is not accepted; 1..1 with quirks=1");
 	SAYS(e.policy.thrash.quirks = false, "policy->thrash.quirks", 0, 1, 1,
-	     "0 is not accepted; 1..1: follows from quirks");
+	     "0 is not accepted; 1..1 with quirks=1");
 	SAYS(e.processors.count = 0, "processors->count", 0, 2, 64, "0 is not accepted; 2..64");
 	SAYS(e.processors.can_access[2] = 12, "processors->can_access[2]", 12, 1, 0,
 	     "names a processor that does not exist");

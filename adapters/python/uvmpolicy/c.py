@@ -101,9 +101,13 @@ _RANGES: dict[Any, range] = {
 
 def _integer(name: str, value: Any, accepted: range) -> int:
     """Return an integer that is in range; arguments and members may also be those of numpy."""
-    number = operator.index(value)
+    limits = f"{accepted[0]}..{accepted[-1]}"
+    try:
+        number = operator.index(value)
+    except TypeError:
+        text = f"{name}: {value!r} is not accepted; an integer, {limits}"
+        raise TypeError(text) from None
     if number not in accepted:
-        limits = f"{accepted[0]}..{accepted[-1]}"
         raise ValueError(f"{name}: {number} is not accepted; {limits}")
     return number
 

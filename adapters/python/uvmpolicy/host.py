@@ -76,10 +76,14 @@ def _done(pointer: Any) -> Done:
     return Done(row.request, STATUS[row.status], row.now_ns)
 
 
-def _given(call: Any, *convert: Callable[[Any], Any], result: Any = None) -> Any:
+def _given(
+    name: str, call: Any, *convert: Callable[[Any], Any], result: Any = None
+) -> Optional[Callable[..., Any]]:
     """Return a callback that converts what C gives it, behind `user`; None for None."""
     if call is None:
         return None
+    if not callable(call):
+        raise TypeError(f"{name}: {call!r} is not accepted; a callable or None")
 
     def callback(_: Any, *values: Any) -> Any:
         answer = call(*(turn(value) for turn, value in zip(convert, values)))
@@ -181,21 +185,22 @@ class Host:
         struct = c.sized("uvmp_host_options", **members)
         self._policy = str(policy).encode()
         struct.policy = self._policy
+        self._gpus: int = struct.gpus or 1  # 0: the default
         self._plugins = check_plugins(plugins)
         if self._plugins.policies:
             struct.plugins = ctypes.pointer(self._plugins.struct)
         self._kept: list[Any] = []
 
         wanted: dict[str, Optional[Callable[..., Any]]] = {
-            "map": _given(map, _mapping),
-            "unmap": _given(unmap, _mapping),
-            "copy_ns": _given(copy_ns, _copy, result=_duration),
-            "copy": _given(copy, _copy),
-            "replay": _given(replay, _waiter),
-            "cancel": _given(cancel, _waiter, STATUS.__getitem__),
-            "done": _given(done, _done),
-            "limit": _given(limit, int, int, int, int),
-            "log": _given(log, bytes.decode),
+            "map": _given("map", map, _mapping),
+            "unmap": _given("unmap", unmap, _mapping),
+            "copy_ns": _given("copy_ns", copy_ns, _copy, result=_duration),
+            "copy": _given("copy", copy, _copy),
+            "replay": _given("replay", replay, _waiter),
+            "cancel": _given("cancel", cancel, _waiter, STATUS.__getitem__),
+            "done": _given("done", done, _done),
+            "limit": _given("limit", limit, int, int, int, int),
+            "log": _given("log", log, bytes.decode),
         }
         kinds = struct.member_types()
         for name, call in wanted.items():
@@ -350,6 +355,9 @@ class Host:
     def is_mapped(self, address: int, access: Choice = "read", *, processor: int = 1) -> bool:
         """Tell whether the page tables of a processor allow an access now."""
         kind = number(Access, access)
+        if not 0 <= processor <= self._gpus:
+            text = f"processor: {processor} is not accepted; 0..{self._gpus}"
+            raise Error(c.UVMP_ERR_RANGE, text)
         return bool(c.uvmp_host_is_mapped(self._open, processor, address, kind))
 
     def page(self, address: int, *, processor: int = 1) -> Page:

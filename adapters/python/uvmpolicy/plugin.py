@@ -10,6 +10,7 @@ new_range, new_processor, new_order and new_unit return, not in the policy itsel
 
 from __future__ import annotations
 
+import abc
 import ctypes
 import functools
 from typing import Any, Iterable, Mapping, Optional
@@ -22,7 +23,7 @@ from .masks import Pages, from_c, mask, to_c
 Parameter = tuple[int, int, int]  # least, greatest, default
 
 
-class Plugin:
+class Plugin(abc.ABC):
     """What both kinds of policies have: name, parameters, state, descriptor."""
 
     name: str = ""
@@ -69,9 +70,9 @@ class Plugin:
         self._fill(struct)
         return struct
 
+    @abc.abstractmethod
     def _fill(self, struct: Any) -> None:
         """Set traits and functions of the descriptor."""
-        raise NotImplementedError
 
     def _text(self, text: str) -> bytes:
         """Return text for C, which stays as long as the policy."""
@@ -196,12 +197,12 @@ class PrefetchPolicy(Plugin):
 
     _struct = "uvmp_prefetch_plugin"
 
+    @abc.abstractmethod
     def decide(self, call: PrefetchCall) -> Optional[Pages]:
         """Return the pages to fetch with the faulted pages, in any form; None: no page.
 
         Pages that are not among call.candidates are ignored.
         """
-        raise NotImplementedError
 
     def left(self, block: Any, gone: int, touched: int, processor: int) -> None:
         """Learn that pages of a block were evicted; `block` is what new_block returned."""
@@ -289,9 +290,9 @@ class EvictionPolicy(Plugin):
     unit_pages: int = 512
     _struct = "uvmp_evict_plugin"
 
+    @abc.abstractmethod
     def touch(self, call: EvictCall) -> int:
         """Return the key of a unit that arrived or was touched, 0..2^64-1."""
-        raise NotImplementedError
 
     def victim(self, call: EvictCall) -> int:
         """Return call.key to let the next victim go, or a greater key to give it another place."""

@@ -9,6 +9,31 @@
 
 #define QUOTE_MAX 40
 
+/* An action without memory names no space: 0. */
+static void note_space(struct explanation *explanation, uint64_t space)
+{
+	explanation->is_in_space = explanation->is_in_space || space == explanation->query->space;
+	if (space == 0)
+		return;
+	for (size_t i = 0; i < explanation->named_spaces; i++)
+		if (explanation->named_space[i] == space)
+			return;
+	explanation->has_more_spaces = explanation->named_spaces == SPACES_SHOWN;
+	if (!explanation->has_more_spaces)
+		explanation->named_space[explanation->named_spaces++] = space;
+}
+
+/* The answer, if the log lacks the address space of the query. */
+static void tell_spaces(const struct explanation *explanation)
+{
+	FILE *out = explanation->out;
+
+	fprintf(out, "the log has no action of address space %" PRIu64 "; it has ", explanation->query->space);
+	for (size_t i = 0; i < explanation->named_spaces; i++)
+		fprintf(out, "%s%" PRIu64, i > 0 ? ", " : "", explanation->named_space[i]);
+	fprintf(out, "%s\n", explanation->has_more_spaces ? " and others" : explanation->named_spaces > 0 ? "" : "none");
+}
+
 static bool take_action(struct explanation *explanation, const struct uvmp_action *action)
 {
 	const struct explain_query *query = explanation->query;
@@ -17,6 +42,8 @@ static bool take_action(struct explanation *explanation, const struct uvmp_actio
 		explain_take_completion(explanation, action);
 		return true;
 	}
+	if (query->has_space)
+		note_space(explanation, action->space);
 	if (query->has_space && action->space != query->space && !is_conclusion(action))
 		return true;
 	if (query->observers && !explain_observe(explanation, action))
@@ -96,7 +123,9 @@ bool explain_log(FILE *in, const char *name, const struct explain_query *query, 
 	is_good = read_log(&explanation, &reader, name, error);
 	explain_end_step(&explanation);
 	explain_end_observing(&explanation);
-	if (is_good && query->has_address)
+	if (is_good && query->has_space && !explanation.is_in_space)
+		tell_spaces(&explanation);
+	else if (is_good && query->has_address)
 		explain_tell_tally(&explanation);
 	else if (is_good)
 		explain_print_summary(&explanation);

@@ -22,6 +22,7 @@
 #define BIG_PAGE_BYTES	 65536u
 #define WINDOW_BYTES	 2097152u
 #define KEPT_MAX	 2048u /* a group has at most two transfers per incoming page, and one per evicted page */
+#define SPACES_SHOWN	 8u    /* of the log, in place of one that it lacks */
 #define SUBTREES_MAX	 2u    /* in which a transfer of prefetched pages begins and ends */
 
 /* What happened to pages, counted in pages. */
@@ -86,6 +87,12 @@ struct explanation {
 	uint64_t step;	   /* copies of one group are a step; steps are numbered from 1 */
 	struct kept *kept; /* [KEPT_MAX] */
 	size_t kept_count;
+
+	/* if the query has an address space */
+	bool is_in_space;		     /* the log has an action of it */
+	bool has_more_spaces;		     /* than these: */
+	uint64_t named_space[SPACES_SHOWN]; /* of the log, by first sight */
+	size_t named_spaces;
 
 	struct explanation *seen; /* observers: a table of all blocks, whose `faulted` are the pages that were evicted */
 

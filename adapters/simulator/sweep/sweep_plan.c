@@ -150,16 +150,39 @@ static bool is_first(const struct sweep *s, uint64_t run)
 	return true;
 }
 
+/* The value that the byte of policy_of's text comes from; the last one of the policy, if the text is shorter. */
+static const struct sweep_value *value_at(const struct sweep *s, uint64_t run, size_t offset)
+{
+	const struct sweep_axis *policy = sweep_axis_of(s, SWEEP_POLICY);
+	const struct sweep_value *value = policy ? sweep_value_of(s, policy, run) : NULL;
+	size_t end = value ? strlen(value->text) : 0;
+
+	for (size_t i = 0; i < s->axes && offset >= end; i++) {
+		const struct sweep_axis *axis = &s->axis[i];
+
+		if (axis->kind != SWEEP_KEY)
+			continue;
+		value = sweep_value_of(s, axis, run);
+		end += (end > 0) + strlen(axis->name) + 1 + strlen(value->text);
+	}
+	return value;
+}
+
 static bool check_policy(const struct sweep *s, const char *path, uint64_t run)
 {
-	struct cli_policies *policies = calloc(1, sizeof(*policies));
+	struct cli_policies *policies;
+	struct uvmp_policy policy;
+	struct uvmp_policy_error error = {0, 0, ""};
 	char text[SWEEP_POLICY_MAX], where[SWEEP_ERROR_MAX];
-	bool is_good = false;
+	bool is_good = false, fits = policy_of(s, run, text);
 
-	snprintf(where, sizeof(where), "%.200s: policy", path);
+	if (fits && uvmp_policy_parse_plugins(text, strlen(text), plugins_all(), &policy, &error) == UVMP_OK)
+		return true;
+	policies = calloc(1, sizeof(*policies));
+	label(where, path, value_at(s, run, fits ? error.offset : SIZE_MAX), "policy");
 	if (!policies)
 		say_error("out of memory");
-	else if (!policy_of(s, run, text))
+	else if (!fits)
 		say_error("%s: longer than %d bytes", where, SWEEP_POLICY_MAX - 1);
 	else if (cli_policies_add(policies, where, text) == CLI_DONE) {
 		is_good = policies->count == 1 && !policies->is_sweep;
