@@ -76,7 +76,7 @@ def run(
 
     The settings are the options of `uvmsim run`: trace, gpu, memory, oversub, seed, until, log and
     more; docs/uvmsim.md describes them and the keys of the answer. Times are in nanoseconds, and
-    None without a GPU; `footprint_percent` is the footprint in percent of the memory. `plugins` are
+    None without a GPU; `footprint_percent` is the footprint in percent of the memory. Plugins are
     policies written in Python, which `policy` may name. Notes are warnings, `SimulatorNote`.
     """
     arguments = _arguments(workload, [] if policy is None else [policy], settings)
