@@ -93,12 +93,19 @@ verdict $? 'resumed: earlier results stay'
 cp part.csv before
 "$uvmsim" sweep s.txt --shard 1/2 --out part.csv >out 2>&1 && cmp -s part.csv before && grep -q ' 0 now' out
 verdict $? 'resumed when complete: nothing to do'
-(
-	flock 9
-	"$uvmsim" sweep s.txt --shard 1/2 --out part.csv >out 2>&1
-	[ $? = 2 ]
-) 9<part.csv && grep -q 'another uvmsim writes to this file' out
-verdict $? 'a file that another process writes is refused'
+"$uvmsim" sweep s.txt --shard 1/2 --out used.csv --jobs 1 >first 2>&1 &
+sweep=$!
+wait_for 1 used.csv
+kill -STOP $sweep
+"$uvmsim" sweep s.txt --shard 1/2 --out used.csv >out 2>&1
+[ $? = 2 ] && grep -q 'another uvmsim writes to this file' out
+refused=$?
+kill -KILL $sweep
+wait $sweep 2>/dev/null
+"$uvmsim" sweep s.txt --shard 1/2 --out used.csv >out 2>&1
+continued=$?
+verdict $refused 'a file that another process writes is refused'
+verdict $continued 'after SIGKILL the same command continues at once'
 
 # Shards, in any order, some twice.
 cp part.csv shard1.csv

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -76,6 +75,7 @@ static bool open_results(struct performance *p)
 {
 	char error[RESULTS_ERROR_MAX];
 	int fd = open(p->order->out, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 	struct stat info;
 	uint64_t end = 0;
 
@@ -85,8 +85,9 @@ static bool open_results(struct performance *p)
 		return fail(p, strerror(errno));
 	if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode))
 		return fail(p, "is not a regular file");
-	if (flock(fd, LOCK_EX | LOCK_NB) != 0)
-		return fail(p, errno == EWOULDBLOCK ? "another uvmsim writes to this file" : strerror(errno));
+	/* a lock of this process: a child that outlives it for a moment does not hold it */
+	if (fcntl(fd, F_SETLK, &lock) != 0)
+		return fail(p, errno == EAGAIN || errno == EACCES ? "another uvmsim writes to this file" : strerror(errno));
 	rewind(p->out);
 	if (!results_read(&p->results, p->out, p->order->out, &end, error)) {
 		say_error("--out %s", error);
