@@ -282,7 +282,7 @@ function print_size(w, s,    p, i, j, n, order, rows, names, text, key, any, cut
 	print heading("###", workload[w] " at " size[s] " %")
 	printf "%s MiB managed, %s MiB of GPU memory; Belady's optimum: %s MiB in, %s MiB out.\n\n", mib(value[w, s, any, 1, "footprint_bytes"]), mib(value[w, s, any, 1, "memory_bytes"]),
 		cell(w, s, any, "bound_h2d_bytes", "mib"), cell(w, s, any, "bound_d2h_bytes", "mib")
-	print "| preset | time, ms | against nvidia-595 | MiB in | MiB out | above the bound | far faults | refaults |"
+	print "| preset | time, ms | against nvidia-595 | MiB in | MiB out | above the optimum | far faults | refaults |"
 	print "|---|--:|--:|--:|--:|--:|--:|--:|"
 	for (i = 1; i <= n; i++)
 		if (!is_large || i <= 10 || order[i] == base || (", " names[rows[i]] ",") ~ ", nvidia-595,")
