@@ -163,8 +163,11 @@ if drawn; then
 else
 	fail 'drawn.sh'
 fi
-grep '^titan-v 150' tests/policies/sets.txt | head -n 3 >"$work/programs"
-if drawn; then has 'drawn: sets of data in turn' '| 3 programs |'; else fail 'drawn.sh: sets of data in turn'; fi
+cp tests/policies/sets.txt "$work/programs"
+if drawn; then has 'drawn: sets of data in turn' '| 30 programs |'; else fail 'drawn.sh: sets of data in turn'; fi
+# The worst known programs for preset=auto: none is more than 2 % slower than with the driver, with remote access or without.
+slower=$(awk -F'|' '$2 ~ /^ `auto/ && NF > 6 {printf "%d ", $5}' "$work/out")
+if [ "$slower" = '0 0 ' ]; then ok 'sets of data in turn: auto is never slower'; else fail "sets of data in turn: slower: $slower"; fi
 echo 'titan-v 150 synthetic:pages=33' >"$work/programs"
 drawn
 if [ $? = 1 ]; then has 'drawn.sh' 'pages=33 is not accepted'; else fail 'drawn.sh: a parameter out of range'; fi
