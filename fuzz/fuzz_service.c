@@ -424,6 +424,10 @@ static void end_with(struct host *h, uint32_t index, enum uvmp_status status, co
 	const struct uvmp_action *a = given(h, index);
 	uint64_t id = a->id;
 
+	if (status > UVMP_OK) {
+		require(uvmp_service_complete_pages(h->s, id, status, done) == UVMP_ERR_RANGE);
+		status = UVMP_OK;
+	}
 	if (status < 0 && !is_copy(a) && a->kind != UVMP_ACTION_ALLOCATE)
 		h->has_failed = true;
 	require(uvmp_service_complete_pages(h->s, id, status, done) == UVMP_OK);
