@@ -447,7 +447,7 @@ static void test_ranges_of_touched_memory(void **unused)
 	uvmp_host_close(host);
 }
 
-/* The default has room for 128 GiB and more. Not on 32-bit machines, where such a run fails. */
+/* The default has room for 128 GiB and more; on 32-bit machines for 65,536 ranges only. */
 static void test_default_ranges(void **unused)
 {
 	struct uvmp_host_options options = {.size = sizeof(options), .memory_bytes = 4 << 20, .is_all_managed = true};
