@@ -57,7 +57,7 @@ static void list_parameters(const struct uvmp_plugin_parameter *parameter, uint3
 		       (unsigned long)parameter[i].initial, key, name);
 }
 
-/* With a name: only plugins of this name. False: there is none. */
+/* Prints all plugins, or those of the given name. Returns false if no plugin has the name. */
 static bool list_plugins(const char *name)
 {
 	const struct uvmp_plugins *plugins = plugins_all();
@@ -187,7 +187,7 @@ static void list_value(const char *key, const char *value, const char *summary)
 		putchar('\n');
 }
 
-/* The values of all keys that have this name, and plugins; false: there is none. */
+/* Prints each key value and each plugin of this name. Returns false if none has the name. */
 static bool list_values_named(const char *name, struct nearest *nearest)
 {
 	struct uvmp_policy_key space = {.size = sizeof(space)};

@@ -26,7 +26,7 @@ HIDDEN struct uvmp_pager *preload_make_pager(void);
 
 /* -- preload_plugins.c -- */
 
-/* What is left to do when a plugin ends the process. Both are async-signal-safe. */
+/* The functions that the plugin loader calls before a plugin ends the process. Both are async-signal-safe. */
 struct plugin_end {
 	char *(*text)(size_t *bytes); /* where to note the plugin; NULL: nowhere */
 	void (*save_log)(void);	      /* writes the log as far as it is known */

@@ -295,7 +295,8 @@ static char *plugin_text(size_t *bytes)
 	return slot->plugin;
 }
 
-/* No other thread writes the log: the one that does is here. */
+/* Flushes the log. The caller is the thread that writes the log, so no lock is needed. A copying thread that crashes may
+ * interrupt a write; the last line may then be cut. */
 static void save_log(void)
 {
 	if (log_file && (fflush_unlocked(log_file) != 0 || ferror_unlocked(log_file)) && slot)

@@ -583,7 +583,7 @@ static void test_complete(void **state)
 	assert_int_equal(uvmp_service_complete(e.service, a[2].id, UVMP_OK), UVMP_OK);
 	assert_int_equal(uvmp_service_complete(e.service, a[2].id, UVMP_OK), UVMP_ERR_STATE); /* twice */
 	assert_int_equal(uvmp_service_next(e.service, e.now_ns, &other), UVMP_ERR_RETRY);
-	/* a positive status is none: nothing has changed */
+	/* the engine refuses a positive status and keeps its state */
 	assert_int_equal(uvmp_service_complete(e.service, a[0].id, (enum uvmp_status)5), UVMP_ERR_RANGE);
 	assert_int_equal(uvmp_service_complete(e.service, a[0].id, UVMP_OK), UVMP_OK);
 	assert_int_equal(uvmp_service_pending(e.service), 1);
