@@ -29,18 +29,10 @@ static const struct column untimed[COLUMNS] = {
 	{"unused", RESULT(pages_prefetched_unused), COUNT_CELL, false, 8},
 };
 
-/* The same where a policy reads or writes pages in CPU memory. The bytes that cross the link so are not known without
- * time, so such a run does not compare in what it moves. */
-static const struct column untimed_remote[COLUMNS] = {
-	{"far faults", RESULT(far_faults), COUNT_CELL, true, 10},
-	{"batches", RESULT(batches), COUNT_CELL, true, 8},
-	{"remote", RESULT(remote_accesses), COUNT_CELL, false, 10},
-	{"MiB in", RESULT(h2d_bytes), MIB_CELL, true, 9},
-	{"MiB out", RESULT(d2h_bytes), MIB_CELL, true, 9},
-	{"evictions", RESULT(evictions), COUNT_CELL, false, 9},
-	{"refaults", RESULT(refaults), COUNT_CELL, true, 8},
-	{"unused", RESULT(pages_prefetched_unused), COUNT_CELL, false, 8},
-};
+/* Takes the place of "duplicates" if a run without time reads or writes pages in CPU memory. The bytes of these accesses are not
+ * known without time. */
+static const struct column remote = {"remote", RESULT(remote_accesses), COUNT_CELL, false, 10};
+#define REMOTE_AT 2u
 
 /* With time the last column is what matters most; how long a batch takes (the median) and how large a copy to
  * the GPU is (the mean) say where it went. What is used across the link counts as moved: a policy that leaves
@@ -60,18 +52,16 @@ static const struct column timed[COLUMNS] = {
 struct table {
 	const struct report *report;
 	size_t count;
-	const struct column *column;
+	struct column column[COLUMNS];
 	int label; /* width of the first column */
 };
 
-static const struct column *columns_of(const struct report *report, size_t count)
+static void take_columns(struct table *table)
 {
-	if (report->gpu)
-		return timed;
-	for (size_t i = 0; i < count; i++)
-		if (report[i].result.remote_accesses != 0)
-			return untimed_remote;
-	return untimed;
+	memcpy(table->column, table->report->gpu ? timed : untimed, sizeof(table->column));
+	for (size_t i = 0; i < table->count && !table->report->gpu; i++)
+		if (table->report[i].result.remote_accesses != 0)
+			table->column[REMOTE_AT] = remote;
 }
 
 /* What a column compares and prints, of one run. */
@@ -403,11 +393,12 @@ static void print_signs(const struct report *report, size_t count, int width, FI
 
 void report_table_group(const struct report *report, size_t count, FILE *out)
 {
-	struct table table = {report, count, columns_of(report, count), LABEL_LEAST};
+	struct table table = {.report = report, .count = count, .label = LABEL_LEAST};
 	struct row row = report_row(report, count);
 	size_t number = 0;
 	int width;
 
+	take_columns(&table);
 	print_heading(report, out);
 	if (report->draws != 0)
 		fprintf(out, "  values of the model; least and most of the model and %u draws of its constants\n",
