@@ -82,7 +82,7 @@ awk -F, '
 		}
 		more = most[1] < 1.05 ? "no more data" : sprintf("up to %.1f x the data", most[1])
 		printf "   If all data fit, it saves at least %d %% of the faults and moves %s.\n", least[1], more
-		printf "   If they do not, %s moves %.1f x as much: one policy does not suit all.\n", worst[2], most[2]
+		printf "   If they do not, %s moves %.1f x the data: no policy suits all programs.\n", worst[2], most[2]
 	}' "$work/programs"
 
 set -- --workload stencil:n=1408,tile=32,iterations=4 --memory 12M
@@ -99,11 +99,10 @@ awk -F, '
 	FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
 	{
 		gsub(/"[^"]*"/, "")
-		printf "   The driver evicts pages just before they are used: %.0f MiB move. Optimum: %.0f.\n",
-			$column["h2d_bytes"] / 1048576, $column["bound_h2d_bytes"] / 1048576
+		printf "   The driver evicts pages shortly before their next use, and copies %.0f MiB\n", $column["h2d_bytes"] / 1048576
+		printf "   to the GPU; perfect eviction needs %.0f. preset=auto reads CPU memory instead:\n", $column["bound_h2d_bytes"] / 1048576
 	}
 ' "$work/bound"
-echo "   preset=auto leaves data in CPU memory, and the GPU reads them from there:"
 "$uvmsim" compare "$@" --gpu titan-v --policy preset=nvidia-595 --policy preset=auto --format csv 2>"$work/note" | awk -F, '
 	FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
 	{
@@ -112,7 +111,7 @@ echo "   preset=auto leaves data in CPU memory, and the GPU reads them from ther
 		faults[NR] = $column["far_faults"]
 	}
 	END {
-		printf "   on a modelled Titan V %.1f x as fast as the driver, %d faults instead of %d.\n",
+		printf "   on a modelled Titan V it is %.1f x as fast, with %d faults instead of %d.\n",
 			ns[2] / ns[3], faults[3], faults[2]
 	}'
 

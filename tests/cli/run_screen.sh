@@ -46,7 +46,7 @@ row=$(awk -v z="$(figure prefetch=none 'far faults')" -v d="$(figure prefetch=de
 [ "$(awk '$1 == "regular" {print $6, $7, $8, $9}' "$work/screen")" = "$row" ]
 verdict "row regular, a fifth does not fit: $row" $?
 random=$(awk '$1 == "random" {print $8}' "$work/screen")
-grep -q "If they do not, random moves $random x as much: one policy does not suit all" "$work/screen"
+grep -q "If they do not, random moves $random x the data: no policy suits all programs" "$work/screen"
 verdict "conclusion of the table: $random x" $?
 
 # The picture over time.
@@ -62,7 +62,7 @@ timed() { # POLICY: ns and faults
 		awk -F': ' '/"time_ns"/ {ns = $2} /"far_faults"/ {faults = $2} END {print ns, faults}'
 }
 both="$(timed preset=auto) $(timed preset=nvidia-595)"
-line=$(echo "$both" | awk '{printf "   on a modelled Titan V %.1f x as fast as the driver, %d faults instead of %d.", $3 / $1, $2, $4}')
+line=$(echo "$both" | awk '{printf "   on a modelled Titan V it is %.1f x as fast, with %d faults instead of %d.", $3 / $1, $2, $4}')
 grep -qxF "$line" "$work/screen"
 verdict "the Titan V:${line#*Titan V}" $?
 grep -q '^Next: ' "$work/screen" && grep -q 'make run V=1' "$work/screen" && grep -q 'README.md' "$work/screen"
