@@ -35,7 +35,10 @@ verdict() { # NAME STATUS LOG
 	else
 		failed=1
 		echo "FAIL $1 (exit status $2)"
-		tail -n 20 "$3" | sed 's/^/     /'
+		{
+			grep -h -E 'ERROR +\]|LINE +\]|^UVMP_TEST_SEED=' "$3"
+			tail -n 20 "$3"
+		} | sed 's/^/     /'
 	fi
 }
 

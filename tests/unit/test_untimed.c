@@ -647,7 +647,7 @@ static void test_random_frees(void **unused)
 		     {"prefetch=sequential evict=lfu2m", 4194304},
 		     {"prefetch=pattern evict=mhpe", 4194304},
 		     {"replay=once evict=random4k", 4194304}};
-	uint64_t random = test_seed();
+	uint64_t random = test_seed(), cpu_faults = 0;
 
 	(void)unused;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -660,9 +660,11 @@ static void test_random_frees(void **unused)
 		if (!run_source(trace_open_stream(file, "frees", error), cases[i].policy,
 				cases[i].memory_bytes))
 			fail_msg("%s: %s", cases[i].policy, error);
-		assert_true(result.pages_migrated > 0 && result.cpu_faults > 0);
+		assert_true(result.pages_migrated > 0);
 		assert_true(result.pages_prefetched_unused <= result.pages_prefetched);
+		cpu_faults += result.cpu_faults;
 	}
+	assert_true(cpu_faults > 0); /* of all cases: without prefetching the CPU rarely uses what the GPU holds */
 }
 
 /* Memory of the GPU that is not managed: what it takes is missing, the GPU may always use it. */
