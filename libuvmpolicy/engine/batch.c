@@ -3,6 +3,7 @@
 #include "bottom_half_internal.h"
 
 #include "../prefetch/prefetch_internal.h"
+#include "memory_internal.h"
 #include "operations_internal.h"
 #include "queue_internal.h"
 #include "remote_internal.h"
@@ -38,6 +39,7 @@ void uvmpi_batch_replay_all(struct uvmp_service *s)
 {
 	uvmpi_batch_flush(s, true);
 	uvmpi_batch_queue(s, UVMP_ACTION_REPLAY);
+	gpu_of(s)->is_chained = false;
 }
 
 /* -- fetch and order -- */
@@ -65,6 +67,18 @@ void uvmpi_batch_fetch(struct uvmp_service *s, enum uvmp_fetch_mode mode)
 	(void)uvmp_fault_fetch(&params, mode, g->put, &g->buffer, &g->batch);
 	g->representatives = 0;
 	__builtin_memset(g->fatal, 0, g->batch.cached);
+}
+
+/* -- between two batches -- */
+
+/* Further faults in the buffer need other blocks where data fit: so a full batch that needed pages is followed by the next one.
+ * A batch that needed none has stale faults, which a replay and a flush end sooner. */
+void uvmpi_batch_serviced(struct uvmp_service *s)
+{
+	struct gpu *g = gpu_of(s);
+
+	g->is_chained = g->has_moved && g->batch.cached >= g->batch_most && g->params.policy == UVMP_REPLAY_BATCH_FLUSH &&
+			uvmpi_prefetch_chains_batches(&s->tuned.prefetch) && !s->is_full && !uvmpi_memory_is_exceeded(s);
 }
 
 void uvmpi_batch_announce(struct uvmp_service *s)
@@ -180,6 +194,7 @@ bool uvmpi_batch_order(struct uvmp_service *s)
 	}
 	if (g->batch.cached >= g->batch_most)
 		g->was_in_one_block = is_in_one_block(s, g);
+	g->has_moved = false;
 	s->fault.next_bin = 0;
 	uvmpi_blocks_read_ahead(s, g->batch.entry, g->order_of, g->representatives, g->order_scratch);
 	return true;

@@ -31,6 +31,7 @@ void uvmpi_fault_start(struct uvmp_service *s, uint32_t gpu)
 		.servicing = s->fault.servicing, .phase = FAULT_ACTION, .gpu = gpu, .follow = UVMP_PAGE_NONE};
 	s->fault.was_enabled = s->gpu[gpu].replay.prefetch_faults.is_enabled;
 	s->gpu[gpu].representatives = 0; /* of the batch before */
+	s->gpu[gpu].is_chained = false;
 	s->gpu[gpu].counts.bottom_halves++;
 	uvmp_replay_start(&s->gpu[gpu].params, &s->gpu[gpu].replay, &s->fault.action);
 }
@@ -42,6 +43,8 @@ static void end_bottom_half(struct uvmp_service *s)
 	struct uvmp_action *a;
 
 	s->batch = 0;
+	if (gpu_of(s)->is_chained && s->fault.action.status != UVMP_OK)
+		uvmpi_batch_queue(s, UVMP_ACTION_REPLAY); /* for the batches that have none yet */
 	a = uvmpi_batch_queue(s, UVMP_ACTION_DONE);
 	a->status = (int8_t)s->fault.action.status;
 	s->fault.phase = FAULT_IDLE;
@@ -89,6 +92,7 @@ static void act(struct uvmp_service *s)
 		break;
 	case UVMP_REPLAY_PUSH:
 		uvmpi_batch_queue(s, UVMP_ACTION_REPLAY);
+		gpu_of(s)->is_chained = false;
 		break;
 	case UVMP_REPLAY_FLUSH:
 		uvmpi_batch_flush(s, run->action.update_put);
@@ -122,13 +126,18 @@ static void report(struct uvmp_service *s)
 {
 	struct fault_run *run = &s->fault;
 	struct gpu *g = gpu_of(s);
+	struct uvmp_replay_params params = g->params;
 
 	run->event.now_ns = s->now_ns;
 	g->counts.duplicates += run->event.duplicates;
 	g->counts.invalid_prefetches += run->event.invalid_prefetches;
 	if (run->event.status == UVMP_OK)
 		run->event.status = uvmpi_queue_status(s);
-	uvmp_replay_step(&g->params, &g->replay, &run->event, &run->action);
+	if (run->event.kind == UVMP_REPLAY_EVENT_SERVICED && run->event.is_last && run->event.status == UVMP_OK)
+		uvmpi_batch_serviced(s);
+	if (g->is_chained)
+		params.policy = UVMP_REPLAY_ONCE;
+	uvmp_replay_step(&params, &g->replay, &run->event, &run->action);
 	s->batch = g->replay.batch_id;
 	queue_toggle(s);
 	run->phase = FAULT_ACTION;

@@ -31,6 +31,8 @@ void uvmpi_batch_fetch(struct uvmp_service *s, enum uvmp_fetch_mode mode);
 void uvmpi_batch_announce(struct uvmp_service *s);
 /* Translates and orders the fetched faults. False: the batch is stale; a flush and a replay are queued. */
 bool uvmpi_batch_order(struct uvmp_service *s);
+/* All blocks of the batch are serviced without an error: decides whether the next batch follows without a replay. */
+void uvmpi_batch_serviced(struct uvmp_service *s);
 /* Does the batch have a fault that is not dispatched yet, and lies in a range? *start: address of its block. */
 bool uvmpi_batch_has_more(const struct uvmp_service *s, uvmp_addr *start);
 static inline bool batch_is_last(const struct uvmp_service *s)

@@ -63,6 +63,20 @@ bool uvmpi_memory_lacks_room(const struct uvmp_service *s, uint32_t gpu, uint32_
 	return uvmpi_has_chunks(g) ? uvmpi_chunks_are_full(g) : !uvmpi_units_have_room(g, pages);
 }
 
+uint64_t uvmpi_memory_pages(const struct uvmp_service *s)
+{
+	uint64_t pages = 0;
+
+	for (uint32_t gpu = UVMP_CPU + 1u; gpu < s->processors.count; gpu++)
+		pages += s->gpu[gpu].capacity_pages;
+	return pages;
+}
+
+bool uvmpi_memory_is_exceeded(const struct uvmp_service *s)
+{
+	return s->adapt.managed_bytes / s->page_bytes > uvmpi_memory_pages(s);
+}
+
 bool uvmpi_memory_is_full(const struct uvmp_service *s, uint32_t gpu)
 {
 	return uvmpi_memory_lacks_room(s, gpu, s->gpu[gpu].unit_pages);

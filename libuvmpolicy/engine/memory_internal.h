@@ -82,6 +82,10 @@ void uvmpi_memory_uncount(struct uvmp_service *s, uint32_t gpu);
 bool uvmpi_memory_repeats(const struct uvmp_service *s, uint32_t gpu);
 /* Does the block have chunks on the processor? A block of 2 MiB has one chunk, which is contiguous. */
 bool uvmpi_memory_is_chunked(const struct uvmp_service *s, const struct residency *p);
+/* The pages that the memory of all GPUs has. O(GPUs). */
+uint64_t uvmpi_memory_pages(const struct uvmp_service *s);
+/* Do all ranges together exceed it? O(GPUs). */
+bool uvmpi_memory_is_exceeded(const struct uvmp_service *s);
 /* Would the next allocation, of a chunk or of a whole unit, evict? */
 bool uvmpi_memory_is_full(const struct uvmp_service *s, uint32_t gpu);
 /* The same of so many pages: root chunks are asked for one chunk. */

@@ -39,6 +39,7 @@
  *   more batches, this lasts until memory is full. */
 #include "../base/bits_internal.h"
 #include "mapping_internal.h"
+#include "memory_internal.h"
 #include "operations_internal.h"
 #include "remote_idle_internal.h"
 #include "remote_internal.h"
@@ -115,12 +116,9 @@ enum uvmp_rule uvmpi_remote_auto_rule(struct uvmp_service *s, const struct block
  * leave less than 1/EARLY_ROOM of it: further ranges will probably be used, and will have no room. */
 static bool is_short(const struct uvmp_service *s, const struct range *range)
 {
-	uint64_t used = s->used_bytes + (range->is_used ? 0 : range->last - range->start + 1u), capacity = 0;
+	uint64_t used = s->used_bytes + (range->is_used ? 0 : range->last - range->start + 1u), pages = uvmpi_memory_pages(s);
 
-	for (uint32_t gpu = UVMP_CPU + 1u; gpu < s->processors.count; gpu++)
-		capacity += s->gpu[gpu].capacity_pages;
-	return s->adapt.managed_bytes / s->page_bytes > capacity &&
-	       used / s->page_bytes > capacity - capacity / EARLY_ROOM;
+	return uvmpi_memory_is_exceeded(s) && used / s->page_bytes > pages - pages / EARLY_ROOM;
 }
 
 /* Is the batch full? */

@@ -140,6 +140,8 @@ struct gpu {
 	struct uvmp_fault_batch batch;
 	uint32_t batch_most;	/* faults that the latest fetch could take; UINT32_MAX: all */
 	bool was_in_one_block;	/* all faults of the latest full batch were */
+	bool has_moved;		/* a block of the latest batch needed pages or mappings */
+	bool is_chained;	/* no replay follows the latest batch, but the next batch */
 	uint32_t opening_batch; /* remote=auto: the latest batch in which a block opened; 0: none so far (remote_auto.c) */
 	uint32_t *order_of; /* ordered representatives */
 	uint64_t *order_scratch; /* [UVMP_FAULT_ORDER_WORDS(capacity of the batch)] */

@@ -51,6 +51,13 @@ uint32_t uvmpi_prefetch_batch_in_one_block(const struct uvmp_prefetch_params *pa
 	return prefetcher->batch_in_one_block == NULL ? 0 : prefetcher->batch_in_one_block(params);
 }
 
+bool uvmpi_prefetch_chains_batches(const struct uvmp_prefetch_params *params)
+{
+	const struct prefetcher *prefetcher = uvmpi_prefetcher_at(params->prefetcher);
+
+	return prefetcher->chains_batches != NULL && prefetcher->chains_batches(params);
+}
+
 /* -- parameters -- */
 
 void uvmp_prefetch_params_init(struct uvmp_prefetch_params *params, enum uvmp_prefetcher prefetcher)

@@ -86,11 +86,19 @@ static uint32_t batch_in_one_block(const struct uvmp_prefetch_params *params)
 	return params->auto_batch;
 }
 
+/* While all data fit, later blocks of the buffer are better serviced than flushed. */
+static bool chains_batches(const struct uvmp_prefetch_params *params)
+{
+	return params->auto_chain != 0;
+}
+
 static const struct parameter parameters[] = {
 	PREFETCH_PARAMETER(auto_ahead, "auto_ahead", 0, 8, 4,
 			   "blocks that may come ahead of a stream of faults, at most; 0: none"),
 	PREFETCH_PARAMETER(auto_batch, "auto_batch", 0, 1024, 16,
 			   "most raw faults of a batch that follows a full batch in one block; 0: no such limit"),
+	PREFETCH_PARAMETER(auto_chain, "auto_chain", 0, 1, 1,
+			   "1: if all data fit, no replay after a full batch that moved pages; 0: after each"),
 	PREFETCH_PAGES(auto_fault, "auto_fault", 0, 256, 0,
 		       "cost of servicing a block, in copies of 4 KiB; 0: that of a GPU, 12, or of the pager, 5"),
 	PREFETCH_PARAMETER(auto_gap, "auto_gap", 0, 255, 64,
@@ -118,6 +126,7 @@ const struct prefetcher uvmpi_prefetcher_auto = {
 	.decide = decide,
 	.left = uvmpi_auto_price_left,
 	.batch_in_one_block = batch_in_one_block,
+	.chains_batches = chains_batches,
 	.parameter = parameters,
 	.parameters = sizeof(parameters) / sizeof(parameters[0]),
 	.base = &uvmpi_prefetcher_density,

@@ -33,6 +33,9 @@ struct prefetcher {
 			void *range, void *block);
 	/* The most faults of a batch that follows a full batch in one block; 0 or NULL: no limit. replay=batch_flush only. */
 	uint32_t (*batch_in_one_block)(const struct uvmp_prefetch_params *params);
+	/* While all data fit, may the next batch follow a full one that moved pages without a replay between? NULL: no.
+	 * replay=batch_flush only. */
+	bool (*chains_batches)(const struct uvmp_prefetch_params *params);
 	const struct parameter *parameter; /* [parameters], fields of struct uvmp_prefetch_params */
 	uint32_t parameters;
 	const struct prefetcher *base; /* takes the parameters of this prefetcher too; NULL: none */
@@ -50,6 +53,8 @@ enum uvmp_status uvmpi_prefetch_decide(const struct uvmp_prefetch_params *params
 const struct prefetcher *uvmpi_prefetcher_at(enum uvmp_prefetcher prefetcher);
 /* Calls batch_in_one_block of the descriptor (prefetch.c); 0: no limit. */
 uint32_t uvmpi_prefetch_batch_in_one_block(const struct uvmp_prefetch_params *params);
+/* Calls chains_batches of the descriptor (prefetch.c). */
+bool uvmpi_prefetch_chains_batches(const struct uvmp_prefetch_params *params);
 /* The traits (prefetch.c), also of a plugin; the parameters are valid. */
 const struct uvmp_prefetch_traits *uvmpi_prefetch_params_traits(const struct uvmp_prefetch_params *params);
 

@@ -178,6 +178,7 @@ static void test_defaults(void **state)
 	assert_int_equal(params.auto_gap, 64);
 	assert_int_equal(params.auto_ahead, 4);
 	assert_int_equal(params.auto_batch, 16);
+	assert_int_equal(params.auto_chain, 1);
 	assert_int_equal(params.auto_price, 8);
 	assert_int_equal(params.auto_threshold, 0);
 	assert_true(params.quirks);
@@ -241,6 +242,7 @@ static void test_parameters(void **state)
 	check_range(offsetof(struct uvmp_prefetch_params, auto_gap), 0, 255);
 	check_range(offsetof(struct uvmp_prefetch_params, auto_ahead), 0, 8);
 	check_range(offsetof(struct uvmp_prefetch_params, auto_batch), 0, 1024);
+	check_range(offsetof(struct uvmp_prefetch_params, auto_chain), 0, 1);
 	check_range(offsetof(struct uvmp_prefetch_params, auto_price), 1, 16);
 	check_range(offsetof(struct uvmp_prefetch_params, auto_threshold), 0, 100);
 	/* [driver: threshold-zero] */

@@ -13,7 +13,7 @@
 #define PAGE  4096u
 #define BASE  0x40000000u
 #define SPACE 1u
-#define FEW   "prefetch=auto auto_batch=4 evict=auto batch=8"
+#define FEW   "prefetch=auto auto_batch=4 auto_chain=0 evict=auto batch=8"
 
 static struct engine e;
 
@@ -92,7 +92,7 @@ static void test_batches_with_room_leave_the_limit(void **state)
 static void test_one_fault_ends_the_limit(void **state)
 {
 	(void)state;
-	start("prefetch=auto auto_batch=1 evict=auto batch=8", 1);
+	start("prefetch=auto auto_batch=1 auto_chain=0 evict=auto batch=8", 1);
 	faults_of(1, 8, 0, 1);
 	check_batch(1, 8);
 	faults_of(1, 8, 0, 1);
@@ -133,7 +133,7 @@ static void test_two_gpus(void **state)
 static void test_the_policy_s_batch_is_the_most(void **state)
 {
 	(void)state;
-	start("prefetch=auto auto_batch=16 evict=auto batch=8", 1);
+	start("prefetch=auto auto_batch=16 auto_chain=0 evict=auto batch=8", 1);
 	for (uint32_t i = 0; i < 3; i++) {
 		faults_of(1, 16, 0, 1);
 		check_batch(1, 8);
@@ -152,7 +152,7 @@ static void check_no_limit(const char *policy)
 static void test_no_limit(void **state)
 {
 	(void)state;
-	check_no_limit("prefetch=auto auto_batch=0 evict=auto batch=32");
+	check_no_limit("prefetch=auto auto_batch=0 auto_chain=0 evict=auto batch=32");
 }
 
 static void test_other_prefetchers_have_none(void **state)
