@@ -139,12 +139,12 @@ for count in 0 10001 x; do
 done
 printf '%s\n' 'a 110 p:x=1|1|4|0.5' 'a 110 p:x=1|2|0.985|1.015' 'b 150 q|1|0.98|1' 'b 150 q|2|1|1' 'b 200 r|1|1|1' \
 	'b 200 r|2|1|1.022' >"$work/results"
-awk -f tests/policies/drawn_report.awk "$work/results" >"$work/out"
+awk -v against=preset=nvidia-595 -f tests/policies/drawn_report.awk "$work/results" >"$work/out"
 has 'drawn' '| `q` | `b`, 150 % | 0.98; 1.00 | 1.00; 1.00 |' '| `r` | `b`, 200 % | 1.00; 1.00 | 1.00; 1.02 |' \
 	'| 3 programs |' '| `auto` | 1.58 | 0.98 | 1 | 0.79 | 1.00 | 0 |' '| `auto remote=off` | 0.99 | 0.98 | 0 | 1.01 | 1.02 | 1 |'
 if grep -q 'p:x' "$work/out"; then fail 'drawn: lists what misses nothing'; else ok 'drawn: lists only what misses'; fi
 runs_of_one() { # RUNS...: indexes
-	for index; do echo "a 110 p|$index|1|1"; done | awk -f tests/policies/drawn_report.awk >"$work/out" 2>&1
+	for index; do echo "a 110 p|$index|1|1"; done | awk -v against=preset=nvidia-595 -f tests/policies/drawn_report.awk >"$work/out" 2>&1
 	[ $? = 1 ]
 }
 if runs_of_one 1; then has 'drawn' 'a 110 p: 1 runs instead of 2'; else fail 'drawn: 1 of 2 runs'; fi
@@ -168,6 +168,16 @@ if drawn; then has 'drawn: sets of data in turn' '| 30 programs |'; else fail 'd
 # The worst known programs for preset=auto: none is more than 2 % slower than with the driver, with remote access or without.
 slower=$(awk -F'|' '$2 ~ /^ `auto/ && NF > 6 {printf "%d ", $5}' "$work/out")
 if [ "$slower" = '0 0 ' ]; then ok 'sets of data in turn: auto is never slower'; else fail "sets of data in turn: slower: $slower"; fi
+# Where all data fit: batches of few blocks, and of many.
+printf 'titan-v %s regular:bytes=64m,passes=2\n' 150 200 >"$work/programs"
+echo 'h100-sxm 150 tealeaf:n=768' >>"$work/programs"
+if DRAWN_OVER=100 DRAWN_AGAINST=preset=nvidia-aggressive drawn; then
+	has 'drawn: at 100 %' 'Speed-up over nvidia-aggressive,' '| 2 programs |'
+else
+	fail 'drawn.sh: at 100 %'
+fi
+slower=$(awk -F'|' '$2 ~ /^ `auto/ && NF > 6 {printf "%d ", $5}' "$work/out")
+if [ "$slower" = '0 0 ' ]; then ok 'drawn: at 100 % auto is not slower'; else fail "drawn: at 100 %: slower: $slower"; fi
 echo 'titan-v 150 synthetic:pages=33' >"$work/programs"
 drawn
 if [ $? = 1 ]; then has 'drawn.sh' 'pages=33 is not accepted'; else fail 'drawn.sh: a parameter out of range'; fi

@@ -1,15 +1,17 @@
 #!/bin/sh
-# preset=auto on programs drawn at random, against preset=nvidia-595: those that are slower or move more bytes, and a summary.
+# preset=auto on programs drawn at random, against another policy: those that are slower or move more bytes, and a summary.
 #
 # usage: drawn.sh [UVMSIM]
 #
 # DRAWN_SEED: seed of the draw (1). DRAWN_COUNT: how many programs (100). DRAWN_JOBS: runs of a program at a time (processors).
+# DRAWN_AGAINST: the other policy (preset=nvidia-595). DRAWN_OVER: over-subscription of all programs in percent (drawn).
 # DRAWN_PROGRAMS: a file with lines `GPU OVER WORKLOAD` instead of drawn ones. Standard error shows progress on a terminal.
 # Exit status: 1 if a run failed.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 uvmsim=${1:-$here/../../build/uvmsim}
+against=${DRAWN_AGAINST:-preset=nvidia-595}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 programs=$work/programs
@@ -19,11 +21,16 @@ else
 	awk -v seed="${DRAWN_SEED:-1}" -v count="${DRAWN_COUNT:-100}" -f "$here/drawn.awk" >"$programs"
 fi
 
+[ -z "${DRAWN_OVER:-}" ] || {
+	awk -v over="$DRAWN_OVER" '{ $2 = over } !known[$0]++' "$programs" >"$work/same"
+	mv "$work/same" "$programs"
+}
+
 while read -r gpu over workload; do
 	[ ! -t 2 ] || printf '\r%-78.78s' "$gpu $over % $workload" >&2
 	rates=$(sh "$here/search.sh" "$uvmsim" --link "$gpu")
 	"$uvmsim" compare --gpu "$gpu" --jobs "${DRAWN_JOBS:-$(nproc)}" --workload "$workload" --oversub "$over" --format csv \
-		--policy preset=nvidia-595 --policy preset=auto --policy "preset=auto remote=off" \
+		--policy "$against" --policy preset=auto --policy "preset=auto remote=off" \
 		>"$work/comparison" 2>"$work/errors" </dev/null || {
 		[ ! -t 2 ] || printf '\r%-78s\r' '' >&2
 		grep -v 'uvmsim: note: ' "$work/errors" >&2
@@ -33,4 +40,4 @@ while read -r gpu over workload; do
 		-f "$here/read.awk" -f "$here/ablation_times.awk" "$work/comparison"
 done <"$programs" >"$work/results"
 [ ! -t 2 ] || printf '\r%-78s\r' '' >&2
-awk -f "$here/drawn_report.awk" "$work/results"
+awk -v against="$against" -f "$here/drawn_report.awk" "$work/results"

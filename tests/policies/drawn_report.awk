@@ -1,5 +1,5 @@
 # The lines of ablation_times.awk, `GPU OVER WORKLOAD|INDEX|SPEED-UP|BYTES`, index 1 with remote access and 2 without: a table of the
-# programs that are more than 2 % slower than nvidia-595 or move more than 2 % more bytes, and a summary.
+# programs that are more than 2 % slower than the policy `against` or move more than 2 % more bytes, and a summary.
 function cell(name, i) {
 	return sprintf("%.2f; %.2f", speed[name, i], bytes[name, i])
 }
@@ -42,7 +42,8 @@ END {
 		print "drawn: no results" >"/dev/stderr"
 		exit 1
 	}
-	print "Speed-up over nvidia-595, and bytes over its bytes."
+	sub(/^preset=/, "", against)
+	print "Speed-up over " against ", and bytes over its bytes."
 	print ""
 	print "| program | GPU, memory | `auto` | `auto remote=off` |"
 	print "|---|---|--:|--:|"
