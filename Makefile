@@ -19,9 +19,11 @@ BASE  := -std=c11 -Iinclude -MMD -MP
 NOFPU := $(if $(filter x86_64-% i%86-% aarch64-%,$(shell $(CC) -dumpmachine)),-mgeneral-regs-only)
 # GCC clears and copies structures with rep stos and rep movs, which take longer to start than to store 256 bytes.
 strategy := unrolled_loop:256:noalign,libcall:-1:noalign
-NOREP := $(shell f='-mmemset-strategy=$(strategy) -mmemcpy-strategy=$(strategy)'; $(CC) $$f -c -xc /dev/null -o /dev/null 2>/dev/null && echo $$f)
+NOREP := $(shell f='-mmemset-strategy=$(strategy) -mmemcpy-strategy=$(strategy)'; \
+           $(CC) $$f -c -xc /dev/null -o /dev/null 2>/dev/null && echo $$f)
 CORE  := $(BASE) $(WARN) -U_FORTIFY_SOURCE -ffreestanding -fvisibility=hidden -fPIC
-HOST  := $(BASE) $(WARN) -D_GNU_SOURCE -Iadapters/common -Iadapters/simulator -Iadapters/userspace -Ilibuvmpolicy -Itests -I$(BUILD) -DUVMSIM_VERSION='"$(VERSION)"'
+HOST  := $(BASE) $(WARN) -D_GNU_SOURCE -Iadapters/common -Iadapters/simulator -Iadapters/userspace -Ilibuvmpolicy -Itests \
+  -I$(BUILD) -DUVMSIM_VERSION='"$(VERSION)"'
 HAVE_ZSTD := $(shell printf '\043include <zstd.h>\nint main(void){return (int)ZSTD_versionNumber();}' | \
                $(CC) -xc - -lzstd -o /dev/null 2>/dev/null && echo 1)
 LIBS  := $(if $(HAVE_ZSTD),-lzstd)
@@ -39,10 +41,15 @@ core  := $(wildcard libuvmpolicy/*/*.c)
 hostkit := $(wildcard adapters/common/host_*.c)
 nearest := adapters/common/nearest.c
 common := $(filter-out $(hostkit),$(wildcard adapters/common/*.c))
-sim   := $(common) $(wildcard $(addprefix adapters/simulator/,*.c curve/*.c explain/*.c html/*.c import/*.c observe/*.c plot/*.c whatif/*.c report/*.c sweep/*.c timed/*.c vectors/*.c vectors/reference/*.c workloads/*.c))
-fast  := $(core) $(filter $(addprefix adapters/simulator/,agents% belady% bound% curve/% host% observe/% page_cache% shared_rows% space% trace% untimed% timed/% workloads/%),$(sim))
-pager := adapters/common/packer.c $(filter-out $(addprefix adapters/userspace/,run%.c preload%.c),$(wildcard adapters/userspace/*.c))
-runner := $(wildcard adapters/userspace/run*.c adapters/userspace/metrics.c) $(addprefix adapters/common/,nearest.c number.c options.c output.c output_conflicts.c output_path.c plugin_blame.c plugin_crash.c plugin_files.c plugins.c quote.c say.c)
+sim   := $(common) $(wildcard $(addprefix adapters/simulator/,*.c curve/*.c explain/*.c html/*.c import/*.c observe/*.c plot/*.c \
+           whatif/*.c report/*.c sweep/*.c timed/*.c vectors/*.c vectors/reference/*.c workloads/*.c))
+fast  := $(core) $(filter $(addprefix adapters/simulator/,agents% belady% bound% curve/% host% observe/% page_cache% shared_rows% \
+           space% trace% untimed% timed/% workloads/%),$(sim))
+pager := adapters/common/packer.c \
+  $(filter-out $(addprefix adapters/userspace/,run%.c preload%.c),$(wildcard adapters/userspace/*.c))
+runner := $(wildcard adapters/userspace/run*.c adapters/userspace/metrics.c) $(addprefix adapters/common/,nearest.c number.c \
+            options.c output.c output_conflicts.c output_path.c plugin_blame.c plugin_crash.c plugin_files.c plugins.c quote.c \
+            say.c)
 # Of real GPUs: what needs no CUDA. cupti.c and bench.cu need it.
 cuda  := $(filter-out adapters/cuda/cupti.c adapters/cuda/calibrate.c,$(wildcard adapters/cuda/*.c))
 simlib:= $(filter-out adapters/simulator/main.c,$(sim)) $(hostkit)
@@ -52,12 +59,15 @@ prog   = $(patsubst %.c,$(BUILD)/$(1)/%,$(notdir $(2)))
 # The targets that most people type use all processors, unless the user says how many.
 JOBS   = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
 
-.PHONY: all run decisions test test-quick test-long test-bare check lint coverage fuzz msan soak cross fidelity fidelity-figures policies policy-tables page-tables bench profile scale kernel kernel-test kernel-test-debug cuda install uninstall examples clean help
+.PHONY: all run decisions test test-quick test-long test-bare check lint coverage fuzz msan soak cross fidelity \
+  fidelity-figures policies policy-tables page-tables bench profile scale kernel kernel-test kernel-test-debug cuda install \
+  uninstall examples clean help
 .PHONY: test-run test-quick-run test-long-run coverage-run fuzz-run msan-run cross-programs
 .DELETE_ON_ERROR:
 .SECONDARY:
 pagers:= $(BUILD)/libuvmpolicy-pager.a $(BUILD)/libuvmpolicy-pager.so.$(SOMAJOR) $(BUILD)/libuvmp-preload.so $(BUILD)/uvmp-run
-all: $(BUILD)/libuvmpolicy.a $(BUILD)/libuvmpolicy.so.$(SOMAJOR) $(BUILD)/uvmsim $(BUILD)/uvmp-calibrate $(pagers) $(addprefix $(BUILD)/libuvmpolicy-host.,a so.$(SOMAJOR))
+all: $(BUILD)/libuvmpolicy.a $(BUILD)/libuvmpolicy.so.$(SOMAJOR) $(BUILD)/uvmsim $(BUILD)/uvmp-calibrate $(pagers) \
+  $(addprefix $(BUILD)/libuvmpolicy-host.,a so.$(SOMAJOR))
 
 help: ; @sed -n 's/^## //p' Makefile $(filter %.mk,$(MAKEFILE_LIST))
 
@@ -78,7 +88,8 @@ kinds := rel fast san tsan cov fuzzed
 zstd_users := $(sort $(shell grep -l HAVE_ZSTD $(sim) $(pager) $(tests)))
 chartjs_users := adapters/simulator/html/files.c
 lib_users  := $(shell grep -l UVMP_LIBDIR $(runner))
-flags      := $(CC) $(CPPFLAGS) $(CFLAGS) $(CORE) $(NOFPU) $(NOREP) $(filter-out -I$(BUILD),$(HOST)) $(SAN) $(TSAN) $(COV) $(FUZZ) $(MSAN)
+flags      := $(CC) $(CPPFLAGS) $(CFLAGS) $(CORE) $(NOFPU) $(NOREP) $(filter-out -I$(BUILD),$(HOST)) $(SAN) $(TSAN) $(COV) \
+  $(FUZZ) $(MSAN)
 sqlite_users := $(shell grep -l HAVE_SQLITE $(sim))
 zstd_flags := $(if $(HAVE_ZSTD),-DHAVE_ZSTD)
 sqlite_flags := $(if $(HAVE_SQLITE),-DHAVE_SQLITE)
@@ -105,9 +116,11 @@ $(BUILD)/rel/%.o: %.c $(BUILD)/flags
 $(BUILD)/libuvmpolicy.a: $(call obj,rel,$(core))
 	@rm -f $@; $(AR) rcs $@ $^
 $(BUILD)/libuvmpolicy.so.$(VERSION): $(call obj,rel,$(core)) libuvmpolicy/libuvmpolicy.map
-	$(link) -shared -nostdlib -Wl,-soname,libuvmpolicy.so.$(SOMAJOR) -Wl,--version-script=$(filter %.map,$^) -Wl,-z,defs -Wl,--no-undefined $(filter %.o,$^) -lc -o $@
+	$(link) -shared -nostdlib -Wl,-soname,libuvmpolicy.so.$(SOMAJOR) -Wl,--version-script=$(filter %.map,$^) -Wl,-z,defs \
+	  -Wl,--no-undefined $(filter %.o,$^) -lc -o $@
 $(BUILD)/libuvmpolicy.so.$(SOMAJOR): $(BUILD)/libuvmpolicy.so.$(VERSION)
 	@ln -sf $(<F) $@; ln -sf $(@F) $(BUILD)/libuvmpolicy.so
 
 include adapters/adapters.mk adapters/python/python.mk tests/abi/abi.mk tests/programs.mk
--include $(shell find $(BUILD) \( -path '$(BUILD)/kernel*' -o -path $(BUILD)/bare \) -prune -o -type f -name '*.d' -print 2>/dev/null)
+-include $(shell find $(BUILD) \( -path '$(BUILD)/kernel*' -o -path $(BUILD)/bare \) -prune -o -type f -name '*.d' -print \
+                       2>/dev/null)

@@ -16,11 +16,14 @@ cupti := $(firstword $(wildcard $(CUDA)/include/cupti.h $(CUDA)/extras/CUPTI/inc
 nvcc  := $(wildcard $(CUDA)/bin/nvcc)
 cuda: $(BUILD)/uvmp-calibrate $(if $(cupti),$(BUILD)/libuvmp-cupti.so) $(if $(cupti),$(if $(nvcc),$(BUILD)/uvmp-cuda-bench))
 	@$(if $(cupti),:,echo 'no cupti.h under $(CUDA): only uvmp-calibrate is built')
-$(BUILD)/uvmp-calibrate: $(call obj,rel,adapters/cuda/calibrate.c $(cuda) $(addprefix adapters/common/,nearest.c number.c options.c output.c output_conflicts.c output_path.c say.c)) $(BUILD)/libuvmpolicy.a
+$(BUILD)/uvmp-calibrate: $(call obj,rel,adapters/cuda/calibrate.c $(cuda) $(addprefix adapters/common/,nearest.c number.c \
+  options.c output.c output_conflicts.c output_path.c say.c)) $(BUILD)/libuvmpolicy.a
 	$(link) $(CFLAGS) $^ -lm -o $@
-$(BUILD)/libuvmp-cupti.so: $(addprefix adapters/cuda/,cupti.c record.c record_memory.c record_write.c record.h record_events.h record_memory.h) \
+$(BUILD)/libuvmp-cupti.so: \
+  $(addprefix adapters/cuda/,cupti.c record.c record_memory.c record_write.c record.h record_events.h record_memory.h) \
   $(foreach f,output output_conflicts output_path say,adapters/common/$(f).c adapters/common/$(f).h)
-	$(link) $(HOST) $(CFLAGS) -isystem $(dir $(cupti)) -isystem $(CUDA)/include -fPIC -shared -fvisibility=hidden $(filter %.c,$^) -L$(CUDA)/lib64 -L$(CUDA)/extras/CUPTI/lib64 -lcupti -lpthread -o $@
+	$(link) $(HOST) $(CFLAGS) -isystem $(dir $(cupti)) -isystem $(CUDA)/include -fPIC -shared -fvisibility=hidden \
+	  $(filter %.c,$^) -L$(CUDA)/lib64 -L$(CUDA)/extras/CUPTI/lib64 -lcupti -lpthread -o $@
 $(BUILD)/uvmp-cuda-bench: adapters/cuda/bench.cu
 	@mkdir -p $(@D); $(nvcc) -O2 -I$(dir $(cupti)) $< -L$(CUDA)/lib64 -L$(CUDA)/extras/CUPTI/lib64 -lcupti -o $@
 
@@ -51,14 +54,17 @@ $(BUILD)/pager.o: $(call obj,rel,$(pager))
 $(BUILD)/libuvmpolicy-pager.a: $(BUILD)/pager.o $(call obj,rel,$(core))
 	@rm -f $@; $(AR) rcs $@ $^
 $(BUILD)/libuvmpolicy-pager.so.$(VERSION): $(call obj,rel,$(pager)) $(BUILD)/libuvmpolicy.a adapters/userspace/pager.map
-	$(link) -shared -Wl,-soname,libuvmpolicy-pager.so.$(SOMAJOR) -Wl,--version-script=$(filter %.map,$^) -Wl,-z,defs $(filter-out %.map,$^) $(LIBS) -lpthread -o $@
+	$(link) -shared -Wl,-soname,libuvmpolicy-pager.so.$(SOMAJOR) -Wl,--version-script=$(filter %.map,$^) -Wl,-z,defs \
+	  $(filter-out %.map,$^) $(LIBS) -lpthread -o $@
 $(BUILD)/libuvmpolicy-pager.so.$(SOMAJOR): $(BUILD)/libuvmpolicy-pager.so.$(VERSION)
 	@ln -sf $(<F) $@; ln -sf $(@F) $(BUILD)/libuvmpolicy-pager.so
-preload := $(wildcard adapters/userspace/preload*.c) adapters/userspace/run_config.c adapters/common/plugin_blame.c adapters/common/plugin_files.c
+preload := $(wildcard adapters/userspace/preload*.c) adapters/userspace/run_config.c adapters/common/plugin_blame.c \
+  adapters/common/plugin_files.c
 $(call obj,rel,$(pager) $(preload) $(hostkit) $(nearest)): HOST += -fPIC -fvisibility=hidden
 $(call obj,rel,$(wildcard adapters/userspace/preload_*.c)): HOST += -fexceptions
 $(BUILD)/libuvmp-preload.so: $(call obj,rel,$(preload) $(pager)) $(BUILD)/libuvmpolicy.a adapters/userspace/preload.map
-	$(link) -shared -Wl,--version-script=$(filter %.map,$^) -Wl,--exclude-libs,ALL -Wl,-z,defs $(filter-out %.map,$^) $(LIBS) -lpthread -ldl -o $@
+	$(link) -shared -Wl,--version-script=$(filter %.map,$^) -Wl,--exclude-libs,ALL -Wl,-z,defs $(filter-out %.map,$^) $(LIBS) \
+	  -lpthread -ldl -o $@
 $(BUILD)/uvmp-run: $(call obj,rel,$(runner)) $(BUILD)/libuvmpolicy-pager.a $(BUILD)/libuvmp-preload.so
 	$(link) $(CFLAGS) $(filter-out %.so,$^) $(LIBS) -lpthread -ldl -o $@
 
@@ -69,6 +75,7 @@ $(BUILD)/host.o: $(call obj,rel,$(hostkit) $(nearest))
 $(BUILD)/libuvmpolicy-host.a: $(BUILD)/host.o $(call obj,rel,$(core))
 	@rm -f $@; $(AR) rcs $@ $^
 $(BUILD)/libuvmpolicy-host.so.$(VERSION): $(call obj,rel,$(hostkit) $(nearest) $(core)) adapters/common/host.map
-	$(link) -shared -Wl,-soname,libuvmpolicy-host.so.$(SOMAJOR) -Wl,--version-script=$(filter %.map,$^) -Wl,-z,defs $(filter %.o,$^) -o $@
+	$(link) -shared -Wl,-soname,libuvmpolicy-host.so.$(SOMAJOR) -Wl,--version-script=$(filter %.map,$^) -Wl,-z,defs \
+	  $(filter %.o,$^) -o $@
 $(BUILD)/libuvmpolicy-host.so.$(SOMAJOR): $(BUILD)/libuvmpolicy-host.so.$(VERSION)
 	@ln -sf $(<F) $@; ln -sf $(@F) $(BUILD)/libuvmpolicy-host.so

@@ -7,8 +7,9 @@ $(BUILD)/cov/libuvmpolicy/%.o: libuvmpolicy/%.c $(BUILD)/flags
 	$(compile) $(CORE) $(COV) -c $< -o $@
 $(BUILD)/san/%.o: %.c $(BUILD)/flags
 	$(compile) $(HOST) $(SAN) -c $< -o $@
-# As the core's, so that tests know whether it asserts. The tests themselves are quick: most of their time would be the compiler's. Those of the pager are optimised: in a child that a
-# thread forks, the address sanitizer of GCC 12 takes stack variables of code without optimisation for damaged.
+# As the core's, so that tests know whether it asserts. The tests themselves are quick: most of their time would be the
+# compiler's. Those of the pager are optimised: in a child that a thread forks, the address sanitizer of GCC 12 takes stack
+# variables of code without optimisation for damaged.
 $(BUILD)/san/tests/unit/%.o: tests/unit/%.c $(BUILD)/flags
 	$(compile) $(HOST) $(SAN) -DUVMPI_DEBUG $(if $(filter test_pager%,$(@F)),,-O0) -c $< -o $@
 $(BUILD)/tsan/%.o: %.c $(BUILD)/flags
@@ -40,7 +41,8 @@ $(BUILD)/bench-store: $(call obj,rel,tests/bench/store.c) $(BUILD)/libuvmpolicy-
 # What records the engine's decisions: tests/decisions/record.sh.
 $(BUILD)/decisions: $(call obj,rel,tests/decisions/record.c) $(BUILD)/libuvmpolicy.a
 	$(link) $(CFLAGS) $^ -o $@
-$(BUILD)/soak: $(call obj,rel,tests/soak/soak_service.c $(model) $(wildcard adapters/simulator/vectors/reference/*.c)) $(BUILD)/libuvmpolicy.a
+$(BUILD)/soak: $(call obj,rel,tests/soak/soak_service.c $(model) $(wildcard adapters/simulator/vectors/reference/*.c)) \
+  $(BUILD)/libuvmpolicy.a
 	$(link) $(CFLAGS) $^ -o $@
 # The soak of the pager, also as the sanitizers see it.
 soaks := tests/soak/soak_pager.c tests/model/flaky_store.c $(pager)
@@ -64,7 +66,8 @@ $(foreach t,$(tests),$(eval $(call test_program,san,$(t),,$(SAN),-lcmocka -lm)))
 $(foreach t,$(covered),$(eval $(call test_program,cov,$(t),,$(COV),-lcmocka -lm)))
 # The emulated GPU of the kernel adapter, outside of the kernel: threads stand for what it needs of it.
 hardware := $(addprefix adapters/kernel/emu_,gpu.c ring.c counter.c) tests/support/kernel/kernel.c
-$(foreach k,san tsan,$(call obj,$(k),$(hardware) tests/unit/test_emu_gpu.c)): HOST := $(filter-out -Wpedantic -Wconversion -Wsign-%,$(HOST)) -Itests/support/kernel
+$(foreach k,san tsan,$(call obj,$(k),$(hardware) tests/unit/test_emu_gpu.c)): HOST := \
+  $(filter-out -Wpedantic -Wconversion -Wsign-%,$(HOST)) -Itests/support/kernel
 $(BUILD)/san/test_emu_gpu: $(call obj,san,$(hardware))
 $(BUILD)/tsan/test_emu_gpu_threads: $(call obj,tsan,tests/unit/test_emu_gpu.c $(hardware) $(core))
 	$(link) $(TSAN) $^ -lcmocka -lpthread -o $@
@@ -93,7 +96,8 @@ $(foreach t,$(fuzzs),$(eval $(call test_program,san,$(t),$(call obj,san,fuzz/rep
 # where bytes become calls of it, values that are compared are not bytes of the input, except in the policy string: no tracing.
 judges := $(wildcard tests/model/naive_*.c) $(filter %_check.c,$(core))
 $(call obj,fuzzed,$(judges)): FUZZ := -O2 -g
-$(call obj,fuzzed,$(filter-out $(judges) libuvmpolicy/policy/%,$(core) $(model)) fuzz/fuzz_service.c): FUZZ += -fno-sanitize-coverage=trace-cmp
+$(call obj,fuzzed,$(filter-out $(judges) libuvmpolicy/policy/%,$(core) $(model)) fuzz/fuzz_service.c): FUZZ += \
+  -fno-sanitize-coverage=trace-cmp
 $(BUILD)/fuzzed/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D); clang $(ERROR) $(CPPFLAGS) $(HOST) $(FUZZ) -c $< -o $@
 $(BUILD)/fuzz/%: $(BUILD)/fuzzed/fuzz/%.o $(call obj,fuzzed,$(model) $(simlib) $(core))

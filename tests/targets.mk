@@ -19,7 +19,8 @@ test:
 	@UVMP_TEST_SHARE=$${UVMP_TEST_SHARE:-20} $(MAKE) --no-print-directory $(JOBS) test-run
 
 ## make test-quick the quick unit tests, all vectors and a 50th of the property tests: in about a minute after a build
-## make test-long  what `make test` leaves out: all cases of the property tests, not a 20th of them, and the scripts that take minutes.
+## make test-long  what `make test` leaves out: all cases of the property tests, not a 20th of them, and the scripts that take
+##                 minutes.
 ##                 LONG_SHORT=1: only the latter; `make coverage` has all cases, too, without the sanitizers
 test-quick test-long:
 	@sh tests/deps.sh test
@@ -38,22 +39,26 @@ slow  := $(addprefix tests/unit/test_,pager%.c timed%.c workload_touch.c workloa
 quick := tests/cli/vectors.sh $(call prog,san,$(filter-out $(slow),$(tests)))
 # What takes longest, by build/logs/seconds: scripts that build the library again or run many programs. With the long tests only,
 # since make test has six minutes on two processors.
-lasting := $(addprefix tests/cli/,add_policy.sh amalgamation.sh cmake.sh cpp_hosts.sh cuda.sh deb.sh dist.sh examples.sh install.sh \
-  kernel_examples.sh pager_decisions.sh policy_report.sh preload.sh programs.sh python.sh snippets.sh tables_long.sh traces.sh) \
-  $(addprefix $(BUILD)/,san/test_timed_smart san/test_pager_hard san/test_pager_map san/test_pager_service tsan/test_emu_gpu_threads)
+lasting := $(addprefix tests/cli/,add_policy.sh amalgamation.sh cmake.sh cpp_hosts.sh cuda.sh deb.sh dist.sh examples.sh \
+  install.sh kernel_examples.sh pager_decisions.sh policy_report.sh preload.sh programs.sh python.sh snippets.sh tables_long.sh \
+  traces.sh) $(addprefix $(BUILD)/,san/test_timed_smart san/test_pager_hard san/test_pager_map san/test_pager_service \
+  tsan/test_emu_gpu_threads)
 long  := $(sort $(lasting) $(if $(LONG_SHORT),,$(call prog,san,$(shell grep -lE "test_share_of|test_is_chosen" $(tests)))))
 # The longest first, so that no processor waits for the last one.
-every := $(BUILD)/san/soak_pager $(BUILD)/soak_pager $(sort $(scripts)) $(call prog,san,$(tests) $(fuzzs)) $(BUILD)/tsan/test_emu_gpu_threads
+every := $(BUILD)/san/soak_pager $(BUILD)/soak_pager $(sort $(scripts)) $(call prog,san,$(tests) $(fuzzs)) \
+  $(BUILD)/tsan/test_emu_gpu_threads
 words := $(if $(filter command%,$(origin TEST)),$(TEST))
 # The tests of one word: the one of that name, or all with the word in their names.
 named  = $(strip $(or $(filter %/$(1) %/$(1).sh,$(every)),$(foreach t,$(every),$(if $(findstring $(1),$(notdir $(t))),$(t)))))
 unknown := $(firstword $(foreach w,$(words),$(if $(call named,$(w)),,$(w))))
 chosen := $(if $(words),$(sort $(foreach w,$(words),$(call named,$(w)))),$(filter-out $(lasting),$(every)))
 # What the chosen tests $(1) need: themselves, and for a script the programs that it runs.
-needed = $(filter $(BUILD)/%,$(1)) $(if $(filter %.sh,$(1)),$(BUILD)/san/uvmsim) $(if $(filter-out %/cli.sh %/vectors.sh,$(filter %.sh,$(1))),all $(BUILD)/uvmp_run_program)
+needed = $(filter $(BUILD)/%,$(1)) $(if $(filter %.sh,$(1)),$(BUILD)/san/uvmsim) \
+  $(if $(filter-out %/cli.sh %/vectors.sh,$(filter %.sh,$(1))),all $(BUILD)/uvmp_run_program)
 ifneq ($(unknown),)
 test-run:
-	@echo 'make test: no test is named $(unknown); the nearest are:' $$(sh tests/test.sh --nearest '$(unknown)' $(basename $(notdir $(every)))) >&2; exit 2
+	@echo 'make test: no test is named $(unknown); the nearest are:' \
+	  $$(sh tests/test.sh --nearest '$(unknown)' $(basename $(notdir $(every)))) >&2; exit 2
 else
 test-run: $(call needed,$(chosen)) $(if $(words),,check)
 	@sh tests/test.sh $(BUILD) $(chosen)
@@ -77,7 +82,7 @@ coverage:
 	@sh tests/deps.sh coverage
 	@$(MAKE) --no-print-directory coverage-run
 # Coverage is that of the core; tests of the pager have threads, which gcov cannot count.
-covered := $(filter-out tests/unit/test_cuda%.c tests/unit/test_pager%.c tests/unit/test_store.c tests/unit/test_emu%.c tests/unit/test_nvidia%.c,$(tests))
+covered := $(filter-out $(addprefix tests/unit/test_,cuda%.c pager%.c store.c emu%.c nvidia%.c),$(tests))
 coverage-run: $(call prog,cov,$(covered)) $(BUILD)/cov/uvmsim
 	@sh tests/coverage.sh $(BUILD) $(call prog,cov,$(covered))
 
@@ -88,8 +93,8 @@ fuzz:
 fuzz-run: $(call prog,fuzz,$(fuzzs)) $(BUILD)/uvmsim
 	@sh tests/fuzz.sh $(BUILD) $(call prog,fuzz,$(fuzzs))
 
-## make msan       unit tests, a 50th of the property tests, vectors, traces and the fuzz targets' corpora under the memory sanitizer,
-##                 then the engine against a naive second one; needs clang. MSAN_SHORT=1: no unit and property tests
+## make msan       unit tests, a 50th of the property tests, vectors, traces and the fuzz targets' corpora under the memory
+##                 sanitizer, then the engine against a naive second one; needs clang. MSAN_SHORT=1: no unit and property tests
 msan:
 	@sh tests/deps.sh test
 	@sh tests/deps.sh msan

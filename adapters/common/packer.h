@@ -16,8 +16,8 @@ bool packer_is_available(void);
 bool packer_is_wanted(const char *path);
 /* NULL: out of memory, or built without zstd. */
 struct packer *packer_open(void);
-/* Compresses bytes into the present frame, and hands compressed bytes to `put`. is_last: all bytes of the frame go to `put`, and the
- * next call begins another frame. False: `put` returned false, or zstd failed (packer_problem). */
+/* Compresses bytes into the present frame, and hands compressed bytes to `put`. is_last: all bytes of the frame go to `put`,
+ * and the next call begins another frame. False: `put` returned false, or zstd failed (packer_problem). */
 bool packer_write(struct packer *packer, const void *bytes, size_t length, bool is_last, packer_put *put,
 		  void *to);
 /* What zstd complained about; NULL: nothing. */

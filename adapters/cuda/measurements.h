@@ -14,7 +14,17 @@
 #define MEASUREMENTS_ERROR_MAX	256u
 
 /* The columns of a `run` line behind the time of its copies. */
-enum measured_term { TERM_LAUNCH = 0, TERM_GROUP, TERM_FAULT, TERM_SERVICED, TERM_BLOCK, TERM_PAGE, TERM_MOVED_BLOCK, TERM_MOVED_PAGE, TERMS };
+enum measured_term {
+	TERM_LAUNCH = 0,
+	TERM_GROUP,
+	TERM_FAULT,
+	TERM_SERVICED,
+	TERM_BLOCK,
+	TERM_PAGE,
+	TERM_MOVED_BLOCK,
+	TERM_MOVED_PAGE,
+	TERMS
+};
 
 /* Points of a curve. */
 struct measured_points {

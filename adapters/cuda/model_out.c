@@ -22,7 +22,8 @@ static const struct steps all_steps[] = {
 	{TERM_LAUNCH, "a kernel", {{"launch_ns", 1}}},
 	{TERM_GROUP,
 	 "a fault group",
-	 {{"interrupt_ns", 3000}, {"wakeup_ns", 1500}, {"batch_ns", 2500}, {"replay_push_ns", 1000}, {"flush_ns", 1000}, {"replay_ns", 2000}}},
+	 {{"interrupt_ns", 3000}, {"wakeup_ns", 1500}, {"batch_ns", 2500}, {"replay_push_ns", 1000}, {"flush_ns", 1000},
+	  {"replay_ns", 2000}}},
 	{TERM_FAULT, "a fetched fault", {{"fetch_ns", 200}, {"order_ns", 70}}},
 	{TERM_SERVICED, "a serviced fault", {{"fault_ns", 1}}},
 	{TERM_BLOCK, "a VABlock of a group", {{"block_ns", 1500}, {"copy_ns", 300}, {"map_ns", 1500}}},
@@ -95,10 +96,12 @@ static void write_tlbs(const struct measurements *m, FILE *out)
 	value(out, "utlb_faults", has_utlb ? power_of_two((double)m->utlb_faults / (double)m->utlbs) : 16,
 	      has_utlb ? "measured: the most faults of a page over its uTLBs, the next power of two" : "inherited: NVIDIA blog 2017");
 	value(out, "tlb_entry_bytes", BLOCK_BYTES, "inherited from Volta; the stride of the chase");
-	value(out, "utlb_entries", has_l2 ? fmin(steps.bytes[0] / BLOCK_BYTES, 4096) : 16, has_l2 ? "measured: first step of the chase" : "inherited from Volta");
+	value(out, "utlb_entries", has_l2 ? fmin(steps.bytes[0] / BLOCK_BYTES, 4096) : 16,
+	      has_l2 ? "measured: first step of the chase" : "inherited from Volta");
 	value(out, "l2_tlb_entries", has_walk ? steps.bytes[1] / BLOCK_BYTES : 4096,
 	      has_walk ? "measured: second step of the chase" : "inherited from Volta");
-	value(out, "l2_tlb_ns", has_l2 ? steps.ns[1] - steps.ns[0] : 100, has_l2 ? "measured: height of the first step" : "inherited from Volta: an estimate");
+	value(out, "l2_tlb_ns", has_l2 ? steps.ns[1] - steps.ns[0] : 100,
+	      has_l2 ? "measured: height of the first step" : "inherited from Volta: an estimate");
 	value(out, "walk_ns", has_walk ? steps.ns[2] - steps.ns[0] : 300,
 	      has_walk ? "measured: height of both steps" : "inherited from Volta: an estimate");
 	value(out, "memory_latency_ns", local, has_curve ? "measured: foot of the chase" : "inherited: an estimate");

@@ -175,8 +175,8 @@ struct uvmp_emu_stats { /* of the whole module since it was loaded, or of one GP
  * debugfs, uvmp_emu/:
  *   stats, gpuN  text, one NAME VALUE a line
  *   policy       read: canonical form. Write: a policy string, or preset=..., which is put in force while everything runs: all data
- *                moves to the CPU, and a new engine is built. EINVAL: the kernel log has the reason. ENOMEM, EBUSY: no memory on the
- *                CPU, or a page that cannot be moved there; the old policy stays in force
+ *                moves to the CPU, and a new engine is built. EINVAL: the kernel log has the reason. ENOMEM, EBUSY: no memory on
+ *                the CPU, or a page that cannot be moved there; the old policy stays in force
  *   log          the decision log, in the format of service.h
  *   trace        accesses that faulted, batches, ranges and calls of the first address space as `uvmp-trace 2` rows, for `uvmsim
  *                run --trace`: faults of GPU 1 and of the CPU, without those of UVMP_EMU_PREFETCH, which no agent waits for

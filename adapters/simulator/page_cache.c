@@ -34,8 +34,8 @@ static bool is_order_of_pages(const struct uvmp_policy *policy)
 {
 	const struct uvmp_evict_traits *order = uvmp_policy_evict_traits(policy);
 
-	return policy->evict != UVMP_EVICT_PLUGIN && order->unit_pages == 1 && !order->is_chunked && !order->has_granularity && !order->has_touches &&
-	       !order->has_tree && !order->counts_uses && !order->spares_incomplete;
+	return policy->evict != UVMP_EVICT_PLUGIN && order->unit_pages == 1 && !order->is_chunked && !order->has_granularity &&
+	       !order->has_touches && !order->has_tree && !order->counts_uses && !order->spares_incomplete;
 }
 
 /* The thrashing detector watches for pages that move between processors; here all move to the same one. */

@@ -50,12 +50,11 @@ struct bound_report {
 void report_run(const struct report *report, enum report_format format, FILE *out);
 /* The same of the first report, and how far the others spread, which are draws of the constants of its model. */
 void report_run_draws(const struct report *report, size_t count, enum report_format format, FILE *out);
-/* Several: runs of one workload and memory stand together, in them those of one policy, in the order of their
- * seeds or draws. In each such group the table has a row for a policy, marks the best value of
- * a column with `*`, says how far it is above Belady's optimum, and closes with that. Of several seeds it has the
- * medians, and where they differ, the least and greatest value below. Of draws of a model it has the values of the model
- * itself, least and greatest, and says how the time compares with that of the first policy, draw by draw. JSON: an array of objects, one for each
- * run. */
+/* Several: runs of one workload and memory stand together, in them those of one policy, in the order of their seeds or draws.
+ * In each such group the table has a row for a policy, marks the best value of a column with `*`, says how far it is above
+ * Belady's optimum, and closes with that. Of several seeds it has the medians, and where they differ, the least and greatest
+ * value below. Of draws of a model it has the values of the model itself, least and greatest, and says how the time compares
+ * with that of the first policy, draw by draw. JSON: an array of objects, one for each run. */
 void report_compare(const struct report *report, size_t count, enum report_format format, FILE *out);
 /* The bounds of one source: a table with a column for each size of unit, one JSON object, or a CSV header and a
  * row for each size. */

@@ -123,7 +123,8 @@ static struct sim_block *zero_blocks(uint64_t blocks)
 }
 
 /* Large ranges are refused before their tables are filled, which would take the memory that is left. */
-static bool check_machine(const struct space *space, const struct source_range *range, uint64_t blocks, char error[SOURCE_ERROR_MAX])
+static bool check_machine(const struct space *space, const struct source_range *range, uint64_t blocks,
+			  char error[SOURCE_ERROR_MAX])
 {
 	uint64_t all = space->blocks + blocks, tables = all * sizeof(struct sim_block), most;
 

@@ -1,6 +1,7 @@
 /* Cache traces of libCacheSim (oracleGeneral) as a source: the same rows as `uvmsim import oracleGeneral` makes
- * (import/oracle_general.c), without a text between; trace_objects.c knows the records and objects of both. The file is mapped, or decompressed into memory. One pass gives each
- * request the number of its object and each object its size; then every object has its pages. */
+ * (import/oracle_general.c), without a text between; trace_objects.c knows the records and objects of both. The file is mapped,
+ * or decompressed into memory. One pass gives each request the number of its object and each object its size; then every object
+ * has its pages. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -21,8 +21,8 @@ struct trace_writer *trace_write_open(FILE *out, const char *name, unsigned form
 /* A comment of printable characters, from `#` on. A comment of more than 4,000 bytes is left out. */
 bool trace_write_comment(struct trace_writer *writer, const char *text, size_t length,
 			 char error[SOURCE_ERROR_MAX]);
-/* One row: an access, kernel, sync, range, free, prefetch, advice or batch. False with `error` filled if it could not be written, or if it
- * could not be read back (a name with a comma, say). */
+/* One row: an access, kernel, sync, range, free, prefetch, advice or batch. False with `error` filled if it could not be
+ * written, or if it could not be read back (a name with a comma, say). */
 bool trace_write_row(struct trace_writer *writer, const struct source_row *row, char error[SOURCE_ERROR_MAX]);
 /* Writes the rest and frees the writer. True: the stream has the whole trace. */
 bool trace_write_close(struct trace_writer *writer, char error[SOURCE_ERROR_MAX]);

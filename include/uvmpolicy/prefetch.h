@@ -121,7 +121,7 @@ struct uvmp_prefetch_params {
 				    * one that moved pages without a replay between, 0..1; default 1 */
 	uint32_t auto_fault;	   /* auto: cost of a fault, pages of 4 KiB, 0..256; default 0: 12 */
 	uint32_t auto_gap;	   /* auto: block stays from probe to probe, at most, 0..255; default 64 */
-	uint32_t auto_price;	   /* auto: most copies that a page's place counts as, 1..16; default 8 */
+	uint32_t auto_price;	   /* auto: highest price of a page, in copies of it, 1..16; default 8 */
 	uint32_t auto_threshold;   /* auto: `threshold` of sparse ranges, 0..100; default 0: 99, or 100
 				    * where memory has frames of single pages */
 	bool quirks;		   /* density; next, pattern and safe, which use it and both its numbers */

@@ -30,8 +30,8 @@ static inline bool remote_rule_keeps(enum uvmp_rule rule)
 }
 /* The limit of remote=auto on the faults of the GPU's next batch; else that of the policy. */
 uint32_t uvmpi_remote_auto_batch(const struct uvmp_service *s, uint32_t gpu);
-/* A batch has faults on these pages of the block. If the GPU has not used the block, the pages that only the CPU holds may be mapped where
- * they are; faults on them then need no service. */
+/* A batch has faults on these pages of the block. If the GPU has not used the block, the pages that only the CPU holds may be
+ * mapped where they are; faults on them then need no service. */
 void uvmpi_remote_auto_begin(struct uvmp_service *s, handle block, uint32_t gpu, const uvmp_mask *faulted);
 /* Notifications have made these pages migrate to the GPU. */
 void uvmpi_remote_auto_returned(struct uvmp_service *s, handle block, uint32_t gpu, const uvmp_mask *pages);

@@ -16,7 +16,8 @@ static void init(struct uvmp_evict *evict)
 	struct frequency *list = list_of(evict);
 
 	uvmpi_sequence_init(&list->order, evict->units, list + 1);
-	list->class = (struct frequency_class *)(void *)((uint8_t *)(list + 1) + SEQUENCE_HEAD_BYTES + evict->units * SEQUENCE_ELEMENT_BYTES);
+	list->class = (struct frequency_class *)(void *)((uint8_t *)(list + 1) + SEQUENCE_HEAD_BYTES +
+							 evict->units * SEQUENCE_ELEMENT_BYTES);
 	list->classes = 0;
 	list->unused = UVMP_UNIT_NONE;
 	list->clock = 0;

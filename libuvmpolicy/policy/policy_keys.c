@@ -458,10 +458,9 @@ void uvmpi_key_put_use(const struct key *key, struct text *text)
 	}
 }
 
-/* The driver accepts a 0 by accident that the corrected rules refuse: a threshold that every subtree exceeds
- * [driver: threshold-zero],
- * a number of votes that becomes another [driver: vote-threshold-zero]. The thresholds of a controller lie to either side of the policy's
- * threshold, of which 0 counts as 1. */
+/* The driver accepts a 0 by accident that the corrected rules refuse: a threshold that every subtree exceeds [driver:
+ * threshold-zero], a number of votes that becomes another [driver: vote-threshold-zero]. The thresholds of a controller lie to
+ * either side of the policy's threshold, of which 0 counts as 1. */
 struct limit uvmpi_key_limit(const struct key *key, const struct uvmp_policy *policy)
 {
 	struct limit limit = {NULL, 0, key->parameter->min, key->parameter->max};

@@ -102,9 +102,9 @@ static const struct parameter parameters[] = {
 	PREFETCH_PAGES(auto_fault, "auto_fault", 0, 256, 0,
 		       "cost of servicing a block, in copies of 4 KiB; 0: that of a GPU, 12, or of the pager, 5"),
 	PREFETCH_PARAMETER(auto_gap, "auto_gap", 0, 255, 64,
-			   "most stays of blocks in memory from one probe of another mode to the next; 0: whole blocks only"),
+			   "stays of blocks between two probes of other modes, at most; 0: no probes, whole blocks only"),
 	PREFETCH_PARAMETER(auto_price, "auto_price", 1, 16, 8,
-			   "most copies of a page that its place in scarce memory counts as; 1: none"),
+			   "highest price of a page in scarce memory, in copies of a page; 1: its copy alone"),
 	PREFETCH_PARAMETER(auto_threshold, "auto_threshold", 0, 100, 0,
 			   "threshold of the sparse mode; 0: 99, or 100 where memory has frames of pages"),
 };

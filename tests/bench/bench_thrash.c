@@ -63,9 +63,9 @@ void bench_event_floor(struct uvmp_thrash_block *b, struct uvmp_thrash_page *pag
 	uvmp_mask_set(&b->thrashing, migration->region.first);
 }
 
-/* Reports `calls` events of `pages` pages from PAGE on, from alternate processors; the first ones follow each other after FAST, or if
- * `first` is 0 as the others after `gap_ns`. After each event the other processor faults on `page`. The hints are
- * timed, or the events. */
+/* Reports `calls` events of `pages` pages from PAGE on, from alternate processors; the first ones follow each other after FAST,
+ * or if `first` is 0 as the others after `gap_ns`. After each event the other processor faults on `page`. The hints are timed,
+ * or the events. */
 static void thrash(uint32_t page, uint32_t pages, uint32_t first, uint64_t gap_ns, int times_hint, unsigned long calls)
 {
 	size_t bytes = uvmp_thrash_array_size(PAGES);

@@ -57,6 +57,10 @@ cppcheck -q --enable=warning,performance,portability --std=c11 -j"$(nproc)" -D_G
 # shellcheck disable=SC2086
 verdict "cppcheck: $(echo $sources | wc -w) files" "$tmp/cppcheck"
 
+find Makefile libuvmpolicy include adapters tests fuzz docs/examples -name '*.[ch]' -o -name '*.hpp' -o -name '*.mk' -o -name Makefile |
+	grep -v '^tests/data/' | sort | xargs awk 'length > 132 {print FILENAME ":" FNR ": " length " characters"}' > "$tmp/long"
+verdict 'C and make: no line has more than 132 characters' "$tmp/long"
+
 scripts=$(find adapters/python tests/python -name '*.py' | sort)
 if command -v black >/dev/null 2>&1 && command -v mypy >/dev/null 2>&1; then
 	# shellcheck disable=SC2086

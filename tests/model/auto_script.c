@@ -183,7 +183,8 @@ static const struct auto_range *own_state(const struct script *s, const struct r
 static bool same(const struct script *s, const struct range *range, const struct block *block)
 {
 	return block->state.last_proc == block->naive_state.last_proc && block->state.faults == block->naive_state.faults &&
-	       same_range(&range->own, &range->naive) && same_range(&s->own.small, &s->naive.small) && same_block(&block->own, &block->naive) &&
+	       same_range(&range->own, &range->naive) && same_range(&s->own.small, &s->naive.small) &&
+	       same_block(&block->own, &block->naive) &&
 	       s->own.time == (uint32_t)s->naive.time && s->own.departed == (uint64_t)s->naive.departed &&
 	       s->own.worth == (uint64_t)s->naive.worth;
 }
@@ -252,7 +253,8 @@ static struct block *block_after(struct range *range, const struct block *block)
 	return next < range->blocks ? &range->block[next] : NULL;
 }
 
-static bool is_same_follow(const struct range *range, const struct block *block, const struct uvmp_prefetch_hint *hint, bool goes_on)
+static bool is_same_follow(const struct range *range, const struct block *block, const struct uvmp_prefetch_hint *hint,
+			   bool goes_on)
 {
 	return goes_on ? block->first + block->shape.pages < range->pages && hint->follow == block->first + block->shape.pages
 		       : hint->follow == UVMP_PAGE_NONE;

@@ -1,4 +1,5 @@
-/* naive_replay.h: the bottom half as straight-line code that calls the host back, where the core is a machine that the host calls. */
+/* naive_replay.h: the bottom half as straight-line code that calls the host back, where the core is a machine that the host
+ * calls. */
 #ifndef NAIVE_REPLAY_H
 #define NAIVE_REPLAY_H
 

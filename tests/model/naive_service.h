@@ -2,7 +2,8 @@
  * a struct for each page. An operation runs straight through, and whenever a group of actions is decided, the host is called
  * to perform it. No state machines, nothing of the core but value types; the naive models of the single decisions are used.
  *
- * The orders lru, lru2m, lfu2m, lru4k, sl64k and tbne; the prefetchers none, density, tbn, sl and block; the plans serial and overlapped. Memory of the arena never ends here. */
+ * The orders lru, lru2m, lfu2m, lru4k, sl64k and tbne; the prefetchers none, density, tbn, sl and block; the plans serial and
+ * overlapped. Memory of the arena never ends here. */
 #ifndef NAIVE_SERVICE_H
 #define NAIVE_SERVICE_H
 

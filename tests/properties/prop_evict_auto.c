@@ -129,7 +129,8 @@ static void begin_batch(void)
 	naive_auto_batch(&pair.naive);
 }
 
-/* A victim and the units that leave with it. As in the engine, the report names the victim and the pages of each part that leaves. */
+/* A victim and the units that leave with it. As in the engine, the report names the victim and the pages of each part that
+ * leaves. */
 static bool evict_once(void)
 {
 	uint32_t unit, first, set, pages;
@@ -475,10 +476,10 @@ static struct misses stream_and_little(uint32_t *stream, uint32_t accesses, uint
 	return misses;
 }
 
-/* A tenant with no more than a quarter of its equal share is not starved by one that streams. Recency of faults evicts the little
- * once a turn of memory; here an eighth of its victims leave, and some after it has needed room itself. Once the little is no longer used, its n blocks leave as samples:
- * n of them meet the end of the list once a turn, so that it takes 8 * (1 + 1/2 + ... + 1/n) turns, 20 for 6 blocks, and at most
- * one turn more for each block. */
+/* A tenant with no more than a quarter of its equal share is not starved by one that streams. Recency of faults evicts the
+ * little once a turn of memory; here an eighth of its victims leave, and some after it has needed room itself. Once the little
+ * is no longer used, its n blocks leave as samples: n of them meet the end of the list once a turn, so that it takes 8 * (1 +
+ * 1/2 + ... + 1/n) turns, 20 for 6 blocks, and at most one turn more for each block. */
 static void no_starvation(void **state)
 {
 	(void)state;
@@ -551,7 +552,9 @@ static void adversaries(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(random_scripts), cmocka_unit_test(loads), cmocka_unit_test(cycles), cmocka_unit_test(dead_data_leave), cmocka_unit_test(keep_ends), cmocka_unit_test(no_starvation), cmocka_unit_test(adversaries)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(random_scripts), cmocka_unit_test(loads), cmocka_unit_test(cycles),
+		cmocka_unit_test(dead_data_leave), cmocka_unit_test(keep_ends), cmocka_unit_test(no_starvation),
+		cmocka_unit_test(adversaries)};
 
 	seeds[0] = 20260101;
 	seeds[1] = test_seed();

@@ -257,7 +257,9 @@ static void round_trip(void **unused)
 		assert_near((double)model_link_ns(&model, MODEL_TO_CPU, size), (double)model_link_ns(&source, MODEL_TO_CPU, size), 0.01);
 	}
 	assert_in_range(model.launch_ns, 4990, 5010);
-	assert_in_range(model.interrupt_ns + model.wakeup_ns + model.batch_ns + model.replay_push_ns + model.flush_ns + model.replay_ns, 10990, 11010);
+	assert_in_range(model.interrupt_ns + model.wakeup_ns + model.batch_ns + model.replay_push_ns + model.flush_ns +
+				model.replay_ns,
+			10990, 11010);
 	assert_in_range(model.fetch_ns + model.order_ns, 268, 272);
 	assert_in_range(model.fault_ns, 2390, 2410);
 	assert_in_range(model.block_ns + model.copy_ns + model.map_ns, 3290, 3310);

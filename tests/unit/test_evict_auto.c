@@ -719,7 +719,9 @@ int main(void)
 		cmocka_unit_test(out_of_order),
 		cmocka_unit_test(reports),
 		cmocka_unit_test(last_block),
-		cmocka_unit_test(little_stays), cmocka_unit_test(not_protected), cmocka_unit_test(used_stays), cmocka_unit_test(sample_of_tenant), cmocka_unit_test(losses_fade), cmocka_unit_test(owners), cmocka_unit_test(other_orders),
+		cmocka_unit_test(little_stays), cmocka_unit_test(not_protected), cmocka_unit_test(used_stays),
+		cmocka_unit_test(sample_of_tenant), cmocka_unit_test(losses_fade), cmocka_unit_test(owners),
+		cmocka_unit_test(other_orders),
 		cmocka_unit_test(damaged),
 	};
 

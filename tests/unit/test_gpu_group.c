@@ -1,5 +1,5 @@
-/* More thread blocks than fit, stopped SMs, far-fault MSHRs, instructions and barriers: the GPU alone, with the test in place of the
- * driver. For all limits and all changes of limits, each warp's work is done once. */
+/* More thread blocks than fit, stopped SMs, far-fault MSHRs, instructions and barriers: the GPU alone, with the test in place
+ * of the driver. For all limits and all changes of limits, each warp's work is done once. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

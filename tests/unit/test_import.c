@@ -313,7 +313,8 @@ static void ranges_apart(void **state)
 	end_options(&options);
 	options = with("fffffffffffff000,4096\n", NULL);
 	options.is_apart = true;
-	assert_bad("addresses", "0xfffffffffffff000\n", &options, "ranges: range 1 (0xfffffffffffff000,4096): --apart would end it past the last address");
+	assert_bad("addresses", "0xfffffffffffff000\n", &options,
+		"ranges: range 1 (0xfffffffffffff000,4096): --apart would end it past the last address");
 	end_options(&options);
 }
 

@@ -1,4 +1,5 @@
-/* Batches without a replay between them: while all data fit, a full batch that moved pages is followed by the next one (batch.c). */
+/* Batches without a replay between them: while all data fit, a full batch that moved pages is followed by the next one
+ * (batch.c). */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

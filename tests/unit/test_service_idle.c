@@ -508,7 +508,8 @@ static void test_check(void **state)
 /* What one GPU does says nothing of another one's memory. */
 static void test_two_gpus(void **state)
 {
-	const struct uvmp_note other = {.address = at(X, 0), .aperture = UVMP_APERTURE_VID, .instance = engine_instance(SPACE), .sub_granularity = 1};
+	const struct uvmp_note other = {.address = at(X, 0), .aperture = UVMP_APERTURE_VID, .instance = engine_instance(SPACE),
+		.sub_granularity = 1};
 
 	(void)state;
 	engine_init(&host, 2, ROOTS);

@@ -1113,7 +1113,8 @@ static void basic_blocks(void **state)
 	have(a, 1, 0, 18);
 	have(b, 1, 0, 100);
 	some = pages(0, 1);
-	uvmpi_depart(s, a, uvmpi_residency_find(s, block_at(s, a), 1), &some, DEPART_MOVED); /* the rest of its basic block can leave yet */
+	/* The rest of its basic block can leave yet. */
+	uvmpi_depart(s, a, uvmpi_residency_find(s, block_at(s, a), 1), &some, DEPART_MOVED);
 	uvmpi_memory_touch(s, 1, a, 17);
 	uvmpi_memory_touch(s, 1, b, 0);
 	s->fault.servicing->job.block = block(2);
@@ -1755,7 +1756,8 @@ static void arrived(uint32_t number)
 	assert_int_equal(uvmp_service_access(s, 1, SPACE, BASE + (uvmp_addr)number * MIB2, UVMP_ACCESS_NONE), UVMP_OK);
 }
 
-/* [uvmsmart: eviction-list]: what has arrived is the newest, with orders by recency; orders by uses or by faults count no arrival. */
+/* [uvmsmart: eviction-list]: what has arrived is the newest, with orders by recency; orders by uses or by faults count
+ * no arrival. */
 static void arrivals(void **state)
 {
 	static const char *const policies[] = {"evict=lru2m", "evict=lru4k", "evict=sl64k",
@@ -1995,7 +1997,8 @@ static void groups_leave(void **state)
 	assert_true(uvmp_service_check(s));
 }
 
-/* In a memory of fewer than 16 blocks whose pages count, a group is too much: units leave alone. If units count, it leaves whole. */
+/* In a memory of fewer than 16 blocks whose pages count, a group is too much: units leave alone. If units count, it
+ * leaves whole. */
 static void groups_of_a_small_memory(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
-/* One service step of the engine (block_service.c; [driver: block-service, prefetch-in-service, thrashing,
- * residency-choice, other-mappings]), driven through the public functions alone: what was decided is compared as text, and who has which page
+/* One service step of the engine (block_service.c; [driver: block-service, prefetch-in-service, thrashing, residency-choice,
+ * other-mappings]), driven through the public functions alone: what was decided is compared as text, and who has which page
  * afterwards. */
 #include <stdarg.h>
 #include <stddef.h>

@@ -340,7 +340,8 @@ static void run_on(const struct model *model, const char *workload)
 
 	assert_non_null(source);
 	uvmp_policy_init(&policy);
-	assert_true(timed_run(source, model, &(struct sim_run){&policy, (struct sim_memory){.bytes = 16u << 20}, 1, {.file = NULL}, 0, NULL},
+	assert_true(timed_run(source, model,
+			      &(struct sim_run){&policy, (struct sim_memory){.bytes = 16u << 20}, 1, {.file = NULL}, 0, NULL},
 			      &result, &times, error));
 	source->close(source);
 }

@@ -21,8 +21,8 @@ struct comparisons {
 	size_t count;
 };
 
-/* Compares the values of `key`, a parameter of the sweep but `seed`, by pairs of complete runs that differ in it alone, in `column` (NULL:
- * time_ns, or far_faults without time), and prints the answer. The exit status. */
+/* Compares the values of `key`, a parameter of the sweep but `seed`, by pairs of complete runs that differ in it alone, in
+ * `column` (NULL: time_ns, or far_faults without time), and prints the answer. The exit status. */
 int sweep_compare(const char *path, const char *key, const char *column, enum report_format format);
 void comparisons_print(const struct comparisons *comparisons, enum report_format format, FILE *out);
 

@@ -89,8 +89,8 @@ void gpu_fetch_faults(struct gpu *gpu, uint64_t left);
 /* The buffer has no room: waiting faults are not written before one is taken, and a replay forgets them. */
 void gpu_block_faults(struct gpu *gpu);
 
-/* Actions of the driver. The GPU sees each at at_ns, but actions on a block (with maps_copies: on a page) in the order in which they
- * were queued for it. `right` 0 unmaps. is_remote: the pages lie on the CPU and are used across the link.
+/* Actions of the driver. The GPU sees each at at_ns, but actions on a block (with maps_copies: on a page) in the order in which
+ * they were queued for it. `right` 0 unmaps. is_remote: the pages lie on the CPU and are used across the link.
  *
  * A replay is seen after all events of the same time that were queued before. An event that removes rights after it at the
  * same time first lets each SM run for a nanosecond, if warps are ready by then: so the GPU's time can pass until_ns

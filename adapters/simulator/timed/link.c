@@ -283,8 +283,8 @@ static uint64_t work_left(const struct link_engine *engine)
 	return left_ns;
 }
 
-/* When the copies with the first work_ns of all work have ended, if no remote access follows; 0: they had ended when the last remote
- * access was issued. */
+/* When the copies with the first work_ns of all work have ended, if no remote access follows; 0: they had ended when the last
+ * remote access was issued. */
 static uint64_t work_end_ns(const struct link_engine *engine, uint64_t work_ns)
 {
 	uint64_t done_ns = engine->submitted_ns - work_left(engine), left_ns = work_ns - least(work_ns, done_ns);

@@ -60,8 +60,8 @@ uint64_t link_copy(struct link *link, enum model_direction direction, uint64_t f
 /* The same of managed pages, which the link compresses, in a push that has copied `pushed` bytes before: its copies take as long
  * as one copy of all of its bytes. 0: the copy is alone, or the first one. */
 uint64_t link_copy_pages(struct link *link, enum model_direction direction, uint64_t from_ns, uint64_t pushed, uint64_t bytes);
-/* The last `bytes` of the copy that was submitted last, behind `pushed` bytes of its push, those of the copy itself included, cannot
- * begin before from_ns; when it ends then. The start-up belongs to the first byte of the push. */
+/* The last `bytes` of the copy that was submitted last, behind `pushed` bytes of its push, those of the copy itself included,
+ * cannot begin before from_ns; when it ends then. The start-up belongs to the first byte of the push. */
 uint64_t link_delay_pages(struct link *link, enum model_direction direction, uint64_t from_ns, uint64_t pushed,
 			  uint64_t bytes);
 /* Remote accesses, which wait for all remote accesses before them. The link may serve them from from_ns on, and they are
@@ -77,8 +77,8 @@ uint64_t link_remote_fixed(struct link *link, enum model_direction direction, ui
 uint64_t link_idle_ns(const struct link *link, uint64_t at_ns);
 /* When the last copy has ended, if no remote access follows; 0: no copy was submitted. */
 uint64_t link_copies_end_ns(const struct link *link);
-/* When all copies that were told to end by at_ns have ended, if no remote access follows, but no earlier than at_ns. Copies of which
- * the link was told LINK_PARTS copies ago, or earlier, count as ended. O(LINK_PARTS). */
+/* When all copies that were told to end by at_ns have ended, if no remote access follows, but no earlier than at_ns. Copies of
+ * which the link was told LINK_PARTS copies ago, or earlier, count as ended. O(LINK_PARTS). */
 uint64_t link_settled_ns(const struct link *link, uint64_t at_ns);
 
 #endif

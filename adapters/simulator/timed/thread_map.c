@@ -63,7 +63,8 @@ static void give_pages(struct thread *t, uint64_t at_ns, const struct host_targe
 		gpu_map(t->system->gpu, at_ns, target->block, &remote, right, true);
 }
 
-/* The GPU sees the change of its page tables at t->end_ns; with maps_copies, pages that arrive or are evicted change with their copies. */
+/* The GPU sees the change of its page tables at t->end_ns; with maps_copies, pages that arrive or are evicted change with their
+ * copies. */
 static bool give(struct thread *t, const struct uvmp_action *a, const struct host_target *target)
 {
 	bool is_map = a->kind == UVMP_ACTION_MAP;

@@ -1,5 +1,5 @@
-/* thread_pages.h: pages that arrive or leave with the transfers of a thread, with maps_copies: the GPU can reach a page from the end
- * of its copy until the beginning of its write-back. */
+/* thread_pages.h: pages that arrive or leave with the transfers of a thread, with maps_copies: the GPU can reach a page from
+ * the end of its copy until the beginning of its write-back. */
 #ifndef UVMSIM_THREAD_PAGES_H
 #define UVMSIM_THREAD_PAGES_H
 

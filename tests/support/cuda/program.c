@@ -121,7 +121,8 @@ static uint32_t access_of(char access)
 	return at ? (uint32_t)(at - "?rwap") : 0;
 }
 
-static void counter(CUpti_ActivityUnifiedMemoryCounterKind kind, const char *start, const char *end, const char *address, char access)
+static void counter(CUpti_ActivityUnifiedMemoryCounterKind kind, const char *start, const char *end, const char *address,
+		    char access)
 {
 	CUpti_ActivityUnifiedMemoryCounter3 record = {.kind = CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER,
 						      .counterKind = kind,
@@ -137,7 +138,8 @@ static void counter(CUpti_ActivityUnifiedMemoryCounterKind kind, const char *sta
 	deliver(&record, sizeof(record), record.kind);
 }
 
-static void memory(CUpti_ActivityMemoryOperationType type, CUpti_ActivityMemoryKind kind, uint64_t address, uint64_t bytes, uint64_t time)
+static void memory(CUpti_ActivityMemoryOperationType type, CUpti_ActivityMemoryKind kind, uint64_t address, uint64_t bytes,
+		   uint64_t time)
 {
 	CUpti_ActivityMemory4 record = {.kind = CUPTI_ACTIVITY_KIND_MEMORY2,
 					.memoryOperationType = type,

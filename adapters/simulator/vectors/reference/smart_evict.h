@@ -11,7 +11,8 @@
  * Its answers equal those of the original also where entries of different sizes meet after a change of
  * policy.
  *
- *   smart_evict_select()      sorts the list, chooses victims, and queues them [uvmsmart: eviction-list, evictable, eviction-trigger, victim-selection, write-back]
+ *   smart_evict_select()      sorts the list, chooses victims, and queues them
+ *                                  [uvmsmart: eviction-list, evictable, eviction-trigger, victim-selection, write-back]
  *   smart_evict_start() ...   the queue: writing, cancelling, synchronising
  *                                  [uvmsmart: write-back, cancellation, device-synchronisation]
  *
