@@ -35,17 +35,22 @@ void uvmpi_batch_flush(struct uvmp_service *s, bool update_put)
 	a->count = discarded;
 }
 
+void uvmpi_batch_replay(struct uvmp_service *s)
+{
+	uvmpi_batch_queue(s, UVMP_ACTION_REPLAY);
+	gpu_of(s)->owes_replay = false;
+}
+
 void uvmpi_batch_replay_all(struct uvmp_service *s)
 {
 	uvmpi_batch_flush(s, true);
-	uvmpi_batch_queue(s, UVMP_ACTION_REPLAY);
-	gpu_of(s)->is_chained = false;
+	uvmpi_batch_replay(s);
 }
 
 /* -- fetch and order -- */
 
-/* The most faults that the next batch may have. Only where a flush drops further faults in the block does a smaller batch save
- * their service; without a flush they would come in more batches. */
+/* The most faults that the next batch may have. A smaller batch saves the service of further faults in the block only where a
+ * flush drops them soon: after this batch, or after the next one of a chain. */
 static uint32_t limit(const struct uvmp_service *s)
 {
 	const struct gpu *g = &s->gpu[s->fault.gpu];
@@ -71,14 +76,16 @@ void uvmpi_batch_fetch(struct uvmp_service *s, enum uvmp_fetch_mode mode)
 
 /* -- between two batches -- */
 
-/* Further faults in the buffer need other blocks where data fit: so a full batch that needed pages is followed by the next one.
- * A batch that needed none has stale faults, which a replay and a flush end sooner. */
+/* While data fit, a replay after each small batch costs more round trips of the GPU than it saves. So the next batch follows a full
+ * batch that needed pages. If faults have other blocks, it services them. If its faults are on pages that have just arrived, they
+ * are stale: it needs no pages, and the flush that follows it drops more of them, because they have had more time to come. */
 void uvmpi_batch_serviced(struct uvmp_service *s)
 {
 	struct gpu *g = gpu_of(s);
 
-	g->is_chained = g->has_moved && g->batch.cached >= g->batch_most && g->params.policy == UVMP_REPLAY_BATCH_FLUSH &&
+	g->is_chained = g->has_needed && batch_is_full(g) && g->params.policy == UVMP_REPLAY_BATCH_FLUSH &&
 			uvmpi_prefetch_chains_batches(&s->tuned.prefetch) && !s->is_full && !uvmpi_memory_is_exceeded(s);
+	g->owes_replay |= g->is_chained;
 }
 
 void uvmpi_batch_announce(struct uvmp_service *s)
@@ -192,9 +199,9 @@ bool uvmpi_batch_order(struct uvmp_service *s)
 		uvmpi_batch_replay_all(s);
 		return false;
 	}
-	if (g->batch.cached >= g->batch_most)
+	if (batch_is_full(g))
 		g->was_in_one_block = is_in_one_block(s, g);
-	g->has_moved = false;
+	g->has_needed = false;
 	s->fault.next_bin = 0;
 	uvmpi_blocks_read_ahead(s, g->batch.entry, g->order_of, g->representatives, g->order_scratch);
 	return true;

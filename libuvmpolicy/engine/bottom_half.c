@@ -31,7 +31,6 @@ void uvmpi_fault_start(struct uvmp_service *s, uint32_t gpu)
 		.servicing = s->fault.servicing, .phase = FAULT_ACTION, .gpu = gpu, .follow = UVMP_PAGE_NONE};
 	s->fault.was_enabled = s->gpu[gpu].replay.prefetch_faults.is_enabled;
 	s->gpu[gpu].representatives = 0; /* of the batch before */
-	s->gpu[gpu].is_chained = false;
 	s->gpu[gpu].counts.bottom_halves++;
 	uvmp_replay_start(&s->gpu[gpu].params, &s->gpu[gpu].replay, &s->fault.action);
 }
@@ -42,9 +41,10 @@ static void end_bottom_half(struct uvmp_service *s)
 {
 	struct uvmp_action *a;
 
+	if (gpu_of(s)->owes_replay) /* an error ended a chain */
+		uvmpi_batch_replay(s);
+	gpu_of(s)->is_chained = false;
 	s->batch = 0;
-	if (gpu_of(s)->is_chained && s->fault.action.status != UVMP_OK)
-		uvmpi_batch_queue(s, UVMP_ACTION_REPLAY); /* for the batches that have none yet */
 	a = uvmpi_batch_queue(s, UVMP_ACTION_DONE);
 	a->status = (int8_t)s->fault.action.status;
 	s->fault.phase = FAULT_IDLE;
@@ -91,8 +91,7 @@ static void act(struct uvmp_service *s)
 		uvmpi_dispatch(s);
 		break;
 	case UVMP_REPLAY_PUSH:
-		uvmpi_batch_queue(s, UVMP_ACTION_REPLAY);
-		gpu_of(s)->is_chained = false;
+		uvmpi_batch_replay(s);
 		break;
 	case UVMP_REPLAY_FLUSH:
 		uvmpi_batch_flush(s, run->action.update_put);
@@ -133,7 +132,7 @@ static void report(struct uvmp_service *s)
 	g->counts.invalid_prefetches += run->event.invalid_prefetches;
 	if (run->event.status == UVMP_OK)
 		run->event.status = uvmpi_queue_status(s);
-	if (run->event.kind == UVMP_REPLAY_EVENT_SERVICED && run->event.is_last && run->event.status == UVMP_OK)
+	if (run->event.kind == UVMP_REPLAY_EVENT_SERVICED && run->event.is_last)
 		uvmpi_batch_serviced(s);
 	if (g->is_chained)
 		params.policy = UVMP_REPLAY_ONCE;

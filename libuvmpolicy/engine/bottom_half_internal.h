@@ -23,6 +23,7 @@ struct uvmp_action *uvmpi_batch_queue(struct uvmp_service *s, enum uvmp_action_k
 void uvmpi_batch_wait(struct uvmp_service *s, bool for_copies);
 /* Drops the faults in the buffer up to the PUT pointer; update_put: reads PUT again first. */
 void uvmpi_batch_flush(struct uvmp_service *s, bool update_put);
+void uvmpi_batch_replay(struct uvmp_service *s);
 /* A flush with update_put, and a replay. */
 void uvmpi_batch_replay_all(struct uvmp_service *s);
 /* Cannot fail: the engine's own ring has neither gaps nor fields out of range, and fits in the batch. */
@@ -31,7 +32,8 @@ void uvmpi_batch_fetch(struct uvmp_service *s, enum uvmp_fetch_mode mode);
 void uvmpi_batch_announce(struct uvmp_service *s);
 /* Translates and orders the fetched faults. False: the batch is stale; a flush and a replay are queued. */
 bool uvmpi_batch_order(struct uvmp_service *s);
-/* All blocks of the batch are serviced without an error: decides whether the next batch follows without a replay. */
+/* Decides whether the next batch follows without a replay; call after the last block of a batch. If the batch has failed or has
+ * fatal faults, its cancel replays in any case. */
 void uvmpi_batch_serviced(struct uvmp_service *s);
 /* Does the batch have a fault that is not dispatched yet, and lies in a range? *start: address of its block. */
 bool uvmpi_batch_has_more(const struct uvmp_service *s, uvmp_addr *start);

@@ -389,13 +389,22 @@ static bool check_idle(const struct uvmp_service *s, const struct tally *tally)
 
 /* -- everything -- */
 
-/* Sound in themselves: chunks and queues, capacity. */
+/* Outside its bottom half, no batch of a GPU waits for a replay. */
+static bool check_replay(const struct uvmp_service *s, uint32_t gpu)
+{
+	bool is_running = s->fault.phase != FAULT_IDLE && s->fault.gpu == gpu;
+
+	return is_running || !(s->gpu[gpu].is_chained || s->gpu[gpu].owes_replay);
+}
+
+/* Sound in themselves: chunks and queues, capacity, replays. */
 static bool check_gpus(const struct uvmp_service *s)
 {
 	for (uint32_t gpu = 1; gpu < s->processors.count; gpu++) {
 		const struct gpu *g = &s->gpu[gpu];
 
-		if (g->used_pages > g->capacity_pages + g->uncounted_pages || !uvmpi_memory_check_gpu(s, gpu))
+		if (g->used_pages > g->capacity_pages + g->uncounted_pages || !uvmpi_memory_check_gpu(s, gpu) ||
+		    !check_replay(s, gpu))
 			return false;
 	}
 	return true;

@@ -84,7 +84,7 @@ bool uvmpi_memory_repeats(const struct uvmp_service *s, uint32_t gpu);
 bool uvmpi_memory_is_chunked(const struct uvmp_service *s, const struct residency *p);
 /* The pages that the memory of all GPUs has. O(GPUs). */
 uint64_t uvmpi_memory_pages(const struct uvmp_service *s);
-/* Do all ranges together exceed it? O(GPUs). */
+/* Do all ranges together exceed the memory of all GPUs? O(GPUs). */
 bool uvmpi_memory_is_exceeded(const struct uvmp_service *s);
 /* Would the next allocation, of a chunk or of a whole unit, evict? */
 bool uvmpi_memory_is_full(const struct uvmp_service *s, uint32_t gpu);

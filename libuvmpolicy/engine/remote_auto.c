@@ -121,14 +121,6 @@ static bool is_short(const struct uvmp_service *s, const struct range *range)
 	return uvmpi_memory_is_exceeded(s) && used / s->page_bytes > pages - pages / EARLY_ROOM;
 }
 
-/* Is the batch full? */
-static bool is_busy(const struct uvmp_service *s, uint32_t gpu)
-{
-	const struct gpu *g = &s->gpu[gpu];
-
-	return g->batch.cached >= g->batch_most;
-}
-
 static bool is_scattered(const struct early_starts *early)
 {
 	return early->faults < EARLY_GROUP * early->blocks;
@@ -151,7 +143,7 @@ static void close_open(const struct uvmp_service *s, struct early_starts *early)
 	if (early->open == 0 || uvmpi_counter_is_due(s, early->gpu))
 		return;
 	batches = (uint32_t)s->gpu[early->gpu].counts.batches - early->batch;
-	least = is_busy(s, early->gpu) ? EARLY_BATCHES : EARLY_PATIENCE;
+	least = batch_is_full(&s->gpu[early->gpu]) ? EARLY_BATCHES : EARLY_PATIENCE;
 	if (batches < least)
 		return;
 	early->more = (uint16_t)minimum((uint32_t)early->more + early->open, EARLY_MOST);
@@ -171,14 +163,14 @@ static bool may_begin_early(const struct uvmp_service *s, struct range *range, u
 
 	count_group(early, faulted);
 	close_open(s, early);
-	if (is_scattered(early) && is_busy(s, gpu))
+	if (is_scattered(early) && batch_is_full(&s->gpu[gpu]))
 		return true;
-	return (is_scattered(early) || is_busy(s, gpu)) && may_open(early, gpu);
+	return (is_scattered(early) || batch_is_full(&s->gpu[gpu])) && may_open(early, gpu);
 }
 
 static void begun_early(struct uvmp_service *s, struct early_starts *early, uint32_t gpu)
 {
-	if (!is_scattered(early) || !is_busy(s, gpu))
+	if (!is_scattered(early) || !batch_is_full(&s->gpu[gpu]))
 		s->gpu[gpu].opening_batch = (uint32_t)s->gpu[gpu].counts.batches;
 	if (early->open == 0) {
 		early->gpu = (uint8_t)gpu;

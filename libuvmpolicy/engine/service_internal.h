@@ -140,8 +140,9 @@ struct gpu {
 	struct uvmp_fault_batch batch;
 	uint32_t batch_most;	/* faults that the latest fetch could take; UINT32_MAX: all */
 	bool was_in_one_block;	/* all faults of the latest full batch were */
-	bool has_moved;		/* a block of the latest batch needed pages or mappings */
-	bool is_chained;	/* no replay follows the latest batch, but the next batch */
+	bool has_needed;	/* a block of the latest batch needed pages or mappings */
+	bool is_chained;	/* the next batch follows the latest one without a replay */
+	bool owes_replay;	/* a batch was chained since the latest replay */
 	uint32_t opening_batch; /* remote=auto: the latest batch in which a block opened; 0: none so far (remote_auto.c) */
 	uint32_t *order_of; /* ordered representatives */
 	uint64_t *order_scratch; /* [UVMP_FAULT_ORDER_WORDS(capacity of the batch)] */
@@ -161,6 +162,12 @@ struct gpu {
 	uint64_t *utlb_seen; /* prefetch=safe: [utlbs], the walk in which it was seen last; else NULL */
 	uint64_t walks;
 };
+
+/* Does the latest batch have as many faults as it may? */
+static inline bool batch_is_full(const struct gpu *g)
+{
+	return g->batch.cached >= g->batch_most;
+}
 
 /* A job with the evictions that it needs (servicing.c). */
 struct servicing {

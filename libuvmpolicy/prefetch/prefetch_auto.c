@@ -86,7 +86,7 @@ static uint32_t batch_in_one_block(const struct uvmp_prefetch_params *params)
 	return params->auto_batch;
 }
 
-/* While all data fit, later blocks of the buffer are better serviced than flushed. */
+/* While all data fit, a replay after each small batch costs more than it saves. */
 static bool chains_batches(const struct uvmp_prefetch_params *params)
 {
 	return params->auto_chain != 0;
@@ -98,7 +98,7 @@ static const struct parameter parameters[] = {
 	PREFETCH_PARAMETER(auto_batch, "auto_batch", 0, 1024, 16,
 			   "most raw faults of a batch that follows a full batch in one block; 0: no such limit"),
 	PREFETCH_PARAMETER(auto_chain, "auto_chain", 0, 1, 1,
-			   "1: if all data fit, no replay after a full batch that moved pages; 0: after each"),
+			   "1: while all data fit, no replay after a full batch that needed pages; 0: a replay after each"),
 	PREFETCH_PAGES(auto_fault, "auto_fault", 0, 256, 0,
 		       "cost of servicing a block, in copies of 4 KiB; 0: that of a GPU, 12, or of the pager, 5"),
 	PREFETCH_PARAMETER(auto_gap, "auto_gap", 0, 255, 64,

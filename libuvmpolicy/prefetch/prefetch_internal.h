@@ -33,7 +33,7 @@ struct prefetcher {
 			void *range, void *block);
 	/* The most faults of a batch that follows a full batch in one block; 0 or NULL: no limit. replay=batch_flush only. */
 	uint32_t (*batch_in_one_block)(const struct uvmp_prefetch_params *params);
-	/* While all data fit, may the next batch follow a full one that moved pages without a replay between? NULL: no.
+	/* While all data fit, and after a full batch that needed pages: may the next batch follow without a replay? NULL: no.
 	 * replay=batch_flush only. */
 	bool (*chains_batches)(const struct uvmp_prefetch_params *params);
 	const struct parameter *parameter; /* [parameters], fields of struct uvmp_prefetch_params */

@@ -92,6 +92,7 @@ struct engine {
 	uint32_t waitings;
 	uint32_t count[UVMP_ACTION_COUNT]; /* actions of each kind, */
 	uint32_t transfers[UVMP_ACTION_COUNT]; /* transfers of COPY and of POPULATE, and */
+	uint32_t unreplayed[ENGINE_GPUS_MAX + 1u]; /* batches of faults of the GPU since its last REPLAY */
 	struct uvmp_action last;	   /* the last one, since engine_forget */
 	enum uvmp_status status;	   /* of the last DONE */
 	enum uvmp_status next;		   /* of the last uvmp_service_next */
@@ -460,6 +461,20 @@ static inline bool engine_take(struct engine *e, struct uvmp_action *a)
 	return true;
 }
 
+/* A bottom half without failures replays after all batches of its GPU. Else warps stay stalled. */
+static inline void engine_watch_replays(struct engine *e, const struct uvmp_action *a)
+{
+	if (a->kind == UVMP_ACTION_BATCH && a->cause != UVMP_CAUSE_COUNTER)
+		e->unreplayed[a->to]++;
+	if (a->kind == UVMP_ACTION_REPLAY)
+		e->unreplayed[a->to] = 0;
+	if (a->kind != UVMP_ACTION_DONE || a->ticket != 0)
+		return;
+	if (e->failures == 0 && e->unreplayed[a->to] != 0)
+		fail_msg("%u batches without a replay:\n%s", e->unreplayed[a->to], e->text);
+	e->unreplayed[a->to] = 0;
+}
+
 /* The action is performed and completed. */
 static inline void engine_end(struct engine *e, const struct uvmp_action *a)
 {
@@ -469,6 +484,7 @@ static inline void engine_end(struct engine *e, const struct uvmp_action *a)
 	                                  : engine_outcome(e, a);
 
 	engine_perform(e, a);
+	engine_watch_replays(e, a);
 	if (e->hook)
 		e->hook(e, a);
 	if (e->is_replaying && a->kind == UVMP_ACTION_CANCEL)
