@@ -2,7 +2,7 @@
 ## make amalgamation  the library as one source and one header, build/amalgamation/uvmpolicy.c and uvmpolicy.h;
 ##                 PREFIX_NAME=foo: foo.c and foo.h, with foo_ in place of uvmp_, so that one program can hold two copies
 amalgamation:
-	@sh adapters/packaging/amalgamate.sh '$(BUILD)/amalgamation' $(PREFIX_NAME)
+	@sh adapters/packaging/amalgamate.sh '$(BUILD)/amalgamation' $(if $(PREFIX_NAME),'$(PREFIX_NAME)')
 
 ## make dist       the sources as build/libuvmpolicy-VERSION.tar.gz: the same bytes for the same files, with and without git
 dist:

@@ -2,11 +2,15 @@
 #include "measurements.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define FIELDS_MAX 12u
 #define LINE_MAX_  1024u
+
+#define UTLB_FAULTS_MOST 65536u
+#define REMOTE_NS_MOST	 1e6
 
 /* A line, cut at its commas. */
 struct line {
@@ -62,18 +66,45 @@ static bool whole(const struct line *line, size_t field, uint64_t *value)
 	return (double)*value == read || bad(line, "not a whole number");
 }
 
+/* A property of the GPU, with the limits that a model has. */
+struct property {
+	const char *name;
+	uint64_t *value, least, most;
+};
+
+static bool take_property(const struct line *line, size_t field, const struct property *property)
+{
+	char text[128];
+
+	if (!whole(line, field, property->value))
+		return false;
+	if (*property->value >= property->least && *property->value <= property->most)
+		return true;
+	snprintf(text, sizeof(text), "gpu: %s: %s is out of range, %" PRIu64 "..%" PRIu64, property->name, line->field[field],
+		 property->least, property->most);
+	return bad(line, text);
+}
+
 static bool take_gpu(const struct line *line, struct measurements *m)
 {
-	uint64_t *const values[] = {&m->sms,	      &m->warps_per_sm, &m->blocks_per_sm, &m->clock_mhz,
-				    &m->cores_per_sm, &m->memory_bytes, &m->memory_mb_s,   &m->page_bytes};
+	const struct property property[] = {{"sms", &m->sms, 1, 1024},
+					    {"warps_per_sm", &m->warps_per_sm, 1, 256},
+					    {"blocks_per_sm", &m->blocks_per_sm, 1, 256},
+					    {"clock_mhz", &m->clock_mhz, 1, 100000},
+					    {"cores_per_sm", &m->cores_per_sm, 1, 1024},
+					    {"memory_bytes", &m->memory_bytes, 2097152, UINT64_C(1) << 44},
+					    {"memory_mb_s", &m->memory_mb_s, 1024, 1000000000},
+					    {"page_bytes", &m->page_bytes, 4096, 65536}};
 
 	if (line->fields != 10)
 		return bad(line, "gpu,NAME and eight numbers");
+	if (m->has_gpu)
+		return bad(line, "a second line `gpu`");
 	if (strlen(line->field[1]) >= sizeof(m->name) || strpbrk(line->field[1], "#=\t"))
 		return bad(line, "the name is longer than 63 bytes, or has one of #, = and tab");
 	memcpy(m->name, line->field[1], strlen(line->field[1]) + 1);
-	for (size_t i = 0; i < 8; i++)
-		if (!whole(line, i + 2, values[i]) || (*values[i] == 0 && !bad(line, "gpu: 0 is not possible")))
+	for (size_t i = 0; i < sizeof(property) / sizeof(property[0]); i++)
+		if (!take_property(line, i + 2, &property[i]))
 			return false;
 	m->has_gpu = true;
 	return true;
@@ -126,6 +157,22 @@ static bool take_run(const struct line *line, struct measurements *m)
 	return true;
 }
 
+static bool take_utlb(const struct line *line, struct measurements *m)
+{
+	if (line->fields != 3)
+		return bad(line, "utlb,UTLBS,FAULTS");
+	if (!whole(line, 1, &m->utlbs) || !whole(line, 2, &m->utlb_faults))
+		return false;
+	return m->utlbs == 0 || m->utlb_faults / m->utlbs < UTLB_FAULTS_MOST || bad(line, "utlb: more than 65536 faults of a uTLB");
+}
+
+static bool take_remote(const struct line *line, struct measurements *m)
+{
+	if (line->fields != 2)
+		return bad(line, "remote,NS");
+	return number(line, 1, &m->remote_ns) && (m->remote_ns <= REMOTE_NS_MOST || bad(line, "remote: more than 1000000 ns"));
+}
+
 static bool take_line(const struct line *line, struct measurements *m)
 {
 	const char *kind = line->field[0];
@@ -139,13 +186,12 @@ static bool take_line(const struct line *line, struct measurements *m)
 	if (strcmp(kind, "chase") == 0)
 		return line->fields == 3 ? take_point(line, 1, &m->chase) : bad(line, "chase,BYTES,NS");
 	if (strcmp(kind, "remote") == 0)
-		return line->fields == 2 ? number(line, 1, &m->remote_ns) : bad(line, "remote,NS");
+		return take_remote(line, m);
 	if (strcmp(kind, "first") == 0)
 		return line->fields == 3 ? number(line, 1, &m->first_ns) && number(line, 2, &m->like_ns)
 					 : bad(line, "first,NS,NS of a later fault of the same size");
 	if (strcmp(kind, "utlb") == 0)
-		return line->fields == 3 ? whole(line, 1, &m->utlbs) && whole(line, 2, &m->utlb_faults)
-					 : bad(line, "utlb,UTLBS,FAULTS");
+		return take_utlb(line, m);
 	return bad(line, "unknown kind of line; there are: gpu, copy, run, chase, remote, first, utlb");
 }
 
@@ -156,8 +202,10 @@ bool measurements_read(FILE *in, const char *name, struct measurements *out, cha
 	memset(out, 0, sizeof(*out));
 	while (fgets(line.text, sizeof(line.text), in)) {
 		line.number++;
-		if (!strchr(line.text, '\n') && !feof(in))
-			return bad(&line, "the line is too long");
+		if (!strchr(line.text, '\n'))
+			return bad(&line, feof(in) ? "the line does not end: the file is cut" : "the line is too long, or has a zero byte");
+		if (strchr(line.text, '\r'))
+			return bad(&line, "the line ends with a carriage return: the file must have the line ends of Unix");
 		if (line.number == 1) {
 			if (strcmp(line.text, "uvmp-measurements 1\n") != 0)
 				return bad(&line, "the first line is not `uvmp-measurements 1`");

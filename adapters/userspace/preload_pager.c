@@ -150,6 +150,8 @@ static int create(char *text, size_t bytes)
 		open_log(getenv(RUN_LOG));
 		config.log = log_file;
 		config.trace = getenv(RUN_TRACE);
+		if (slot)
+			slot->is_recorded = log_file || (config.trace && *config.trace);
 	} else {
 		error = store_beside(config.store, store);
 		config.store = store;

@@ -28,6 +28,7 @@ struct run_slot {
 	int32_t pid;
 	int32_t error;	   /* of creating the pager, negative errno, with the reason in `text` */
 	int32_t log_error; /* of writing the log, errno */
+	bool is_recorded;  /* the log or the trace is of this process */
 	char name[16];
 	char text[236];
 	char plugin[256]; /* which plugin ended the process, and how; else empty */

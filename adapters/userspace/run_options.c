@@ -49,11 +49,11 @@ static const struct run_option table[] = {
 	{"--managed", "SIZE", SIZE, RUN_MANAGED, NULL, UVMP_PAGER_BLOCK_BYTES, SIZE_MOST,
 	 "managed memory at most; default 64 times the budget"},
 	{"--threads", "NUMBER", COUNT, RUN_THREADS, NULL, 1, 16, "threads that copy, 1..16; default 1"},
-	{"--log", "FILE", OUTPUT, RUN_LOG, NULL, 0, 0, "decision log, for uvmsim explain"},
+	{"--log", "FILE", OUTPUT, RUN_LOG, NULL, 0, 0, "decision log of the first process with managed memory, for\nuvmsim explain"},
 	{"--log-completions", NULL, SWITCH, RUN_COMPLETIONS, NULL, 0, 0,
 	 "the log also has when each action completed; needs --log"},
 	{"--record", "FILE", OUTPUT, RUN_TRACE, NULL, 0, 0,
-	 "every fault as a trace, for uvmsim run --trace; FILE.zst is\ncompressed"},
+	 "every fault of that process as a trace, for uvmsim run --trace;\nFILE.zst is compressed"},
 	{"--sample", "PAGES", COUNT, RUN_SAMPLE, NULL, 1, 4096,
 	 "touches of so many resident pages at a time, others every\n"
 	 "10 ms, are recorded too, and given to the policy; such as 64"},

@@ -122,6 +122,18 @@ static void write_processes(FILE *out, const struct run_report *report)
 		fprintf(out, "  and %" PRIu32 " more; --format csv has all\n", left);
 }
 
+/* Log and trace are of one process. Says which, if there are others. */
+static void write_recorded(FILE *out, const struct run_report *report)
+{
+	for (uint32_t i = 0; i < run_slots(report->shared); i++) {
+		const struct run_slot *slot = &report->shared->slot[i];
+
+		if (slot->is_recorded)
+			fprintf(out, "  %-10s process %" PRId32 " (%.15s), the first: --log and --record have no other\n",
+				"recorded", slot->pid, slot->name);
+	}
+}
+
 static void write_verbose(FILE *out, const struct run_report *report)
 {
 	const char *at = report->features;
@@ -185,8 +197,10 @@ static void write_table(FILE *out, const struct run_report *report)
 	write_unmanaged(out, report->shared);
 	if (report->is_verbose)
 		write_verbose(out, report);
-	if (managed > 1)
+	if (managed > 1) {
 		write_processes(out, report);
+		write_recorded(out, report);
+	}
 	if (run_slots_beyond(report->shared) != 0)
 		fprintf(out, "  %" PRIu32 " more processes are not in these figures\n",
 			run_slots_beyond(report->shared));

@@ -319,6 +319,11 @@ for store in mem zstd "file:$work/store"; do
 		'parent, first half: all words right' 'parent, second half: all words right'
 	says '2 processes with managed memory'
 done
+expect 0 'fork, log and trace' "$run" --budget 8M --log "$work/fork.log" --record "$work/fork.csv" "$program" fork 32
+says '2 processes with managed memory' ', the first: --log and --record have no other'
+expect 0 'one process, log' "$run" --budget 8M --log "$work/fork.log" "$program" simple 16
+grep -q 'have no other' "$work/err" && fail 'one process, log: nothing is left out' "$(cat "$work/err")" ||
+	ok 'one process, log: nothing is left out'
 expect 0 'fork and exec, exec' "$run" --budget 8M --store "file:$work/store" --report "$work/report" --format json \
 	"$program" exec 32 "$program" simple 16
 prints 'program: all words right' 'parent: all words right' 'program: all words right'

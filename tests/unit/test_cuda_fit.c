@@ -163,6 +163,8 @@ static bool read_text(const char *text)
 	return is_good;
 }
 
+#define GPU_LINE "gpu,a,1,2,3,4,5,2097152,1024,4096\n"
+
 static void bad_files(void **unused)
 {
 	static const struct {
@@ -178,7 +180,14 @@ static void bad_files(void **unused)
 		{"uvmp-measurements 1\ncopy,h2d,1,nan\n", "not a number from 0 to 1e18"},
 		{"uvmp-measurements 1\ncopy,h2d,0,2\n", "0 is not possible"},
 		{"uvmp-measurements 1\ngpu,a,1,2,3\n", "gpu,NAME and eight numbers"},
-		{"uvmp-measurements 1\ngpu,a,0,2,3,4,5,6,7,8\n", "gpu: 0 is not possible"},
+		{"uvmp-measurements 1\ngpu,a,0,2,3,4,5,6,7,8\n", "m.txt:2: gpu: sms: 0 is out of range, 1..1024"},
+		{"uvmp-measurements 1\ngpu,a,4000,2,3,4,5,6,7,8\n", "m.txt:2: gpu: sms: 4000 is out of range, 1..1024"},
+		{"uvmp-measurements 1\ngpu,a,1,2,3,4,5,2097152,1024,8\n", "page_bytes: 8 is out of range, 4096..65536"},
+		{"uvmp-measurements 1\n" GPU_LINE GPU_LINE, "m.txt:3: a second line `gpu`"},
+		{"uvmp-measurements 1\nutlb,28,4", "m.txt:2: the line does not end: the file is cut"},
+		{"uvmp-measurements 1\nutlb,28,1000000000000\n", "utlb: more than 65536 faults of a uTLB"},
+		{"uvmp-measurements 1\nremote,2000000\n", "remote: more than 1000000 ns"},
+		{"uvmp-measurements 1\r\nutlb,28,4\r\n", "m.txt:1: the line ends with a carriage return"},
 		{"uvmp-measurements 1\ngpu,a,1.5,2,3,4,5,6,7,8\n", "not a whole number"},
 		{"uvmp-measurements 1\ngpu,a#b,1,2,3,4,5,6,7,8\n", "the name is longer"},
 		{"uvmp-measurements 1\nrun,a,5,6,1,1,1,1,1,1,1\n", "the copies take longer than the run"},
@@ -289,10 +298,10 @@ static void what_is_missing(void **unused)
 	assert_true(read_text("uvmp-measurements 1\nremote,5\n"));
 	assert_false(measurements_model(&measured, "./a.link", out, out, error));
 	assert_non_null(strstr(error, "there is no line gpu"));
-	assert_true(read_text("uvmp-measurements 1\ngpu,a,1,2,3,4,5,6,7,8\ncopy,h2d,1,2\ncopy,h2d,9,4\n"));
+	assert_true(read_text("uvmp-measurements 1\n" GPU_LINE "copy,h2d,1,2\ncopy,h2d,9,4\n"));
 	assert_false(measurements_model(&measured, "./a.link", out, out, error));
 	assert_non_null(strstr(error, "copy,d2h: at least two sizes"));
-	assert_true(read_text("uvmp-measurements 1\ngpu,a,1,2,3,4,5,6,7,8\ncopy,h2d,1,2\ncopy,h2d,9,4\ncopy,d2h,1,2\ncopy,d2h,9,4\n"));
+	assert_true(read_text("uvmp-measurements 1\n" GPU_LINE "copy,h2d,1,2\ncopy,h2d,9,4\ncopy,d2h,1,2\ncopy,d2h,9,4\n"));
 	assert_false(measurements_model(&measured, "./a.link", out, out, error));
 	assert_non_null(strstr(error, "the runs do not determine what a fault group takes"));
 	fclose(out);
