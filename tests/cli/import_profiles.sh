@@ -83,6 +83,10 @@ nsys() {
 	error 'row 6: events of process 4660 and of process 9; --process says which'
 	run 0 'nsys, one of two processes' import nsys --process 4660 "$work/two-processes.sqlite"
 	equal 'accesses of the GPU' "$(rows '^[0-9]*,[0-9]')" 39
+	run 2 'nsys, a GPU that is not there' import nsys --device 7 "$work/two-gpus.sqlite"
+	error 'there is no event of GPU 7; there are some of 0, 1'
+	run 2 'nsys, a process that is not there' import nsys --process 77 "$work/two-processes.sqlite"
+	error 'there is no event of process 77; there are some of 9, 4660'
 	run 2 'nsys, empty' import nsys "$work/empty.sqlite"
 	error 'is empty'
 	run 2 'nsys, cut' import nsys "$work/cut.sqlite"
@@ -205,6 +209,21 @@ damage uvm-tools 'an unknown access' 'GpuFault accessType=Jump address=1 timeSta
 damage uvm-tools 'an unknown event' 'GpuFalt address=1\n' '"GpuFalt" is no event'
 damage uvm-tools 'no pair' 'GpuFault address\n' '"address" is not KEY=VALUE'
 damage uvm-tools 'two GPUs' "$fault address=0x1000\nGpuFault accessType=1 gpuIndex=2 timeStamp=1 address=0x1000\n" ':2: events of GPU 1 and of GPU 2'
+{
+	printf '%s address=0x1000\n' "$fault"
+	printf 'CpuFault accessType=1 address=0x1000 timeStamp=2 pid=7\n'
+} >"$work/one"
+run 2 'UVM tools, a GPU that is not there' import uvm-tools --device 2 "$work/one"
+error 'there is no event of GPU 2; there are some of 1'
+run 2 'UVM tools, a process that is not there' import uvm-tools --process 77 "$work/one"
+error 'there is no event of process 77; there are some of 7'
+for gpu in 9 5 3 4 8 6 7 1 2 5; do printf 'GpuFault accessType=1 gpuIndex=%s timeStamp=1 address=0x1000\n' $gpu; done >"$work/gpus"
+run 2 'UVM tools, many GPUs' import uvm-tools --device 10 "$work/gpus"
+error 'there is no event of GPU 10; there are some of 1, 2, 3, 4, 5, 6, 7, 8 and others'
+run 0 'UVM tools, the last of many GPUs' import uvm-tools --device 9 "$work/gpus"
+printf '%s address=0x1000\n' "$fault" >"$work/one"
+run 2 'UVM tools, no process' import uvm-tools --process 7 "$work/one"
+error 'there is no event of process 7; no event names a process'
 damage uvm-tools 'backwards' 'Migration migrationCause=2 srcIndex=0 dstIndex=1 address=0x1000 migratedBytes=4096 beginTimeStamp=9 endTimeStamp=8\n' \
 	'ends at 8 ns, before it begins'
 damage uvm-tools 'no bytes' 'Migration migrationCause=2 srcIndex=0 dstIndex=1 address=0x1000 migratedBytes=0 beginTimeStamp=9 endTimeStamp=9\n' \
@@ -221,6 +240,12 @@ CUPTI_ACTIVITY_KIND_MEMSET start=1
 UNIFIED_MEMORY_COUNTER counterKind=3 value=4096 start=950 address=0x7f0000001000 flags=1
 UNIFIED_MEMORY_COUNTER counterKind=THRASHING value=4096 start=960 address=0x7f0000001000
 C
+{
+	grep -v 'counterKind=3' "$work/cupti"
+	printf 'KERNEL start=1000 end=1001 deviceId=1 name=other\n'
+} >"$work/cupti-kernel"
+run 2 'CUPTI, a GPU with a kernel only' import --device 1 "$work/cupti-kernel"
+error 'there is neither a fault nor a migration of unified memory of the chosen GPU and process in it'
 run 0 'CUPTI' import "$work/cupti"
 equal rows "$(grep -v '^[#ur]' "$work/out" | tr '\n' ' ')" 'kernel,scale 100,0,w,0x7f0000000000 batch sync 950,cpu,r,0x7f0000001000 '
 run 0 'CUPTI, all that migrated' import --touched migrated "$work/cupti"
@@ -295,7 +320,7 @@ has '0,0,r,0x7f0000000000' '1000000,0,r,0x7f0000210000'
 equal accesses "$(rows '^[0-9]*,[0-9]')" 2
 says '1 rows name no VABlock' 'tells chunks, not pages'
 run 2 'gpu_ext, another process' import gpu_ext-chunk --process 1 "$work/chunk"
-error 'there is no access in it'
+error 'there is no event of process 1; there are some of 70'
 cat >"$work/prefetch" <<'G'
 time_ms,cpu,fault_pid,owner_tgid,va_start,va_end,page_index,faulted_first,faulted_outer,max_first,max_outer,tree_offset,leaf_count,level_count,pages_accessed
 5,1,9,70,0x7f0000000000,0x7f00001fffff,3,3,9,0,512,0,512,10,2
