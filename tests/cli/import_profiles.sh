@@ -277,6 +277,24 @@ head='   Start  Duration  Unified Memory  Virtual Address  Name\n'
 row='  1.00ms    2.00us           4.0XB   0x7f0000000000  [Unified Memory Memcpy HtoD]\n'
 damage nvprof 'a size that is none' "$head$row" 'size "4.0XB" is not a size as 4.000000KB'
 
+{
+	printf '   Start  Duration  Grid Size        Device  Unified Memory  Virtual Address  Name\n'
+	printf '  1.00ms         -          -             -     PC 0x400b82   0x7f0000000000  [Unified Memory CPU page faults]\n'
+	printf '  2.00ms    2.00us          -  Tesla T4 (0)               1   0x7f0000010000  [Unified Memory GPU page faults]\n'
+	printf '  2.00ms    4.00us    (1 1 1)  Tesla T4 (0)               -                -  first(int*) [1]\n'
+	printf '  3.00ms    2.00us          -  Tesla T4 (1)               1   0x7f0000020000  [Unified Memory GPU page faults]\n'
+	printf '  3.00ms    4.00us    (1 1 1)  Tesla T4 (1)               -                -  second(int*) [2]\n'
+} >"$work/two-gpus"
+run 2 'nvprof, two GPUs' import nvprof "$work/two-gpus"
+error ':5: events of GPU 0 and of GPU 1; --device says which'
+run 0 'nvprof, one of two GPUs' import nvprof --device 1 "$work/two-gpus"
+equal rows "$(grep -v '^[#ur]' "$work/out" | tr '\n' ' ')" '1000000,cpu,r,0x7f0000000000 kernel,second 3000000,0,r,0x7f0000020000 sync '
+run 2 'nvprof, a GPU that is not there' import nvprof --device 2 "$work/two-gpus"
+error 'there is no event of GPU 2; there are some of 0, 1'
+sed 's/T4 (.)/T4    /' "$work/two-gpus" >"$work/cut"
+run 0 'nvprof, names of GPUs are cut' import nvprof "$work/cut"
+says 'some rows have no number of a GPU'
+
 # -- nvprof, CSV --
 cat >"$work/nvprof.csv" <<'N'
 ==1== NVPROF is profiling process 1, command: ./scale
@@ -293,6 +311,19 @@ equal rows "$(grep -v '^[#ur]' "$work/out" | tr '\n' ' ')" \
 	'1500000,cpu,r,0x7f0000000000 kernel,void scale<float> 2000000,0,r,0x7f0000010000 batch sync '
 run 0 'nvprof, CSV, all that migrated' import --touched migrated "$work/nvprof.csv"
 has '2050000,0,r,0x7f0000011000'
+[ ! -s "$work/err" ] || fail "$name: a note where there is nothing to say"
+run 0 'nvprof, CSV, its GPU' import --device 0 "$work/nvprof.csv"
+{
+	cat "$work/nvprof.csv"
+	printf '3.000000,10,,,"Tesla T4 (1)",,,"1","0x7f0000020000","[Unified Memory GPU page faults]"\n'
+	printf '4.000000,10,,,"Tesla T4 (1)",,,,,"[CUDA memcpy HtoD]"\n'
+} >"$work/two-gpus.csv"
+run 2 'nvprof, CSV, two GPUs' import "$work/two-gpus.csv"
+error ':9: events of GPU 0 and of GPU 1; --device says which'
+run 0 'nvprof, CSV, one of two GPUs' import --device 1 "$work/two-gpus.csv"
+equal rows "$(grep -v '^[#ur]' "$work/out" | tr '\n' ' ')" '1500000,cpu,r,0x7f0000000000 3000000,0,r,0x7f0000020000 batch '
+run 2 'nvprof, CSV, a GPU that is not there' import --device 2 "$work/two-gpus.csv"
+error 'there is no event of GPU 2; there are some of 0, 1'
 head='"Start","Duration","Unified Memory","Virtual Address","Name"\nms,us,,,\n'
 damage nvprof-csv 'text for a number' "${head}abc,,1,0x1000,\"[Unified Memory GPU page faults]\"\n" ':3: Start "abc" is no number with a unit'
 damage nvprof-csv 'negative' "${head}-1,,1,0x1000,\"[Unified Memory GPU page faults]\"\n" 'Start "-1" is no number'
