@@ -418,6 +418,17 @@ cp "$work/out" "$work/raw.out"
 run 0 'DAMON, damo with a colon' import "$work/colon"
 sed 's,raw,colon,' "$work/raw.out" >"$work/want"
 if cmp -s "$work/want" "$work/out" && grep -q '):' "$work/colon"; then ok "$name: the same trace"; else fail "$name: another trace"; fi
+printf '400000-403000(  12.000 KiB):\t1\n  7F0000000000-7F0000002000 ( 8.000 KiB): 2\n0-1000( 4.000 KiB): 0\n' >"$work/short"
+run 0 'DAMON, short addresses and capitals' import damon "$work/short"
+equal rows "$(grep -v '^[#ur]' "$work/out" | tr '\n' ' ')" \
+	',0,r,0x400000 ,0,r,0x401000 ,0,r,0x402000 ,0,r,0x7f0000000000 ,0,r,0x7f0000001000 '
+good='7f0000000000-7f0000002000( 8.000 KiB): 2\n'
+damage damon 'a letter in a start' "${good}563ebaag0000-563ebc99e000( 31 MiB): 1\n" \
+	':2: "563ebaag0000-563ebc99e000( 31 MiB): 1" is no region: START-END and its accesses'
+damage damon 'a letter in an end' "${good}400000-40x000( 12 KiB): 1\n" ':2: "400000-40x000( 12 KiB): 1" is no region'
+damage damon 'no accesses of a short region' "${good}400000-403000( 12 KiB):\n" 'is no region'
+damage damon 'an end before the start, short' "${good}403000-400000( 12 KiB): 1\n" 'not behind its start'
+damage damon 'a cut region' "${good}7F0000000000-7F00\n" 'is no region'
 event='damon:damon_aggregated: target_id=0 nr_regions=2'
 damage damon 'text for a number' "$event abc-def: 1 2\n" '"abc-def: 1 2" is no region'
 damage damon 'negative' "$event -4096-8192: 1 2\n" 'is no region'
