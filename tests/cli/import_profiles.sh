@@ -83,6 +83,10 @@ nsys() {
 	error 'row 6: events of process 4660 and of process 9; --process says which'
 	run 0 'nsys, one of two processes' import nsys --process 4660 "$work/two-processes.sqlite"
 	equal 'accesses of the GPU' "$(rows '^[0-9]*,[0-9]')" 39
+	run 2 'nsys, a GPU that is not there' import nsys --device 7 "$work/two-gpus.sqlite"
+	error 'there is no event of GPU 7; there are some of 0, 1'
+	run 2 'nsys, a process that is not there' import nsys --process 77 "$work/two-processes.sqlite"
+	error 'there is no event of process 77; there are some of 9, 4660'
 	run 2 'nsys, empty' import nsys "$work/empty.sqlite"
 	error 'is empty'
 	run 2 'nsys, cut' import nsys "$work/cut.sqlite"
@@ -205,6 +209,21 @@ damage uvm-tools 'an unknown access' 'GpuFault accessType=Jump address=1 timeSta
 damage uvm-tools 'an unknown event' 'GpuFalt address=1\n' '"GpuFalt" is no event'
 damage uvm-tools 'no pair' 'GpuFault address\n' '"address" is not KEY=VALUE'
 damage uvm-tools 'two GPUs' "$fault address=0x1000\nGpuFault accessType=1 gpuIndex=2 timeStamp=1 address=0x1000\n" ':2: events of GPU 1 and of GPU 2'
+{
+	printf '%s address=0x1000\n' "$fault"
+	printf 'CpuFault accessType=1 address=0x1000 timeStamp=2 pid=7\n'
+} >"$work/one"
+run 2 'UVM tools, a GPU that is not there' import uvm-tools --device 2 "$work/one"
+error 'there is no event of GPU 2; there are some of 1'
+run 2 'UVM tools, a process that is not there' import uvm-tools --process 77 "$work/one"
+error 'there is no event of process 77; there are some of 7'
+for gpu in 9 5 3 4 8 6 7 1 2 5; do printf 'GpuFault accessType=1 gpuIndex=%s timeStamp=1 address=0x1000\n' $gpu; done >"$work/gpus"
+run 2 'UVM tools, many GPUs' import uvm-tools --device 10 "$work/gpus"
+error 'there is no event of GPU 10; there are some of 1, 2, 3, 4, 5, 6, 7, 8 and others'
+run 0 'UVM tools, the last of many GPUs' import uvm-tools --device 9 "$work/gpus"
+printf '%s address=0x1000\n' "$fault" >"$work/one"
+run 2 'UVM tools, no process' import uvm-tools --process 7 "$work/one"
+error 'there is no event of process 7; no event names a process'
 damage uvm-tools 'backwards' 'Migration migrationCause=2 srcIndex=0 dstIndex=1 address=0x1000 migratedBytes=4096 beginTimeStamp=9 endTimeStamp=8\n' \
 	'ends at 8 ns, before it begins'
 damage uvm-tools 'no bytes' 'Migration migrationCause=2 srcIndex=0 dstIndex=1 address=0x1000 migratedBytes=0 beginTimeStamp=9 endTimeStamp=9\n' \
@@ -221,6 +240,12 @@ CUPTI_ACTIVITY_KIND_MEMSET start=1
 UNIFIED_MEMORY_COUNTER counterKind=3 value=4096 start=950 address=0x7f0000001000 flags=1
 UNIFIED_MEMORY_COUNTER counterKind=THRASHING value=4096 start=960 address=0x7f0000001000
 C
+{
+	grep -v 'counterKind=3' "$work/cupti"
+	printf 'KERNEL start=1000 end=1001 deviceId=1 name=other\n'
+} >"$work/cupti-kernel"
+run 2 'CUPTI, a GPU with a kernel only' import --device 1 "$work/cupti-kernel"
+error 'there is neither a fault nor a migration of unified memory of the chosen GPU and process in it'
 run 0 'CUPTI' import "$work/cupti"
 equal rows "$(grep -v '^[#ur]' "$work/out" | tr '\n' ' ')" 'kernel,scale 100,0,w,0x7f0000000000 batch sync 950,cpu,r,0x7f0000001000 '
 run 0 'CUPTI, all that migrated' import --touched migrated "$work/cupti"
@@ -252,6 +277,24 @@ head='   Start  Duration  Unified Memory  Virtual Address  Name\n'
 row='  1.00ms    2.00us           4.0XB   0x7f0000000000  [Unified Memory Memcpy HtoD]\n'
 damage nvprof 'a size that is none' "$head$row" 'size "4.0XB" is not a size as 4.000000KB'
 
+{
+	printf '   Start  Duration  Grid Size        Device  Unified Memory  Virtual Address  Name\n'
+	printf '  1.00ms         -          -             -     PC 0x400b82   0x7f0000000000  [Unified Memory CPU page faults]\n'
+	printf '  2.00ms    2.00us          -  Tesla T4 (0)               1   0x7f0000010000  [Unified Memory GPU page faults]\n'
+	printf '  2.00ms    4.00us    (1 1 1)  Tesla T4 (0)               -                -  first(int*) [1]\n'
+	printf '  3.00ms    2.00us          -  Tesla T4 (1)               1   0x7f0000020000  [Unified Memory GPU page faults]\n'
+	printf '  3.00ms    4.00us    (1 1 1)  Tesla T4 (1)               -                -  second(int*) [2]\n'
+} >"$work/two-gpus"
+run 2 'nvprof, two GPUs' import nvprof "$work/two-gpus"
+error ':5: events of GPU 0 and of GPU 1; --device says which'
+run 0 'nvprof, one of two GPUs' import nvprof --device 1 "$work/two-gpus"
+equal rows "$(grep -v '^[#ur]' "$work/out" | tr '\n' ' ')" '1000000,cpu,r,0x7f0000000000 kernel,second 3000000,0,r,0x7f0000020000 sync '
+run 2 'nvprof, a GPU that is not there' import nvprof --device 2 "$work/two-gpus"
+error 'there is no event of GPU 2; there are some of 0, 1'
+sed 's/T4 (.)/T4    /' "$work/two-gpus" >"$work/cut"
+run 0 'nvprof, names of GPUs are cut' import nvprof "$work/cut"
+says 'some rows have no number of a GPU'
+
 # -- nvprof, CSV --
 cat >"$work/nvprof.csv" <<'N'
 ==1== NVPROF is profiling process 1, command: ./scale
@@ -268,6 +311,19 @@ equal rows "$(grep -v '^[#ur]' "$work/out" | tr '\n' ' ')" \
 	'1500000,cpu,r,0x7f0000000000 kernel,void scale<float> 2000000,0,r,0x7f0000010000 batch sync '
 run 0 'nvprof, CSV, all that migrated' import --touched migrated "$work/nvprof.csv"
 has '2050000,0,r,0x7f0000011000'
+[ ! -s "$work/err" ] || fail "$name: a note where there is nothing to say"
+run 0 'nvprof, CSV, its GPU' import --device 0 "$work/nvprof.csv"
+{
+	cat "$work/nvprof.csv"
+	printf '3.000000,10,,,"Tesla T4 (1)",,,"1","0x7f0000020000","[Unified Memory GPU page faults]"\n'
+	printf '4.000000,10,,,"Tesla T4 (1)",,,,,"[CUDA memcpy HtoD]"\n'
+} >"$work/two-gpus.csv"
+run 2 'nvprof, CSV, two GPUs' import "$work/two-gpus.csv"
+error ':9: events of GPU 0 and of GPU 1; --device says which'
+run 0 'nvprof, CSV, one of two GPUs' import --device 1 "$work/two-gpus.csv"
+equal rows "$(grep -v '^[#ur]' "$work/out" | tr '\n' ' ')" '1500000,cpu,r,0x7f0000000000 3000000,0,r,0x7f0000020000 batch '
+run 2 'nvprof, CSV, a GPU that is not there' import --device 2 "$work/two-gpus.csv"
+error 'there is no event of GPU 2; there are some of 0, 1'
 head='"Start","Duration","Unified Memory","Virtual Address","Name"\nms,us,,,\n'
 damage nvprof-csv 'text for a number' "${head}abc,,1,0x1000,\"[Unified Memory GPU page faults]\"\n" ':3: Start "abc" is no number with a unit'
 damage nvprof-csv 'negative' "${head}-1,,1,0x1000,\"[Unified Memory GPU page faults]\"\n" 'Start "-1" is no number'
@@ -295,7 +351,7 @@ has '0,0,r,0x7f0000000000' '1000000,0,r,0x7f0000210000'
 equal accesses "$(rows '^[0-9]*,[0-9]')" 2
 says '1 rows name no VABlock' 'tells chunks, not pages'
 run 2 'gpu_ext, another process' import gpu_ext-chunk --process 1 "$work/chunk"
-error 'there is no access in it'
+error 'there is no event of process 1; there are some of 70'
 cat >"$work/prefetch" <<'G'
 time_ms,cpu,fault_pid,owner_tgid,va_start,va_end,page_index,faulted_first,faulted_outer,max_first,max_outer,tree_offset,leaf_count,level_count,pages_accessed
 5,1,9,70,0x7f0000000000,0x7f00001fffff,3,3,9,0,512,0,512,10,2
@@ -362,6 +418,17 @@ cp "$work/out" "$work/raw.out"
 run 0 'DAMON, damo with a colon' import "$work/colon"
 sed 's,raw,colon,' "$work/raw.out" >"$work/want"
 if cmp -s "$work/want" "$work/out" && grep -q '):' "$work/colon"; then ok "$name: the same trace"; else fail "$name: another trace"; fi
+printf '400000-403000(  12.000 KiB):\t1\n  7F0000000000-7F0000002000 ( 8.000 KiB): 2\n0-1000( 4.000 KiB): 0\n' >"$work/short"
+run 0 'DAMON, short addresses and capitals' import damon "$work/short"
+equal rows "$(grep -v '^[#ur]' "$work/out" | tr '\n' ' ')" \
+	',0,r,0x400000 ,0,r,0x401000 ,0,r,0x402000 ,0,r,0x7f0000000000 ,0,r,0x7f0000001000 '
+good='7f0000000000-7f0000002000( 8.000 KiB): 2\n'
+damage damon 'a letter in a start' "${good}563ebaag0000-563ebc99e000( 31 MiB): 1\n" \
+	':2: "563ebaag0000-563ebc99e000( 31 MiB): 1" is no region: START-END and its accesses'
+damage damon 'a letter in an end' "${good}400000-40x000( 12 KiB): 1\n" ':2: "400000-40x000( 12 KiB): 1" is no region'
+damage damon 'no accesses of a short region' "${good}400000-403000( 12 KiB):\n" 'is no region'
+damage damon 'an end before the start, short' "${good}403000-400000( 12 KiB): 1\n" 'not behind its start'
+damage damon 'a cut region' "${good}7F0000000000-7F00\n" 'is no region'
 event='damon:damon_aggregated: target_id=0 nr_regions=2'
 damage damon 'text for a number' "$event abc-def: 1 2\n" '"abc-def: 1 2" is no region'
 damage damon 'negative' "$event -4096-8192: 1 2\n" 'is no region'

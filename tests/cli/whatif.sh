@@ -117,6 +117,8 @@ if grep -q 'Accesses to resident' "$work/out"; then fail "$name: a limit of prof
 if python3 -c 'import sqlite3' 2>/dev/null && python3 "$support/nsys.py" "$work" && "$uvmsim" import "$work/new.sqlite" >/dev/null 2>&1; then
 	run 0 'nsys' whatif "$work/new.sqlite" --memory 32M --seeds 1 --policy nvidia-595
 	prints 'calls 2.0, faults 0.2, prefetching 2.3' 'The profile has 4.6 MiB to the GPU'
+	run 2 'nsys, a GPU that is not there' whatif "$work/two-gpus.sqlite" --memory 32M --device 7
+	error 'there is no event of GPU 7; there are some of 0, 1'
 	run 0 'nsys, only migrations' whatif "$work/only-copies.sqlite" --memory 32M --policy nvidia-595 --format json
 	prints '"touched": "migrated"' '"optimum_h2d_bytes"' 'no table CUDA_UM_GPU_PAGE_FAULT_EVENTS'
 else
@@ -140,6 +142,10 @@ run 2 'draws without a GPU' whatif "$work/profile" --uncertainty 3
 error '--uncertainty needs --gpu'
 run 2 'a device of a format without devices' whatif "$work/lackey" --device 1
 error 'lackey has no use for --device'
+run 2 'a device of a trace' whatif docs/examples/bounce.trace --device 3
+error 'trace has no use for --device'
+run 2 'a process of a trace' whatif - --from trace --process 3
+error 'trace has no use for --process'
 run 2 'a policy that does not exist' whatif "$work/profile" --policy bogus
 error 'bogus'
 run 2 'memory twice' whatif "$work/profile" --memory 16M --oversub 150

@@ -6,12 +6,13 @@
 
 #include <string.h>
 
+#define HEX_DIGITS  "0123456789abcdefABCDEF"
 #define REGION_MOST (UINT64_C(1) << 36) /* bytes */
 
 /* A number at *text, which then stands behind it. */
 static bool take_number(const char **text, bool is_hex, uint64_t *number)
 {
-	size_t length = strspn(*text, is_hex ? "0123456789abcdef" : "0123456789");
+	size_t length = strspn(*text, is_hex ? HEX_DIGITS : "0123456789");
 	char digits[24];
 
 	if (length == 0 || length >= sizeof(digits))
@@ -22,20 +23,26 @@ static bool take_number(const char **text, bool is_hex, uint64_t *number)
 	return is_hex ? import_hex(digits, number) : import_decimal(digits, number);
 }
 
-/* START-END, then what `middle` skips, then the number of accesses. */
+/* What stands between a region and its accesses: `(8.000 KiB)` of damo, behind which older versions write a colon, or the colon
+ * of perf. Returns NULL if it is neither. */
+static const char *skip_middle(const char *text, bool is_hex)
+{
+	if (!is_hex)
+		return *text == ':' ? text + 1 + strspn(text + 1, " ") : NULL;
+	text += strspn(text, " ");
+	text = *text == '(' ? strchr(text, ')') : NULL;
+	return text ? text + 1 + strspn(text + 1, " :") : NULL;
+}
+
+/* START-END, then what skip_middle skips, then the number of accesses. */
 static bool take_region(struct import *import, const char *text, bool is_hex, uint64_t region[3])
 {
 	const char *start = text;
 
 	if (take_number(&text, is_hex, &region[0]) && *text++ == '-' &&
-	    take_number(&text, is_hex, &region[1])) {
-		const char *behind = is_hex ? strchr(text, ')') : text;
-
-		text = behind ? behind + 1 : text + strlen(text);
-		text += strspn(text, is_hex ? " :" : " "); /* of damo, older versions write a colon */
-		if (take_number(&text, false, &region[2]) && (*text == ' ' || *text == '\0'))
-			return true;
-	}
+	    take_number(&text, is_hex, &region[1]) && (text = skip_middle(text, is_hex)) != NULL &&
+	    take_number(&text, false, &region[2]) && (*text == ' ' || *text == '\0'))
+		return true;
 	return import_bad(import, "\"%.60s\" is no region: START-END and its accesses", start);
 }
 
@@ -63,6 +70,20 @@ static bool put_region(struct import *import, const uint64_t region[3])
 	return true;
 }
 
+/* Is the line of damo a region, good or bad: WORD-WORD( or, if it was cut, at least 8 hexadecimal digits and `-`? */
+static bool is_region(const char *line)
+{
+	size_t digits = strspn(line, HEX_DIGITS), first = strcspn(line, "-( "), second;
+
+	if (digits >= 8 && line[digits] == '-')
+		return true;
+	if (line[0] == '#' || first == 0 || line[first] != '-')
+		return false;
+	line += first + 1;
+	second = strcspn(line, "-( ");
+	return second > 0 && line[second + strspn(line + second, " ")] == '(';
+}
+
 /* NULL: the line tells no region. */
 static const char *find_region(const char *line, bool *is_hex)
 {
@@ -75,8 +96,8 @@ static const char *find_region(const char *line, bool *is_hex)
 		at = at ? strchr(at, ' ') : NULL;
 		return at ? at + strspn(at, " ") : "";
 	}
-	at = line + strspn(line, "0123456789abcdef");
-	return at - line >= 8 && *at == '-' ? line : NULL;
+	line += strspn(line, " ");
+	return is_region(line) ? line : NULL;
 }
 
 static bool read_lines(struct import *import)

@@ -142,7 +142,8 @@ static bool read_table(struct import *import)
 	table = calloc(1, sizeof(*table));
 	if (!table)
 		return import_no_memory(import);
-	is_good = columns_head(import, &table->columns, names, count, KIND + 1u) && read_rows(import, table);
+	is_good = columns_head(import, &table->columns, names, count, KIND + 1u) && read_rows(import, table) &&
+		  import_check_chosen(import);
 	free(table);
 	return is_good;
 }

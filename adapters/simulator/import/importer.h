@@ -73,6 +73,14 @@ void import_ranges_free(struct import_ranges *ranges);
 
 /* -- rows.c: the rows that importers hand over -- */
 
+/* Which GPUs, or processes, events are of. */
+#define IMPORT_SEEN_MAX 8u
+struct import_seen {
+	uint64_t value[IMPORT_SEEN_MAX]; /* the smallest, ascending */
+	size_t count;
+	bool has_more;
+};
+
 struct import {
 	const struct import_format *format;
 	const struct import_options *options;
@@ -93,6 +101,8 @@ struct import {
 	void *state; /* of the importer; NULL at first, kept from the first reading to the second */
 	FILE *in;    /* below text and view */
 	uint64_t device, process; /* whose events are imported; IMPORT_ANY: not known yet */
+	struct import_seen devices, processes;
+	bool has_device, has_process; /* an event of the device, of the process, was seen */
 	struct import_told told;
 	struct import_profile *profile; /* profile.c; NULL at first, kept as `state` is */
 };
@@ -112,9 +122,14 @@ bool import_kernel(struct import *import, const char *name);
 /* A name of nvprof, `f<int>(int*) [108]`, without arguments and the number of the launch. */
 void import_cut_name(char *name);
 bool import_sync(struct import *import);
+/* Remembers that an event is of this GPU (IMPORT_DEVICE) or process (IMPORT_PROCESS). Returns whether it is one whose events are
+ * imported. */
+bool import_sees(struct import *import, enum import_option which, uint64_t value);
 /* Is an event of this GPU (IMPORT_DEVICE) or process (IMPORT_PROCESS) wanted? If not, *wanted becomes false. Without the option
  * all events must be of one. False: they are not, the error is filled. */
 bool import_wants(struct import *import, enum import_option which, uint64_t value, bool *wanted);
+/* All events were seen. False: --device or --process names one that no event is of; the error is filled. */
+bool import_check_chosen(struct import *import);
 /* The faults so far were serviced before the next rows. */
 bool import_batch(struct import *import);
 /* A call that moves [address, address + bytes), widened to whole pages; bytes at least 1. */

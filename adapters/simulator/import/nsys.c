@@ -39,8 +39,9 @@ static bool take_common(struct nsys *nsys, struct import_event *event, bool is_s
 	process = process >> 24 & 0xffffffu;
 	*wanted = true;
 	if (!is_strict) { /* kernels of another GPU are left out */
-		*wanted = (has_no_device || import->device == IMPORT_ANY || import->device == device) &&
-			  (has_no_process || import->process == IMPORT_ANY || import->process == process);
+		*wanted = has_no_device || import_sees(import, IMPORT_DEVICE, device);
+		if (!has_no_process && !import_sees(import, IMPORT_PROCESS, process))
+			*wanted = false;
 		return true;
 	}
 	return (has_no_device || import_wants(import, IMPORT_DEVICE, device, wanted)) &&

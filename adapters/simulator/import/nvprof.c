@@ -1,8 +1,9 @@
 /* The table that `nvprof --print-gpu-trace` prints. Rows are read from both sides: start and duration are the
  * first two words, the name begins where the head says `Name`, and the word before it is the virtual address;
- * what lies between differs from version to version. A group of GPU faults becomes a read of its address (it
- * tells no other), a CPU fault a read by the CPU, a kernel a kernel; copies are what follows from them, and
- * become reads of their pages only with --touched migrated. What is printed around the table is left out.
+ * what lies between differs from version to version. The last parentheses there are those of the device, `Tesla T4 (0)`, if its
+ * name was not cut. A group of GPU faults becomes a read of its address (it tells no other), a CPU fault a read by the CPU, a
+ * kernel a kernel; copies are what follows from them, and become reads of their pages only with --touched migrated. What is
+ * printed around the table is left out.
  *
  * Times are rounded to five digits, so faults that were serviced together cannot be told from faults that
  * followed each other: rows are written in the order of the table, without batches.
@@ -206,16 +207,21 @@ static bool take_row(struct import *import, struct table *table)
 	char *line = import->text.lines.text, *name = line + table->name_at;
 	struct import_event event = {.kind = IMPORT_KERNEL, .name = name};
 	struct times times;
+	bool wanted;
 
 	if (import->text.lines.length <= table->name_at || name[-1] != ' ')
 		return import_bad(import, "not a row of the table: it has no name below `Name`");
 	name[-1] = '\0';
 	if (!take_times(import, &line, &times))
 		return false;
-	if (name[0] != '[')
-		return tell(import, "the kernel", &times, &event) && put_kernel(import, table, &times, name);
-	if (!nvprof_kind(name, &event.kind, &event.to_gpu))
+	if (name[0] == '[' && !nvprof_kind(name, &event.kind, &event.to_gpu))
 		return true;
+	if (!nvprof_wants(import, event.kind, line, &wanted))
+		return false;
+	if (!wanted)
+		return true;
+	if (event.kind == IMPORT_KERNEL)
+		return tell(import, "the kernel", &times, &event) && put_kernel(import, table, &times, name);
 	event.bytes = 0;
 	if (!take_words(import, line, &event) || !tell(import, "the row", &times, &event))
 		return false;
@@ -298,7 +304,7 @@ static bool shows(const char *head, size_t length)
 const struct import_format import_nvprof = {
 	.name = "nvprof",
 	.summary = "faults and kernels of a real GPU, as `nvprof --print-gpu-trace` prints them",
-	.options = IMPORT_RANGES | IMPORT_BENCHMARK | IMPORT_AGENTS | IMPORT_TOUCHED,
+	.options = IMPORT_RANGES | IMPORT_BENCHMARK | IMPORT_AGENTS | IMPORT_TOUCHED | IMPORT_DEVICE,
 	.has_faults_only = true,
 	.is_profile = true,
 	.read = read_lines,

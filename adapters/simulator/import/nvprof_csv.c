@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { START = 0, DURATION, NAME, ADDRESS, VALUE, WANTED };
-static const char *const names[] = {"Start", "Duration", "Name", "Virtual Address", "Unified Memory"};
+enum { START = 0, DURATION, NAME, ADDRESS, VALUE, DEVICE, WANTED };
+static const char *const names[] = {"Start",	       "Duration",	 "Name",
+				    "Virtual Address", "Unified Memory", "Device"};
 
 struct table {
 	struct columns columns;
@@ -50,8 +51,8 @@ static bool take_fault(struct import *import, struct table *table, struct import
 static bool take_row(struct import *import, struct table *table)
 {
 	const char *duration, *name;
-	struct import_event event = {.start = 0};
-	bool is_empty;
+	struct import_event event = {.kind = IMPORT_KERNEL};
+	bool is_empty, wanted;
 
 	if (!columns_row(import, &table->columns))
 		return false;
@@ -65,14 +66,17 @@ static bool take_row(struct import *import, struct table *table)
 	    !take_value(import, duration, table->unit[DURATION], nvprof_times, names[DURATION], &event.end))
 		return false;
 	event.end += event.start;
-	if (name[0] != '[') {
-		event.kind = IMPORT_KERNEL;
+	if (name[0] == '[' && !nvprof_kind(name, &event.kind, &event.to_gpu))
+		return true;
+	if (!nvprof_wants(import, event.kind, columns_text(&table->columns, DEVICE), &wanted))
+		return false;
+	if (!wanted)
+		return true;
+	if (event.kind == IMPORT_KERNEL) {
 		import_cut_name(table->columns.field[table->columns.at[NAME]]);
 		event.name = name;
 		return import_profile_add(import, "the kernel", &event);
 	}
-	if (!nvprof_kind(name, &event.kind, &event.to_gpu))
-		return true;
 	if (!columns_number(import, &table->columns, ADDRESS, names[ADDRESS], &event.address, &is_empty))
 		return false;
 	return event.kind == IMPORT_MIGRATION ? take_copy(import, table, &event)
@@ -149,7 +153,7 @@ static bool shows(const char *head, size_t length)
 const struct import_format import_nvprof_csv = {
 	.name = "nvprof-csv",
 	.summary = "the same with migrations, as `nvprof --print-gpu-trace --csv` prints them",
-	.options = IMPORT_RANGES | IMPORT_BENCHMARK | IMPORT_TOUCHED,
+	.options = IMPORT_RANGES | IMPORT_BENCHMARK | IMPORT_TOUCHED | IMPORT_DEVICE,
 	.has_faults_only = true,
 	.is_profile = true,
 	.read = read_csv,

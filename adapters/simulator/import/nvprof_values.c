@@ -52,6 +52,34 @@ bool nvprof_value(const char *text, const char *column_unit, const struct nvprof
 	return false;
 }
 
+/* The number in the last parentheses, if nothing else is there. */
+static bool device_number(const char *device, uint64_t *number)
+{
+	const char *open = strrchr(device, '(');
+	char digits[DIGITS_MAX + 1u];
+	size_t length = open ? strspn(open + 1, "0123456789") : 0;
+
+	if (length == 0 || length >= sizeof(digits) || open[1 + length] != ')')
+		return false;
+	memcpy(digits, open + 1, length);
+	digits[length] = '\0';
+	return import_decimal(digits, number);
+}
+
+bool nvprof_wants(struct import *import, uint8_t kind, const char *device, bool *wanted)
+{
+	uint64_t number;
+
+	*wanted = true;
+	if (kind == IMPORT_CPU_FAULT)
+		return true;
+	if (device_number(device, &number))
+		return import_wants(import, IMPORT_DEVICE, number, wanted);
+	import_note(import, "some rows have no number of a GPU: if there were several GPUs, the rows of all "
+			    "of them count");
+	return true;
+}
+
 bool nvprof_kind(const char *name, uint8_t *kind, bool *to_gpu)
 {
 	static const struct {

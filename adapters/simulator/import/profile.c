@@ -104,6 +104,8 @@ bool import_profile_load(struct import *import)
 {
 	struct import_profile *profile = import->profile;
 
+	if (!import_check_chosen(import))
+		return false;
 	if (!profile)
 		profile = import->profile = calloc(1, sizeof(*profile));
 	if (!profile)
@@ -296,11 +298,13 @@ static bool write_event(struct import *import, size_t index)
 static bool has_accesses(struct import *import)
 {
 	const struct import_told *told = &import->told;
+	bool is_chosen = import->options->has_device || import->options->has_process;
 
 	if (told->gpu_faults + told->cpu_faults > 0)
 		return true;
 	if (told->migrations == 0)
-		return import_bad(import, "there is neither a fault nor a migration of unified memory in it");
+		return import_bad(import, "there is neither a fault nor a migration of unified memory%s in it",
+				  is_chosen ? " of the chosen GPU and process" : "");
 	return import->options->touched == IMPORT_TOUCHED_MIGRATED ||
 	       import_bad(import,
 			  "there is no fault in it, only %llu migrations; --touched migrated makes accesses "

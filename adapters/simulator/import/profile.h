@@ -32,7 +32,8 @@ struct import_event {
 bool import_profile_is_loaded(const struct import *import);
 /* Checks the event and keeps it. `what` names it in errors. False: the error is filled. */
 bool import_profile_add(struct import *import, const char *what, const struct import_event *event);
-/* All events were handed over: sorts them and fills import->told. False: the error is filled. */
+/* All events were handed over: checks that there are some of the chosen GPU and process, sorts them and fills import->told.
+ * False: the error is filled. */
 bool import_profile_load(struct import *import);
 /* May a page of this migration count as touched where it went? */
 bool import_profile_touches(const struct import_event *event);

@@ -93,6 +93,37 @@ bool import_sync(struct import *import)
 	return import->is_scan || trace_write_row(import->writer, &row, import->error);
 }
 
+/* Keeps the smallest values. */
+static void remember(struct import_seen *seen, uint64_t value)
+{
+	size_t at = 0;
+
+	while (at < seen->count && seen->value[at] < value)
+		at++;
+	if (at < seen->count && seen->value[at] == value)
+		return;
+	if (seen->count == IMPORT_SEEN_MAX) {
+		seen->has_more = true;
+		if (at == seen->count)
+			return;
+		seen->count--;
+	}
+	memmove(&seen->value[at + 1], &seen->value[at], (seen->count - at) * sizeof(seen->value[0]));
+	seen->value[at] = value;
+	seen->count++;
+}
+
+bool import_sees(struct import *import, enum import_option which, uint64_t value)
+{
+	bool is_device = which == IMPORT_DEVICE;
+	uint64_t only = is_device ? import->device : import->process;
+
+	remember(is_device ? &import->devices : &import->processes, value);
+	if (only == value)
+		*(is_device ? &import->has_device : &import->has_process) = true;
+	return only == IMPORT_ANY || only == value;
+}
+
 bool import_wants(struct import *import, enum import_option which, uint64_t value, bool *wanted)
 {
 	const struct import_options *options = import->options;
@@ -101,14 +132,40 @@ bool import_wants(struct import *import, enum import_option which, uint64_t valu
 	uint64_t *only = is_device ? &import->device : &import->process;
 	const char *what = is_device ? "GPU" : "process";
 
+	if (!import_sees(import, which, value))
+		*wanted = false;
 	if (*only == IMPORT_ANY)
 		*only = value;
-	if (*only != value)
-		*wanted = false;
 	return *only == value || is_chosen ||
 	       import_bad(import, "events of %s %llu and of %s %llu; --%s says which", what,
 			  (unsigned long long)*only, what, (unsigned long long)value,
 			  is_device ? "device" : "process");
+}
+
+/* The error: there is no event of the chosen GPU or process. Returns false. */
+static bool say_seen(struct import *import, const char *what, uint64_t chosen, const struct import_seen *seen)
+{
+	char list[IMPORT_SEEN_MAX * 22u] = "";
+	size_t length = 0;
+
+	if (seen->count == 0)
+		return import_bad(import, "there is no event of %s %llu; no event names a %s", what,
+				  (unsigned long long)chosen, what);
+	for (size_t i = 0; i < seen->count; i++)
+		length += (size_t)snprintf(list + length, sizeof(list) - length, "%s%llu", i > 0 ? ", " : "",
+					   (unsigned long long)seen->value[i]);
+	return import_bad(import, "there is no event of %s %llu; there are some of %s%s", what,
+			  (unsigned long long)chosen, list, seen->has_more ? " and others" : "");
+}
+
+bool import_check_chosen(struct import *import)
+{
+	const struct import_options *options = import->options;
+
+	if (options->has_device && !import->has_device)
+		return say_seen(import, "GPU", options->device, &import->devices);
+	return !options->has_process || import->has_process ||
+	       say_seen(import, "process", options->process, &import->processes);
 }
 
 bool import_batch(struct import *import)

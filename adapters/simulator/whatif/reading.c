@@ -85,19 +85,27 @@ static bool import_reading(const struct whatif_request *request, const struct im
 	return false;
 }
 
+/* Does the format know the given ones of --device and --process? False: the error is printed. */
+static bool can_choose(const struct whatif_request *request, const char *format, unsigned options)
+{
+	unsigned unknown = ((request->import.has_device ? IMPORT_DEVICE : 0u) |
+			    (request->import.has_process ? IMPORT_PROCESS : 0u)) &
+			   ~options;
+
+	if (unknown != 0)
+		say_error("whatif: %s has no use for --%s", format,
+			  (unknown & IMPORT_DEVICE) != 0 ? "device" : "process");
+	return unknown == 0;
+}
+
 static bool read_profile(const struct whatif_request *request, const struct import_format *format, FILE *in,
 			 struct whatif_input *input)
 {
 	bool is_bounded = (import_format_options(format) & IMPORT_TOUCHED) != 0;
-	const unsigned chosen = (request->import.has_device ? IMPORT_DEVICE : 0u) |
-				(request->import.has_process ? IMPORT_PROCESS : 0u);
 
 	input->format = import_format_name(format);
-	if ((chosen & ~import_format_options(format)) != 0) {
-		say_error("whatif: %s has no use for --%s", input->format,
-			  (chosen & IMPORT_DEVICE) != 0 ? "device" : "process");
+	if (!can_choose(request, input->format, import_format_options(format)))
 		return false;
-	}
 	if (!is_bounded)
 		return import_reading(request, format, in, IMPORT_TOUCHED_FAULTS, input);
 	/* The second reading is made first: it accepts a profile of migrations alone. */
@@ -125,6 +133,10 @@ bool whatif_read(const struct whatif_request *request, struct whatif_input *inpu
 	input->path = request->path;
 	if (is_good && is_trace(request, in)) {
 		input->format = "trace";
+		if (!can_choose(request, input->format, 0)) {
+			cli_close(in);
+			return false;
+		}
 		input->readings = 1;
 		input->reading[0].sources =
 			(struct cli_sources){.count = 1, .source = {{request->path, true}}};
