@@ -7,7 +7,7 @@ from collections import OrderedDict
 from typing import Any
 
 import uvmpolicy as uvmp
-from support import page_sets, prop, st
+from support import copies, page_sets, prop, st
 from uvmpolicy import c, masks
 from uvmpolicy.prefetch import prefetch_params
 
@@ -330,6 +330,22 @@ class Placement(unittest.TestCase):
         self.assertTrue(uvmp.migrates(1, mode="always", is_write=True))
         with self.assertRaisesRegex(ValueError, "adaptive"):
             uvmp.migrates(1, mode="adaptiv")
+
+
+class Copies(unittest.TestCase):
+    """Copies of the objects of this package."""
+
+    def test_state_in_c_is_not_copied(self) -> None:
+        for made in (uvmp.EvictionOrder("lru4k", 8), uvmp.Prefetcher(), uvmp.Thrashing()):
+            for copied in copies(made):
+                wanted = f"class {type(made).__name__} cannot be copied"
+                with self.subTest(wanted), self.assertRaisesRegex(TypeError, wanted):
+                    copied()
+
+    def test_a_policy_is_copied_as_its_text(self) -> None:
+        policy = uvmp.Policy("prefetch=tbn evict=tbne")
+        for copied in copies(policy):
+            self.assertEqual(copied(), policy)
 
 
 class Policies(unittest.TestCase):

@@ -7,7 +7,7 @@ import unittest
 from typing import Any, Optional
 
 import uvmpolicy as uvmp
-from support import prop, st
+from support import copies, prop, st
 
 PAGE = 4096
 BASE = 0x7F0000000000
@@ -315,6 +315,13 @@ class Hosts(unittest.TestCase):
         for call in (lambda: host.fault(1, 0, "read", 0), lambda: host.counts):
             with self.assertRaisesRegex(RuntimeError, "closed"):
                 call()  # type: ignore[no-untyped-call]
+
+    def test_copies_are_refused(self) -> None:
+        with uvmp.Host(4 << 20) as host:
+            for copied in copies(host):
+                with self.assertRaisesRegex(TypeError, "class Host cannot be copied"):
+                    copied()
+            self.assertEqual(host.drain(0), 0)
 
     def test_touches_are_asked_for_where_they_count(self) -> None:
         self.assertFalse(uvmp.Host(4 << 20).wants_accesses)

@@ -7,10 +7,11 @@ from typing import Any, Iterator, Optional, Union
 
 from . import c
 from .errors import Error, check
+from .owned import Owned
 from .plugin import EvictionPolicy, check_plugins
 
 
-class EvictionOrder:
+class EvictionOrder(Owned):
     """An eviction order over the units 0..units-1 (pages, basic blocks or large pages).
 
     `name` is the order as in the policy text: lru2m, lru4k, random4k, sl64k, tbne, lfu2m, clock2m,

@@ -10,6 +10,7 @@ from . import c
 from .callbacks import Guard
 from .enums import Access, Advice, Cause, Choice, Right, number
 from .errors import Error, check
+from .owned import Owned
 from .placement import proc_list
 from .plugin import Plugin, check_plugins
 
@@ -140,7 +141,7 @@ def _waiter(pointer: Any) -> Waiter:
     return Waiter(row.processor, row.warp, row.address, access, row.since_ns, row.now_ns)
 
 
-class Host:
+class Host(Owned):
     """The CPU and GPUs with `memory_bytes` each, managed by a policy.
 
     The callables get what happens, at the simulator's own time, inside `run`:

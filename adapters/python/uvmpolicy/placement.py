@@ -9,6 +9,7 @@ from typing import Any, Iterable, Optional, Union
 from . import c
 from .enums import Access, Choice, MigrateCause, Remote, Right, ThrashKind, number
 from .errors import check
+from .owned import Owned
 
 Procs = Union[int, Iterable[int]]  # a set of processors: a number with bit p, or processor numbers
 
@@ -133,7 +134,7 @@ class ThrashHint:
     until_ns: int  # THROTTLE: not serviced before
 
 
-class Thrashing:
+class Thrashing(Owned):
     """The driver's detector of thrashing, for one address space [driver: thrashing].
 
     Blocks have numbers of the caller's choice. The arguments are the members of struct

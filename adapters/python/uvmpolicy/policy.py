@@ -47,6 +47,10 @@ class Policy:
     def __repr__(self) -> str:
         return f"Policy({self.text!r})"
 
+    def __reduce__(self) -> Any:
+        """Copy and pickle a policy as its text and its plugins."""
+        return type(self), (self.text, self.plugins.policies)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Policy) and self.text == other.text
 

@@ -11,6 +11,7 @@ from . import c
 from .enums import Choice, GroupKind, Grouping, Rule, number
 from .errors import Error, check
 from .masks import Pages, bounds, from_c, mask, pages, to_c
+from .owned import Owned
 from .plugin import PrefetchPolicy, check_plugins
 from .policy import keys
 
@@ -32,7 +33,7 @@ class Hint:
         return [] if self.to is None else pages(self.pages)
 
 
-class Prefetcher:
+class Prefetcher(Owned):
     """A prefetcher with its state, for the VABlocks of one managed range.
 
     `name` and the further arguments are the prefetcher and its parameters, the members of struct
