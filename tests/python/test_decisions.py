@@ -321,6 +321,21 @@ class Placement(unittest.TestCase):
         self.assertEqual(detector.unpin(now + 10**12), [(0, 7)])
         with self.assertRaisesRegex(TypeError, "did you mean threshold"):
             uvmp.Thrashing(treshold=3)
+        for name, value, accepted in (
+            ("threshold", 8, "1..7"),
+            ("pin_threshold", 999, "1..255"),
+            ("nap", 500, "1..100"),
+            ("lapse_us", 0, "1..1000000000"),
+            ("epoch", 0, "1..1000000"),
+            ("pages", 513, "1..512"),
+            ("pages", 0, "1..512"),
+        ):
+            wanted = f"^{name}: {value} is not accepted; {accepted}: value out of range"
+            with self.assertRaisesRegex(uvmp.Error, wanted):
+                uvmp.Thrashing(**{name: value})
+        with self.assertRaisesRegex(uvmp.Error, "vote_threshold: 0 is not accepted; 1..1000000"):
+            uvmp.Thrashing(vote_threshold=0, quirks=False)
+        uvmp.Thrashing(vote_threshold=0, threshold=7, pin_threshold=255, nap=100, pages=1)
         with self.assertRaisesRegex(uvmp.Error, "page 512"):
             detector.decide(512, 1, now)
 

@@ -6,7 +6,7 @@ import ctypes
 from typing import Any, Iterator, Optional, Union
 
 from . import c
-from .errors import Error, check
+from .errors import check, in_range
 from .owned import Owned
 from .plugin import EvictionPolicy, check_plugins
 
@@ -28,9 +28,7 @@ class EvictionOrder(Owned):
         seed: int = 1,
         **parameters: int,
     ) -> None:
-        if not 1 <= units <= c.UVMP_UNITS_MAX:
-            text = f"units: {units} is not accepted; 1..{c.UVMP_UNITS_MAX}"
-            raise Error(c.UVMP_ERR_RANGE, text)
+        units = in_range("units", units, 1, c.UVMP_UNITS_MAX)
         self.struct = c.uvmp_evict()
         self._random = ctypes.c_uint64(seed)
         if isinstance(name, str):

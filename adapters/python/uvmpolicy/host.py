@@ -9,7 +9,7 @@ from typing import Any, Callable, Iterable, NamedTuple, Optional
 from . import c
 from .callbacks import Guard
 from .enums import Access, Advice, Cause, Choice, Right, number
-from .errors import Error, check
+from .errors import Error, check, in_range
 from .owned import Owned
 from .placement import proc_list
 from .plugin import Plugin, check_plugins
@@ -356,10 +356,8 @@ class Host(Owned):
     def is_mapped(self, address: int, access: Choice = "read", *, processor: int = 1) -> bool:
         """Tell whether the page tables of a processor allow an access now."""
         kind = number(Access, access)
-        if not 0 <= processor <= self._gpus:
-            text = f"processor: {processor} is not accepted; 0..{self._gpus}"
-            raise Error(c.UVMP_ERR_RANGE, text)
-        return bool(c.uvmp_host_is_mapped(self._open, processor, address, kind))
+        proc = in_range("processor", processor, 0, self._gpus)
+        return bool(c.uvmp_host_is_mapped(self._open, proc, address, kind))
 
     def page(self, address: int, *, processor: int = 1) -> Page:
         """Return the state of a page."""

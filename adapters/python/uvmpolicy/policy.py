@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 from typing import Any, Iterable
 
 from . import c
@@ -105,6 +106,12 @@ def keys() -> list[dict[str, Any]]:
             row["choices"] = choices
         found.append(row)
     return found
+
+
+@functools.lru_cache(maxsize=None)
+def keys_by_name() -> dict[str, dict[str, Any]]:
+    """Return the keys of the policy text by name."""
+    return {row["name"]: row for row in keys()}
 
 
 def presets() -> list[dict[str, str]]:

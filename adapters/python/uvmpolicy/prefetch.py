@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import ctypes
-import functools
 from dataclasses import dataclass
 from typing import Any, Mapping, Optional, Union
 
 from . import c
 from .enums import Choice, GroupKind, Grouping, Rule, number
-from .errors import Error, check
+from .errors import Error, check, in_range
 from .masks import Pages, bounds, from_c, mask, pages, to_c
 from .owned import Owned
 from .plugin import PrefetchPolicy, check_plugins
-from .policy import keys
+from .policy import keys_by_name
 
 
 @dataclass(frozen=True)
@@ -234,24 +233,16 @@ def prefetch_params(name: Union[str, PrefetchPolicy], **parameters: Any) -> Any:
     return params
 
 
-@functools.lru_cache(maxsize=None)
-def _keys() -> dict[str, Any]:
-    """Return the keys of the policy text by name."""
-    return {row["name"]: row for row in keys()}
-
-
 def _check_parameter(name: str, member: str, value: Any) -> None:
     """Refuse a parameter that the prefetcher does not use, and a value that is out of range."""
     key = {"sequential_pages": "seq_pages"}.get(member, member)
-    row = _keys().get(key)
+    row = keys_by_name().get(key)
     if row is None or not row["used_by"].startswith("prefetch="):
         return  # quirks
     users = row["used_by"][len("prefetch=") :].split("|")
     if name not in users:
         raise TypeError(f"prefetcher {name}: {member}: used only by {', '.join(users)}")
-    if hasattr(value, "__index__") and not row["min"] <= value <= row["max"]:
-        text = f"{member}: {value} is not accepted; {row['min']}..{row['max']}"
-        raise Error(c.UVMP_ERR_RANGE, text)
+    in_range(member, value, row["min"], row["max"])
 
 
 def transfers(
