@@ -37,10 +37,8 @@ class EvictionOrder(Owned):
             self._init(name, units)
         else:
             self._init_plugin(name, units, parameters)
-        if not 0 <= reserve <= c.UVMP_EVICT_RESERVE_MAX:
-            accepted = f"0..{c.UVMP_EVICT_RESERVE_MAX}"
-            raise ValueError(f"reserve: {reserve} is not accepted; {accepted}")
-        self.struct.reserve_percent = reserve
+        accepted = range(c.UVMP_EVICT_RESERVE_MAX + 1)
+        self.struct.reserve_percent = c.integer("reserve", reserve, accepted)
 
     def _init(self, name: str, units: int) -> None:
         """Begin an order of the library."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import numbers
 from types import TracebackType
 from typing import Any, Callable, Iterable, NamedTuple, Optional
 
@@ -95,8 +96,12 @@ def _given(
 
 def _duration(value: Any) -> int:
     """Return a time in nanoseconds that is in range."""
+    accepted = f"a number of nanoseconds, 0..{2**64 - 1}"
+    is_number = isinstance(value, numbers.Real)
+    if not is_number:
+        raise TypeError(f"copy_ns returned {value!r}; {accepted}")
     if not 0 <= value < 2**64:
-        raise ValueError(f"copy_ns returned {value}; a time is at least 0")
+        raise ValueError(f"copy_ns returned {value}; {accepted}")
     return int(value)
 
 

@@ -62,9 +62,10 @@ def destination(
     `resident` are the processors that hold the page. `system` is struct uvmp_processors, see
     `processors`; further facts are the members of struct uvmp_residency_facts.
     """
-    kinds = [accesses] if isinstance(accesses, (int, str)) else list(accesses)
+    given: Any = accesses
+    is_single = given is None or isinstance(given, (int, str))
     bits = 0
-    for kind in kinds:
+    for kind in [given] if is_single else given:
         bits |= 1 << number(Access, kind)
     struct = c.uvmp_residency_facts(
         requester=requester, accesses=bits, resident=proc_set(resident), **_facts(facts)

@@ -21,6 +21,8 @@ class Policy:
     def __init__(self, text: str = "", plugins: Iterable[Plugin] = ()) -> None:
         self.struct = c.sized("uvmp_policy")
         error = c.uvmp_policy_error()
+        if not isinstance(text, str):
+            raise TypeError(f"text: {text!r} is not accepted; a string")
         raw = text.encode()
         size = ctypes.sizeof(self.struct)
         self.plugins = check_plugins(plugins)

@@ -15,6 +15,9 @@ from .plugin import PrefetchPolicy, check_plugins
 from .policy import keys_by_name
 
 
+_PAGES = 2**47  # of a range, at most: with offset and pages of 64 KiB, 2^64 bytes
+
+
 @dataclass(frozen=True)
 class Hint:
     """The answer of a prefetcher; sets of pages are numbers, see uvmpolicy.masks."""
@@ -57,10 +60,11 @@ class Prefetcher(Owned):
             self.traits = c.uvmp_prefetch_traits_of(self.params.prefetcher).contents
         else:
             self.traits = self.plugin.struct.traits
-        self.range_pages, self.page_bytes = range_pages, page_bytes
+        self.range_pages = c.integer("range_pages", range_pages, range(1, _PAGES + 1))
+        self.page_bytes = page_bytes
         self._geometry = c.uvmp_geometry()
         check(c.uvmp_geometry_init(self._geometry, page_bytes, 65536, 2097152), "page_bytes")
-        self._start = offset * page_bytes
+        self._start = c.integer("offset", offset, range(_PAGES)) * page_bytes
         self._last = self._start + range_pages * page_bytes - 1
         self.blocks: int = c.uvmp_geometry_block_count(self._geometry, self._start, self._last)
         self._random = ctypes.c_uint64(seed)
@@ -79,7 +83,8 @@ class Prefetcher(Owned):
 
     def block_of(self, range_page: int) -> int:
         """Return the block that holds a page of the range."""
-        address = self._start + range_page * self.page_bytes
+        page = c.integer("range_page", range_page, range(self.range_pages))
+        address = self._start + page * self.page_bytes
         return int(c.uvmp_geometry_block_index(self._geometry, self._start, address))
 
     def _state(self, index: int, block: Any, to: int) -> Any:
