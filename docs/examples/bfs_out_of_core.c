@@ -31,7 +31,6 @@ static uint32_t target(uint64_t e)
 static uint64_t visit(uint32_t level, bool is_ahead)
 {
 	uint64_t next = 0, ready = is_ahead ? 0 : UINT64_MAX;
-
 	for (uint32_t v = 0; v < n; v++)
 		for (uint64_t e = offset[v]; distance[v] == level && e < offset[v + 1]; e++) {
 			if (e >= ready) {
@@ -49,20 +48,22 @@ static uint64_t visit(uint32_t level, bool is_ahead)
 int main(int argc, char **argv)
 {
 	const char *value[128] = {['n'] = "18", ['b'] = "0", ['f'] = "1"};
-	char error[256] = "-n 10..27, for 2^n vertices; -b MIB; -p POLICY; -s STORE; -f 0|1";
+	char rest, error[256] = "-n 10..27, for 2^n vertices; -b MIB; -p POLICY; -s STORE; -f 0|1";
 	struct uvmp_pager_config config;
 	struct uvmp_pager_stats before, s;
 	struct timespec start, end;
 	for (int c; (c = getopt(argc, argv, "n:b:p:s:f:")) != -1;)
 		value[c] = optarg ? optarg : "";
-	n = 1u << atoi(value['n']) % 32;
-	uint64_t wrong = 0, wanted = 1, seen = 0, budget = strtoull(value['b'], NULL, 10) << 20;
+	int power = 0, mib = 0;
+	bool is_right = sscanf(value['n'], "%9d%c", &power, &rest) == 1 && power >= 10 && power <= 27 &&
+	                sscanf(value['b'], "%9d%c", &mib, &rest) == 1 && mib >= 0 && !value['?'];
+	n = 1u << (is_right ? power : 0);
+	uint64_t wrong = 0, wanted = 1, seen = 0;
 	uvmp_pager_config_init(&config);
-	config.budget_bytes = budget != 0 ? budget : 33ull * n;
+	config.budget_bytes = mib != 0 ? (uint64_t)mib << 20 : 33ull * n;
 	config.policy = value['p'];
 	config.store = value['s'];
-	if (value['?'] || optind != argc || n < 1024 || n > 1 << 27 ||
-	    uvmp_pager_create(&config, &pager, error, sizeof(error)) != 0)
+	if (!is_right || optind != argc || uvmp_pager_create(&config, &pager, error, sizeof(error)) != 0)
 		return fprintf(stderr, "bfs: %s\n", error), 2;
 	edge = uvmp_pager_alloc(pager, 64ull * n * sizeof(*edge));
 	offset = uvmp_pager_alloc(pager, (n + 1ull) * sizeof(*offset));
@@ -83,8 +84,7 @@ int main(int argc, char **argv)
 	uvmp_pager_stats(pager, &s);
 	for (uint32_t v = 0; v < n; v++)
 		for (uint64_t e = offset[v]; e < offset[v + 1]; e++) {
-			wrong += edge[e] != target(e) ||
-			         (distance[v] != 0 && distance[edge[e]] - 1 > distance[v]);
+			wrong += edge[e] != target(e) || (distance[v] != 0 && distance[edge[e]] - 1 > distance[v]);
 			is_found[edge[e]] |= distance[v] != 0 && distance[edge[e]] == distance[v] + 1;
 		}
 	for (uint32_t v = 1; v < n; v++)

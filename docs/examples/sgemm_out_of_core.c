@@ -53,25 +53,26 @@ static void sgemm(float *c, const float *a, float *b, size_t panel, bool is_ahea
 int main(int argc, char **argv)
 {
 	const char *value[128] = {['n'] = "2048", ['b'] = "0", ['f'] = "1"};
-	char error[256] = "-n ROWS; -b MIB; -p POLICY; -s STORE; -f 0|1";
+	char rest, error[256] = "-n 1..65472, rows; -b MIB; -p POLICY; -s STORE; -f 0|1";
 	struct uvmp_pager_config config;
 	struct uvmp_pager_stats before, s;
 	struct timespec start, end;
 	for (int c; (c = getopt(argc, argv, "n:b:p:s:f:")) != -1;)
 		value[c] = optarg ? optarg : "";
-	n = (strtoull(value['n'], NULL, 10) + DEPTH - 1) / DEPTH * DEPTH % 65536;
-	size_t bytes = 3 * n * n * sizeof(float), wrong = 0, budget = strtoull(value['b'], NULL, 10) << 20;
+	int rows = 0, mib = 0;
+	bool is_right = sscanf(value['n'], "%9d%c", &rows, &rest) == 1 && rows >= 1 && rows <= 65472 &&
+	                sscanf(value['b'], "%9d%c", &mib, &rest) == 1 && mib >= 0 && !value['?'];
+	n = ((size_t)rows + DEPTH - 1) / DEPTH * DEPTH;
+	size_t bytes = 3 * n * n * sizeof(float), wrong = 0;
 
 	uvmp_pager_config_init(&config);
-	config.budget_bytes = budget != 0 ? budget : bytes / 4;
+	config.budget_bytes = mib != 0 ? (uint64_t)mib << 20 : bytes / 4;
 	config.policy = value['p'];
 	config.store = value['s'];
-	if (value['?'] || optind != argc || n == 0 ||
-	    uvmp_pager_create(&config, &pager, error, sizeof(error)) != 0)
+	if (!is_right || optind != argc || uvmp_pager_create(&config, &pager, error, sizeof(error)) != 0)
 		return fprintf(stderr, "sgemm: %s\n", error), 2;
 	float *a = uvmp_pager_alloc(pager, bytes), *b = a + n * n, *c = b + n * n;
 	uint64_t *bx = calloc(2 * n, sizeof(*bx)), *cx = bx + n;
-
 	if (!a || !bx)
 		return perror("sgemm"), 2;
 	for (size_t i = 0; i < 2 * n * n; i++)

@@ -28,7 +28,6 @@ static void merge(uint64_t *to, uint64_t *from, size_t keys, size_t run, size_t 
 {
 	for (size_t done = 0; done < keys; done++) {
 		size_t best = keys;
-
 		for (size_t i = 0; i * run < keys; i++)
 			if (at[i] < run &&
 			    (best == keys || from[i * run + at[i]] < from[best * run + at[best]]))
@@ -48,21 +47,23 @@ static void merge(uint64_t *to, uint64_t *from, size_t keys, size_t run, size_t 
 int main(int argc, char **argv)
 {
 	const char *value[128] = {['n'] = "8", ['b'] = "0", ['f'] = "1"};
-	char error[256] = "-n MILLIONS; -b MIB; -p POLICY; -s STORE; -f 0|1";
+	char rest, error[256] = "-n 1..1048575, millions of keys; -b MIB; -p POLICY; -s STORE; -f 0|1";
 	struct uvmp_pager_config config;
 	struct uvmp_pager_stats before, s;
 	struct timespec start, end;
 	for (int c; (c = getopt(argc, argv, "n:b:p:s:f:")) != -1;)
 		value[c] = optarg ? optarg : "";
-	size_t keys = strtoull(value['n'], NULL, 10) % (1 << 20) << 20, bytes = 2 * keys * sizeof(uint64_t);
-	size_t budget = strtoull(value['b'], NULL, 10) << 20, run = PIECE, is_ahead = *value['f'] == '1';
+	int n = 0, mib = 0;
+	bool is_right = sscanf(value['n'], "%9d%c", &n, &rest) == 1 && n >= 1 && n < 1 << 20 &&
+	                sscanf(value['b'], "%9d%c", &mib, &rest) == 1 && mib >= 0 && !value['?'];
+	size_t keys = (size_t)n << 20, bytes = 2 * keys * sizeof(uint64_t);
+	size_t run = PIECE, is_ahead = *value['f'] == '1';
 	uint64_t sum = 0, wrong = 0;
 	uvmp_pager_config_init(&config);
-	config.budget_bytes = budget != 0 ? budget : bytes / 4;
+	config.budget_bytes = mib != 0 ? (uint64_t)mib << 20 : bytes / 4;
 	config.policy = value['p'];
 	config.store = value['s'];
-	if (value['?'] || optind != argc || keys == 0 ||
-	    uvmp_pager_create(&config, &pager, error, sizeof(error)) != 0)
+	if (!is_right || optind != argc || uvmp_pager_create(&config, &pager, error, sizeof(error)) != 0)
 		return fprintf(stderr, "sort: %s\n", error), 2;
 	uint64_t *key = uvmp_pager_alloc(pager, bytes / 2), *result = uvmp_pager_alloc(pager, bytes / 2);
 	while (keys % (2 * run) == 0 && run * sizeof(*key) * 8 <= config.budget_bytes)
@@ -89,7 +90,6 @@ int main(int argc, char **argv)
 		sum -= mix(result[i]);
 	}
 	double took = (double)(end.tv_sec - start.tv_sec) + (double)(end.tv_nsec - start.tv_nsec) * 1e-9;
-
 	printf("sort %s: %.2f s, %.1f M keys/s, %.0f MiB/s, %zu faults, %zu evictions, %zu MiB in, %zu out\n",
 	       wrong == 0 && sum == 0 ? "right" : "WRONG", took, (double)keys / took * 1e-6,
 	       (double)(s.bytes_in + s.bytes_out - before.bytes_in - before.bytes_out) / took / (1 << 20),

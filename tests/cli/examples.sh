@@ -90,11 +90,13 @@ for example in "sgemm 1728" "bfs 18" "sort 2"; do
 done
 
 # Bad input: what is wrong, exit status 2.
-for bad in "sgemm -n x" "sgemm -b 7" "bfs -n 5" "sort -n 0" "sort -p no=1" "sort -s nowhere" "bfs -q" "sgemm extra"; do
+for bad in "sgemm -n x" "sgemm -n -5" "sgemm -n 65473" "sgemm -b 7" "sgemm -b x" "sgemm -b -1" \
+	"bfs -n 5" "bfs -n -5" "bfs -n 42" "bfs -n 28" "bfs -n 18x" "bfs -n 4294967306" "bfs -b 8m" \
+	"sort -n 0" "sort -n -5" "sort -n 1048577" "sort -n 2k" "sort -b -1" "sort -p no=1" "sort -s nowhere" "bfs -q" "sgemm extra"; do
 	set -- $bad
 	program=./$1_out_of_core
 	shift
-	"$program" "$@" >out 2>&1
+	timeout 60 "$program" "$@" >out 2>&1
 	status=$?
 	if [ $status = 2 ] && [ "$(wc -l <out)" -le 2 ] && grep -q ': ' out; then ok "refused: $bad"; else fail "refused: $bad"; fi
 done

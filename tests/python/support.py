@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import importlib.util
+import pickle
 import unittest
 from pathlib import Path
 from typing import Any, Callable
@@ -45,6 +47,15 @@ else:
             suppress_health_check=list(HealthCheck),
         )
         return lambda test: chosen(given(*strategies, **named)(test))
+
+
+def copies(original: Any) -> list[Callable[[], Any]]:
+    """Return the ways to copy an object."""
+    return [
+        lambda: copy.copy(original),
+        lambda: copy.deepcopy(original),
+        lambda: pickle.loads(pickle.dumps(original)),
+    ]
 
 
 page_sets = st.sets(st.integers(0, 511), max_size=40)

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from typing import Any
 
 import uvmpolicy as uvmp
-from support import page_sets, prop, st
+from support import copies, page_sets, prop, st
 from uvmpolicy import c, masks
 from uvmpolicy.prefetch import prefetch_params
 
@@ -157,6 +157,19 @@ class Prefetch(unittest.TestCase):
             uvmp.Prefetcher().decide([1], block=3)
         with self.assertRaisesRegex(uvmp.Error, "page_bytes"):
             uvmp.Prefetcher(page_bytes=5000)
+        with self.assertRaisesRegex(
+            ValueError, "range_pages: 0 is not accepted; 1..140737488355328"
+        ):
+            uvmp.Prefetcher(range_pages=0)
+        with self.assertRaisesRegex(ValueError, "offset: -1 is not accepted; 0..140737488355327"):
+            uvmp.Prefetcher(offset=-1)
+        longest = uvmp.Prefetcher(range_pages=2**47, offset=2**47 - 1, page_bytes=65536)
+        self.assertEqual(longest.blocks, 2**42 + 1)
+        for page in (-1, 512, 600):
+            wanted = f"range_page: {page} is not accepted; 0..511"
+            with self.assertRaisesRegex(ValueError, wanted):
+                uvmp.Prefetcher().block_of(page)
+        self.assertEqual(uvmp.Prefetcher(offset=500).block_of(511), 1)
         self.assertEqual(prefetch_params("density").threshold, 51)
 
 
@@ -221,8 +234,10 @@ class Evict(unittest.TestCase):
             wanted = f"units: {units} is not accepted; 1..1073741824"
             with self.assertRaisesRegex(uvmp.Error, wanted):
                 uvmp.EvictionOrder("lru4k", units)
-        with self.assertRaisesRegex(ValueError, "0..99"):
+        with self.assertRaisesRegex(ValueError, "reserve: 100 is not accepted; 0..99"):
             uvmp.EvictionOrder("lru4k", 8, reserve=100)
+        with self.assertRaisesRegex(TypeError, "reserve: None is not accepted; .*0..99"):
+            uvmp.EvictionOrder("lru4k", 8, reserve=None)  # type: ignore[arg-type]
         with self.assertRaisesRegex(uvmp.Error, "unit 8"):
             uvmp.EvictionOrder("lru4k", 8).touch(8)
         with self.assertRaisesRegex(TypeError, "random"):
@@ -265,6 +280,8 @@ class Faults(unittest.TestCase):
         self.assertEqual((batch.fetched, len(batch.faults)), (100, 100))
         self.assertEqual(uvmp.fetch([]).faults, [])
         self.assertEqual(uvmp.fetch([]).bins(), [])
+        with self.assertRaisesRegex(ValueError, "block_bytes: 0 is not accepted; 1"):
+            uvmp.fetch([0]).bins(0)
         with self.assertRaises(uvmp.Error):
             uvmp.fetch([0], page_bytes=12)
         with self.assertRaisesRegex(ValueError, "did you mean write"):
@@ -285,6 +302,8 @@ class Placement(unittest.TestCase):
             uvmp.destination(2, "read", [1])
         with self.assertRaisesRegex(TypeError, "did you mean preferred"):
             uvmp.destination(1, "read", prefered=0)
+        with self.assertRaisesRegex(TypeError, "access: None is not accepted; prefetch, read"):
+            uvmp.destination(1, None)  # type: ignore[arg-type]
         with self.assertRaisesRegex(ValueError, "1..63"):
             uvmp.processors(64)
 
@@ -321,6 +340,21 @@ class Placement(unittest.TestCase):
         self.assertEqual(detector.unpin(now + 10**12), [(0, 7)])
         with self.assertRaisesRegex(TypeError, "did you mean threshold"):
             uvmp.Thrashing(treshold=3)
+        for name, value, accepted in (
+            ("threshold", 8, "1..7"),
+            ("pin_threshold", 999, "1..255"),
+            ("nap", 500, "1..100"),
+            ("lapse_us", 0, "1..1000000000"),
+            ("epoch", 0, "1..1000000"),
+            ("pages", 513, "1..512"),
+            ("pages", 0, "1..512"),
+        ):
+            wanted = f"^{name}: {value} is not accepted; {accepted}: value out of range"
+            with self.assertRaisesRegex(uvmp.Error, wanted):
+                uvmp.Thrashing(**{name: value})
+        with self.assertRaisesRegex(uvmp.Error, "vote_threshold: 0 is not accepted; 1..1000000"):
+            uvmp.Thrashing(vote_threshold=0, quirks=False)
+        uvmp.Thrashing(vote_threshold=0, threshold=7, pin_threshold=255, nap=100, pages=1)
         with self.assertRaisesRegex(uvmp.Error, "page 512"):
             detector.decide(512, 1, now)
 
@@ -330,6 +364,22 @@ class Placement(unittest.TestCase):
         self.assertTrue(uvmp.migrates(1, mode="always", is_write=True))
         with self.assertRaisesRegex(ValueError, "adaptive"):
             uvmp.migrates(1, mode="adaptiv")
+
+
+class Copies(unittest.TestCase):
+    """Copies of the objects of this package."""
+
+    def test_state_in_c_is_not_copied(self) -> None:
+        for made in (uvmp.EvictionOrder("lru4k", 8), uvmp.Prefetcher(), uvmp.Thrashing()):
+            for copied in copies(made):
+                wanted = f"class {type(made).__name__} cannot be copied"
+                with self.subTest(wanted), self.assertRaisesRegex(TypeError, wanted):
+                    copied()
+
+    def test_a_policy_is_copied_as_its_text(self) -> None:
+        policy = uvmp.Policy("prefetch=tbn evict=tbne")
+        for copied in copies(policy):
+            self.assertEqual(copied(), policy)
 
 
 class Policies(unittest.TestCase):
@@ -350,6 +400,9 @@ class Policies(unittest.TestCase):
         error = caught.exception
         self.assertEqual((error.offset, error.length), (10, 13))
         self.assertEqual(error.status, "UVMP_ERR_RANGE")
+
+        with self.assertRaisesRegex(TypeError, "text: None is not accepted; a string"):
+            uvmp.Policy(None)  # type: ignore[arg-type]
 
     def test_an_error_names_the_nearest_word(self) -> None:
         for text, word in (

@@ -7,7 +7,7 @@ import unittest
 from typing import Any, Optional
 
 import uvmpolicy as uvmp
-from support import prop, st
+from support import copies, prop, st
 
 PAGE = 4096
 BASE = 0x7F0000000000
@@ -247,10 +247,23 @@ class Hosts(unittest.TestCase):
                 host.drain(0)
             with self.assertRaisesRegex(RuntimeError, "closed"):
                 host.run(1)
-        host = uvmp.Host(4 << 20, is_on_cpu=True, copy_ns=lambda copy: -1)
-        host.fault(1, BASE, "read", 0)
-        with self.assertRaisesRegex(ValueError, "copy_ns"):
-            host.drain(0)
+
+    def test_a_duration_that_is_wrong_ends_the_run(self) -> None:
+        accepted = "a number of nanoseconds, 0..18446744073709551615"
+        answers: list[tuple[Any, type[Exception]]] = [
+            (-1, ValueError),
+            (2**64, ValueError),
+            (float("nan"), ValueError),
+            (None, TypeError),
+            ("5", TypeError),
+        ]
+        for answer, error in answers:
+            options: dict[str, Any] = {"copy_ns": lambda copy: answer}
+            host = uvmp.Host(4 << 20, is_on_cpu=True, **options)
+            host.fault(1, BASE, "read", 0)
+            wanted = f"copy_ns returned {answer!r}; {accepted}"
+            with self.subTest(wanted), self.assertRaisesRegex(error, wanted):
+                host.drain(0)
 
     def test_callables_may_use_the_host_but_not_run_it(self) -> None:
         told: list[Any] = []
@@ -300,6 +313,10 @@ class Hosts(unittest.TestCase):
         self.assertFalse(uvmp.Host(4 << 20, gpus=2).is_mapped(0, processor=2))
         with self.assertRaisesRegex(ValueError, "did you mean write"):
             host.fault(1, BASE, "wrte", 0)
+        with self.assertRaisesRegex(TypeError, "access: None is not accepted; prefetch, read"):
+            host.fault(1, BASE, None, 0)  # type: ignore[arg-type]
+        with self.assertRaisesRegex(TypeError, "advice: None is not accepted; preferred"):
+            host.advise(BASE, PAGE, None, 1, 0)  # type: ignore[arg-type]
         with self.assertRaises(uvmp.Error):
             host.fault(1, BASE, "read", 0, processor=7)
         for wrong in ({"address": -1}, {"address": 2**64}, {"now_ns": -1}, {"warp": 2**64}):
@@ -315,6 +332,13 @@ class Hosts(unittest.TestCase):
         for call in (lambda: host.fault(1, 0, "read", 0), lambda: host.counts):
             with self.assertRaisesRegex(RuntimeError, "closed"):
                 call()  # type: ignore[no-untyped-call]
+
+    def test_copies_are_refused(self) -> None:
+        with uvmp.Host(4 << 20) as host:
+            for copied in copies(host):
+                with self.assertRaisesRegex(TypeError, "class Host cannot be copied"):
+                    copied()
+            self.assertEqual(host.drain(0), 0)
 
     def test_touches_are_asked_for_where_they_count(self) -> None:
         self.assertFalse(uvmp.Host(4 << 20).wants_accesses)

@@ -7,7 +7,7 @@ import unittest
 from typing import Any, Optional
 
 import uvmpolicy as uvmp
-from support import page_sets, prop, st
+from support import copies, page_sets, prop, st
 from uvmpolicy import c, masks
 
 SMALL = "stream:bytes=4m,passes=3"
@@ -254,6 +254,17 @@ class Plugins(unittest.TestCase):
             kind = type("Empty", (base,), {"name": "empty"})
             with self.assertRaisesRegex(TypeError, f"Empty .*method '?{method}"):
                 kind()
+
+    def test_a_copy_calls_its_own_methods(self) -> None:
+        original = Window()
+        self.assertEqual(uvmp.Prefetcher(original, window_pages=1).decide([5]).page_list, [6])
+        for copied in copies(original):
+            own = copied()
+            own.decide = lambda call: [9]
+            self.assertEqual(uvmp.Prefetcher(own).decide([5]).page_list, [9])
+        policy = uvmp.Policy("prefetch=window window_pages=7", [original])
+        for copied in copies(policy):
+            self.assertEqual(copied(), policy)
 
     def test_policy_texts_have_plugins_and_their_parameters(self) -> None:
         policy = uvmp.Policy("prefetch=window window_pages=7 evict=my_lru", [Window(), Lru()])

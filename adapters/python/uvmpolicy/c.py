@@ -99,7 +99,7 @@ _RANGES: dict[Any, range] = {
 }
 
 
-def _integer(name: str, value: Any, accepted: range) -> int:
+def integer(name: str, value: Any, accepted: range) -> int:
     """Return an integer that is in range; arguments and members may also be those of numpy."""
     limits = f"{accepted[0]}..{accepted[-1]}"
     try:
@@ -125,7 +125,7 @@ class _Argument:
             return self.kind(value)
         if isinstance(value, self.kind):
             return value
-        return self.kind(_integer(self.name, value, self.accepted))
+        return self.kind(integer(self.name, value, self.accepted))
 
 
 class Structure(ctypes.Structure):
@@ -143,7 +143,7 @@ class Structure(ctypes.Structure):
         if kind is None and not name.startswith("_"):
             raise AttributeError(self._no_member(name))
         if kind in _RANGES and not isinstance(value, kind):
-            value = _integer(name, value, _RANGES[kind])
+            value = integer(name, value, _RANGES[kind])
         super().__setattr__(name, value)
 
     @classmethod

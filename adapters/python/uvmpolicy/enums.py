@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import enum
+import operator
 from typing import Any, Union
 
 from . import c
@@ -35,13 +36,16 @@ Remote = _enumeration("Remote", "uvmp_remote", "UVMP_REMOTE_")
 
 def number(kind: Any, value: Choice) -> int:
     """Return the number of an enumerator that is given as number or name, in any case."""
-    if isinstance(value, int):
-        return int(value)
-    key = value.upper().replace("-", "_")
+    if hasattr(value, "__index__"):
+        return operator.index(value)
+    argument = kind.__name__.lower()
     names = [name for name in kind.__members__ if name != "COUNT"]
+    accepted = ", ".join(name.lower() for name in names)
+    if not isinstance(value, str):
+        raise TypeError(f"{argument}: {value!r} is not accepted; {accepted}")
+    key = value.upper().replace("-", "_")
     if key in names:
         return int(kind[key])
     near = difflib.get_close_matches(key, names, 1)
     hint = f"; did you mean {near[0].lower()}?" if near else ""
-    accepted = ", ".join(name.lower() for name in names)
-    raise ValueError(f"{kind.__name__.lower()} {value!r} is unknown{hint} (accepted: {accepted})")
+    raise ValueError(f"{argument} {value!r} is unknown{hint} (accepted: {accepted})")

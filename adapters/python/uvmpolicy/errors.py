@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from . import c
 
 
@@ -29,3 +31,11 @@ def check(status: int, text: str = "") -> None:
     """Raise an error unless the status is UVMP_OK; `text` says what failed."""
     if status != 0:
         raise Error(status, text)
+
+
+def in_range(name: str, value: Any, least: int, most: int) -> int:
+    """Return an integer argument in least..most."""
+    try:
+        return c.integer(name, value, range(least, most + 1))
+    except ValueError as error:
+        raise Error(c.UVMP_ERR_RANGE, str(error)) from None

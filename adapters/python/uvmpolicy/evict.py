@@ -6,11 +6,12 @@ import ctypes
 from typing import Any, Iterator, Optional, Union
 
 from . import c
-from .errors import Error, check
+from .errors import check, in_range
+from .owned import Owned
 from .plugin import EvictionPolicy, check_plugins
 
 
-class EvictionOrder:
+class EvictionOrder(Owned):
     """An eviction order over the units 0..units-1 (pages, basic blocks or large pages).
 
     `name` is the order as in the policy text: lru2m, lru4k, random4k, sl64k, tbne, lfu2m, clock2m,
@@ -27,9 +28,7 @@ class EvictionOrder:
         seed: int = 1,
         **parameters: int,
     ) -> None:
-        if not 1 <= units <= c.UVMP_UNITS_MAX:
-            text = f"units: {units} is not accepted; 1..{c.UVMP_UNITS_MAX}"
-            raise Error(c.UVMP_ERR_RANGE, text)
+        units = in_range("units", units, 1, c.UVMP_UNITS_MAX)
         self.struct = c.uvmp_evict()
         self._random = ctypes.c_uint64(seed)
         if isinstance(name, str):
@@ -38,10 +37,8 @@ class EvictionOrder:
             self._init(name, units)
         else:
             self._init_plugin(name, units, parameters)
-        if not 0 <= reserve <= c.UVMP_EVICT_RESERVE_MAX:
-            accepted = f"0..{c.UVMP_EVICT_RESERVE_MAX}"
-            raise ValueError(f"reserve: {reserve} is not accepted; {accepted}")
-        self.struct.reserve_percent = reserve
+        accepted = range(c.UVMP_EVICT_RESERVE_MAX + 1)
+        self.struct.reserve_percent = c.integer("reserve", reserve, accepted)
 
     def _init(self, name: str, units: int) -> None:
         """Begin an order of the library."""

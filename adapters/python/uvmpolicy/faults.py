@@ -40,6 +40,7 @@ class Batch:
     def bins(self, block_bytes: int = 2097152) -> list[list[Fault]]:
         """Return the faults by VABlock: one list for each block that is serviced."""
         found: list[list[Fault]] = []
+        c.integer("block_bytes", block_bytes, range(1, 2**63 + 1))
         first = 0
         while first < len(self.faults):
             start = self.faults[first].address // block_bytes * block_bytes

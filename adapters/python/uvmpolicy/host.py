@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ctypes
+import numbers
 from types import TracebackType
 from typing import Any, Callable, Iterable, NamedTuple, Optional
 
 from . import c
 from .callbacks import Guard
 from .enums import Access, Advice, Cause, Choice, Right, number
-from .errors import Error, check
+from .errors import Error, check, in_range
+from .owned import Owned
 from .placement import proc_list
 from .plugin import Plugin, check_plugins
 
@@ -94,8 +96,12 @@ def _given(
 
 def _duration(value: Any) -> int:
     """Return a time in nanoseconds that is in range."""
+    accepted = f"a number of nanoseconds, 0..{2**64 - 1}"
+    is_number = isinstance(value, numbers.Real)
+    if not is_number:
+        raise TypeError(f"copy_ns returned {value!r}; {accepted}")
     if not 0 <= value < 2**64:
-        raise ValueError(f"copy_ns returned {value}; a time is at least 0")
+        raise ValueError(f"copy_ns returned {value}; {accepted}")
     return int(value)
 
 
@@ -140,7 +146,7 @@ def _waiter(pointer: Any) -> Waiter:
     return Waiter(row.processor, row.warp, row.address, access, row.since_ns, row.now_ns)
 
 
-class Host:
+class Host(Owned):
     """The CPU and GPUs with `memory_bytes` each, managed by a policy.
 
     The callables get what happens, at the simulator's own time, inside `run`:
@@ -355,10 +361,8 @@ class Host:
     def is_mapped(self, address: int, access: Choice = "read", *, processor: int = 1) -> bool:
         """Tell whether the page tables of a processor allow an access now."""
         kind = number(Access, access)
-        if not 0 <= processor <= self._gpus:
-            text = f"processor: {processor} is not accepted; 0..{self._gpus}"
-            raise Error(c.UVMP_ERR_RANGE, text)
-        return bool(c.uvmp_host_is_mapped(self._open, processor, address, kind))
+        proc = in_range("processor", processor, 0, self._gpus)
+        return bool(c.uvmp_host_is_mapped(self._open, proc, address, kind))
 
     def page(self, address: int, *, processor: int = 1) -> Page:
         """Return the state of a page."""

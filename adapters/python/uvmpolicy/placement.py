@@ -8,7 +8,9 @@ from typing import Any, Iterable, Optional, Union
 
 from . import c
 from .enums import Access, Choice, MigrateCause, Remote, Right, ThrashKind, number
-from .errors import check
+from .errors import check, in_range
+from .owned import Owned
+from .policy import keys_by_name
 
 Procs = Union[int, Iterable[int]]  # a set of processors: a number with bit p, or processor numbers
 
@@ -60,9 +62,10 @@ def destination(
     `resident` are the processors that hold the page. `system` is struct uvmp_processors, see
     `processors`; further facts are the members of struct uvmp_residency_facts.
     """
-    kinds = [accesses] if isinstance(accesses, (int, str)) else list(accesses)
+    given: Any = accesses
+    is_single = given is None or isinstance(given, (int, str))
     bits = 0
-    for kind in kinds:
+    for kind in [given] if is_single else given:
         bits |= 1 << number(Access, kind)
     struct = c.uvmp_residency_facts(
         requester=requester, accesses=bits, resident=proc_set(resident), **_facts(facts)
@@ -133,7 +136,7 @@ class ThrashHint:
     until_ns: int  # THROTTLE: not serviced before
 
 
-class Thrashing:
+class Thrashing(Owned):
     """The driver's detector of thrashing, for one address space [driver: thrashing].
 
     Blocks have numbers of the caller's choice. The arguments are the members of struct
@@ -147,9 +150,10 @@ class Thrashing:
         for name, value in parameters.items():
             setattr(params, name, value)
         self.system = system or processors()
-        self.pages = pages
+        self.pages = in_range("pages", pages, 1, c.UVMP_MASK_BITS)
         self._space = c.uvmp_thrash_space()
         check(c.uvmp_thrash_space_init(self._space, params), "parameters")
+        _check_corrected(params, self._space.params)
         self._blocks: dict[int, tuple[Any, Any]] = {}
 
     def _block(self, index: int) -> Any:
@@ -225,6 +229,20 @@ class Thrashing:
             if not is_found.value:
                 return found
             found.append((block.contents.id, page.value))
+
+
+def _check_corrected(asked: Any, in_force: Any) -> None:
+    """Refuse parameters in place of which the detector uses its defaults.
+
+    With quirks, 500 in place of vote_threshold=0 is not refused [driver: vote-threshold-zero].
+    """
+    keys = {"threshold": "thrash_threshold", "vote_threshold": "lapse_votes"}
+    for name in asked.member_names():
+        value = getattr(asked, name)
+        if value == getattr(in_force, name) or (name == "vote_threshold" and asked.quirks):
+            continue
+        row = keys_by_name()[keys.get(name, name)]
+        in_range(name, value, max(row["min"], 1), row["max"])
 
 
 def migrates(

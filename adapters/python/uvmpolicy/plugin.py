@@ -19,6 +19,7 @@ from . import c
 from .callbacks import Guard
 from .errors import Error
 from .masks import Pages, from_c, mask, to_c
+from .owned import Owned
 
 Parameter = tuple[int, int, int]  # least, greatest, default
 
@@ -73,6 +74,15 @@ class Plugin(abc.ABC):
     @abc.abstractmethod
     def _fill(self, struct: Any) -> None:
         """Set traits and functions of the descriptor."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the members that a copy gets: not the descriptor, which calls this object."""
+        cached = functools.cached_property
+        return {
+            name: value
+            for name, value in vars(self).items()
+            if not isinstance(getattr(Plugin, name, None), cached)
+        }
 
     def _text(self, text: str) -> bytes:
         """Return text for C, which stays as long as the policy."""
@@ -350,7 +360,7 @@ class EvictionPolicy(Plugin):
         return key
 
 
-class PluginList:
+class PluginList(Owned):
     """struct uvmp_plugins: policies as the parser of the library takes them."""
 
     def __init__(self, policies: Iterable[Plugin]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 from typing import Any, Iterable
 
 from . import c
@@ -20,6 +21,8 @@ class Policy:
     def __init__(self, text: str = "", plugins: Iterable[Plugin] = ()) -> None:
         self.struct = c.sized("uvmp_policy")
         error = c.uvmp_policy_error()
+        if not isinstance(text, str):
+            raise TypeError(f"text: {text!r} is not accepted; a string")
         raw = text.encode()
         size = ctypes.sizeof(self.struct)
         self.plugins = check_plugins(plugins)
@@ -46,6 +49,10 @@ class Policy:
 
     def __repr__(self) -> str:
         return f"Policy({self.text!r})"
+
+    def __reduce__(self) -> Any:
+        """Copy and pickle a policy as its text and its plugins."""
+        return type(self), (self.text, self.plugins.policies)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Policy) and self.text == other.text
@@ -101,6 +108,12 @@ def keys() -> list[dict[str, Any]]:
             row["choices"] = choices
         found.append(row)
     return found
+
+
+@functools.lru_cache(maxsize=None)
+def keys_by_name() -> dict[str, dict[str, Any]]:
+    """Return the keys of the policy text by name."""
+    return {row["name"]: row for row in keys()}
 
 
 def presets() -> list[dict[str, str]]:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import ctypes
-import functools
 from dataclasses import dataclass
 from typing import Any, Mapping, Optional, Union
 
 from . import c
 from .enums import Choice, GroupKind, Grouping, Rule, number
-from .errors import Error, check
+from .errors import Error, check, in_range
 from .masks import Pages, bounds, from_c, mask, pages, to_c
+from .owned import Owned
 from .plugin import PrefetchPolicy, check_plugins
-from .policy import keys
+from .policy import keys_by_name
+
+
+_PAGES = 2**47  # of a range, at most: with offset and pages of 64 KiB, 2^64 bytes
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,7 @@ class Hint:
         return [] if self.to is None else pages(self.pages)
 
 
-class Prefetcher:
+class Prefetcher(Owned):
     """A prefetcher with its state, for the VABlocks of one managed range.
 
     `name` and the further arguments are the prefetcher and its parameters, the members of struct
@@ -57,10 +60,11 @@ class Prefetcher:
             self.traits = c.uvmp_prefetch_traits_of(self.params.prefetcher).contents
         else:
             self.traits = self.plugin.struct.traits
-        self.range_pages, self.page_bytes = range_pages, page_bytes
+        self.range_pages = c.integer("range_pages", range_pages, range(1, _PAGES + 1))
+        self.page_bytes = page_bytes
         self._geometry = c.uvmp_geometry()
         check(c.uvmp_geometry_init(self._geometry, page_bytes, 65536, 2097152), "page_bytes")
-        self._start = offset * page_bytes
+        self._start = c.integer("offset", offset, range(_PAGES)) * page_bytes
         self._last = self._start + range_pages * page_bytes - 1
         self.blocks: int = c.uvmp_geometry_block_count(self._geometry, self._start, self._last)
         self._random = ctypes.c_uint64(seed)
@@ -79,7 +83,8 @@ class Prefetcher:
 
     def block_of(self, range_page: int) -> int:
         """Return the block that holds a page of the range."""
-        address = self._start + range_page * self.page_bytes
+        page = c.integer("range_page", range_page, range(self.range_pages))
+        address = self._start + page * self.page_bytes
         return int(c.uvmp_geometry_block_index(self._geometry, self._start, address))
 
     def _state(self, index: int, block: Any, to: int) -> Any:
@@ -233,24 +238,16 @@ def prefetch_params(name: Union[str, PrefetchPolicy], **parameters: Any) -> Any:
     return params
 
 
-@functools.lru_cache(maxsize=None)
-def _keys() -> dict[str, Any]:
-    """Return the keys of the policy text by name."""
-    return {row["name"]: row for row in keys()}
-
-
 def _check_parameter(name: str, member: str, value: Any) -> None:
     """Refuse a parameter that the prefetcher does not use, and a value that is out of range."""
     key = {"sequential_pages": "seq_pages"}.get(member, member)
-    row = _keys().get(key)
+    row = keys_by_name().get(key)
     if row is None or not row["used_by"].startswith("prefetch="):
         return  # quirks
     users = row["used_by"][len("prefetch=") :].split("|")
     if name not in users:
         raise TypeError(f"prefetcher {name}: {member}: used only by {', '.join(users)}")
-    if hasattr(value, "__index__") and not row["min"] <= value <= row["max"]:
-        text = f"{member}: {value} is not accepted; {row['min']}..{row['max']}"
-        raise Error(c.UVMP_ERR_RANGE, text)
+    in_range(member, value, row["min"], row["max"])
 
 
 def transfers(
