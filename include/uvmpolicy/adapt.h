@@ -277,8 +277,8 @@ struct uvmp_lifetime {
 UVMP_API enum uvmp_status uvmp_lifetime_init(struct uvmp_lifetime *lifetime, uint64_t *page, uint64_t pages);
 /* The page becomes resident by a fault (is_fault) or a prefetch; is evicted; is freed or released by its
  * owner, which counts as no lifetime. UVMP_ERR_ARGUMENT: NULL. UVMP_ERR_RANGE: no such page; an allocation
- * time above UINT64_MAX - 2 (an eviction may have any time). UVMP_ERR_STATE: allocate: resident already; evict:
- * not resident, or before its allocation time; free: never, also of a page that is not resident. */
+ * time above UINT64_MAX - 2 (an eviction may have any time). UVMP_ERR_STATE: allocate: resident already;
+ * evict: not resident, or before its allocation time; free: never, also of a page that is not resident. */
 UVMP_API enum uvmp_status uvmp_lifetime_allocate(struct uvmp_lifetime *lifetime, uint64_t page, uint64_t now,
 						 bool is_fault);
 UVMP_API enum uvmp_status uvmp_lifetime_evict(struct uvmp_lifetime *lifetime, uint64_t page, uint64_t now);
