@@ -158,4 +158,24 @@ refused 'it takes no policy' --trace "$t" --working-set --policy nvidia-595
 refused 'an access has no time' --trace "$t" --working-set --window 5us
 refused 'did you mean --serial' --trace "$t" --serail
 refused 'No such file' --trace "$work/none"
+
+# Errors in a trace are those of `run`, with file and line.
+printf 'uvmp-trace 1\nrange,0x7f0000000000,4194304,a\n,0,r,0x7f0000000000\n,0,r,0x7f0000800000\n' >"$work/outside.trace"
+printf 'uvmp-trace 1\nrange,0x20000000,4194304\n,0,q,0x20000000\n' >"$work/access.trace"
+printf 'uvmp-trace 1\nrange,0x20000000,4194304\nrange,0x20200000,4194304\n,0,r,0x20000000\n' >"$work/overlap.trace"
+printf 'uvmp-trace 1\nrange,0x7f0000000000,103354101399552,a\n' >"$work/big.trace"
+printf 'uvmp-trace 1\n' >"$work/empty.trace"
+"$uvmsim" trace --trace "$t" --format binary --output "$work/whole.bin" && head -c 5000 "$work/whole.bin" >"$work/cut.bin"
+for trace in outside.trace access.trace overlap.trace big.trace empty.trace cut.bin; do
+	text=$("$uvmsim" run --trace "$work/$trace" --policy "$lru" 2>&1 >/dev/null)
+	text=${text##*"$work"/}
+	for how in '' --serial '--sample 10'; do
+		# shellcheck disable=SC2086
+		refused "$text" --trace "$work/$trace" --policy "$lru" --points 2 $how
+	done
+done
+printf 'uvmp-trace 1\nrange,0x7f0000000000,8796093022208,a\n,0,r,0x7f0000000000\n' >"$work/huge.trace"
+"$uvmsim" curve --trace "$work/huge.trace" --policy "$lru" --serial >"$work/out" 2>&1
+grep -q 'needs separate runs: the ranges are too many or too large for one pass' "$work/out"
+verdict $? 'ranges that are too large for one pass'
 exit $failed

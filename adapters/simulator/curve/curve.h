@@ -71,7 +71,8 @@ struct curve_pass {
 	const char *reason; /* PAGE_ROWS_REFUSED */
 };
 
-enum page_rows_end curve_pass(struct curve_pass *pass, struct source *source);
+/* `error` is filled if PAGE_ROWS_FAILED is returned. */
+enum page_rows_end curve_pass(struct curve_pass *pass, struct source *source, char error[SOURCE_ERROR_MAX]);
 
 /* Prints curves. */
 void curve_print(const struct curve *curve, size_t count, enum report_format format, FILE *out);

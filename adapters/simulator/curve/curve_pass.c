@@ -196,7 +196,7 @@ static void answer(const struct pass *pass, struct curve_point *point)
 	point->d2h_bytes = scaled(sum.left, 1, pass->samples) * PAGE_BYTES;
 }
 
-enum page_rows_end curve_pass(struct curve_pass *question, struct source *source)
+enum page_rows_end curve_pass(struct curve_pass *question, struct source *source, char error[SOURCE_ERROR_MAX])
 {
 	struct pass *pass = calloc(1, sizeof(*pass));
 	struct page_rows rows = {.policy = question->policy,
@@ -214,7 +214,7 @@ enum page_rows_end curve_pass(struct curve_pass *question, struct source *source
 	pass->question = question;
 	pass->samples = is_whole(pass) ? 1u : CURVE_SAMPLES;
 	pass->threshold = (UINT64_C(1) << 32) * question->parts / CURVE_PARTS;
-	end = page_rows_run(&rows, source);
+	end = page_rows_run(&rows, source, error);
 	question->reason = rows.reason;
 	question->accesses = rows.accesses;
 	question->footprint_bytes = rows.footprint_bytes;

@@ -11,7 +11,8 @@
 enum page_rows_end {
 	PAGE_ROWS_DONE,
 	PAGE_ROWS_INTERRUPTED,
-	PAGE_ROWS_REFUSED, /* the rows, or an error among them, need the engine; *reason says why */
+	PAGE_ROWS_REFUSED, /* the rows need the engine; *reason says why */
+	PAGE_ROWS_FAILED   /* the source failed, or its ranges are wrong: no run would succeed; `error` is filled */
 };
 
 struct page_rows {
@@ -24,10 +25,10 @@ struct page_rows {
 	bool (*access)(void *context, uint32_t unit, bool is_fresh);
 	/* results */
 	uint64_t accesses, footprint_bytes;
-	const char *reason; /* PAGE_ROWS_REFUSED; static */
+	const char *reason; /* PAGE_ROWS_REFUSED: a clause that may follow "because"; static */
 };
 
 /* Gives every access of the source to `access`. */
-enum page_rows_end page_rows_run(struct page_rows *rows, struct source *source);
+enum page_rows_end page_rows_run(struct page_rows *rows, struct source *source, char error[SOURCE_ERROR_MAX]);
 
 #endif
