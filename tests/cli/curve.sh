@@ -114,6 +114,24 @@ verdict $? 'a sample: rows say so'
 "$uvmsim" curve --trace "$work/large.trace" --policy "$lru" --serial --points 8 --sample 10 --format json | cmp -s - "$work/sampled"
 verdict $? 'a sample: the same again'
 
+# Samples without a page have no estimate: in a memory that fits all 1024 pages, the others have 1024 faults.
+few() { # PERCENT SAMPLES
+	"$uvmsim" curve --workload random:bytes=4m --policy "$lru" --serial --sizes 4M --sample "$1" --format json >"$work/out" 2>&1
+	[ "$(values "$work/out" far_faults far_faults_low far_faults_high samples)" = " 1024 1024 1024 $2" ]
+	verdict $? "a sample of $1 %: $2 samples have a page"
+}
+few 0.05 4
+few 0.1 6
+few 0.2 7
+"$uvmsim" curve --workload random:bytes=4m --policy "$lru" --serial --sample 0.001 >"$work/out" 2>"$work/err"
+[ $? = 2 ] && [ ! -s "$work/out" ] && grep -q 'with 0.0010 % of 1024 pages, fewer than 2 of 8 samples have a page' "$work/err"
+verdict $? 'samples without a page are refused'
+needed=$(sed 's/.*at least \([0-9.]*\) % is needed/\1/' "$work/err")
+few "$needed" 2
+below=$(awk -v p="$needed" 'BEGIN {printf "%.4f", p - 0.0001}')
+"$uvmsim" curve --workload random:bytes=4m --policy "$lru" --serial --sample "$below" 2>&1 | grep -q "at least $needed % is needed"
+verdict $? "$needed % is the least percentage"
+
 # The working set, against a count of the rows.
 "$uvmsim" curve --trace "$work/t.trace" --working-set --window 1000 --format csv >"$work/out" 2>"$work/err"
 grep '^,7' "$work/t.trace" | awk -F, '

@@ -46,7 +46,6 @@ static struct kept_curve *new_curve(struct curve_request *q, const struct cli_po
 				.policy = kept->policy,
 				.given = policy->given,
 				.seed = q->run.sources.seed,
-				.samples = CURVE_SAMPLES,
 				.parts = q->parts,
 				.is_serial = q->is_serial,
 				.point = kept->point};
@@ -146,6 +145,7 @@ static bool run_pass(struct curve_request *q, struct curve_pass *pass, int *stat
 		return *status != CLI_DONE;
 	memcpy(q->kept[q->curves - 1]->point, pass->point, sizeof(pass->point));
 	curve->points = pass->points;
+	curve->samples = pass->samples;
 	curve->footprint_bytes = pass->footprint_bytes;
 	curve->accesses = pass->accesses;
 	return true;

@@ -12,14 +12,14 @@ enum page_rows_end {
 	PAGE_ROWS_DONE,
 	PAGE_ROWS_INTERRUPTED,
 	PAGE_ROWS_REFUSED, /* the rows need the engine; *reason says why */
-	PAGE_ROWS_FAILED   /* the source failed, or its ranges are wrong: no run would succeed; `error` is filled */
+	PAGE_ROWS_FAILED /* the source failed, or its ranges are wrong: no run would succeed; `error` is filled */
 };
 
 struct page_rows {
 	const struct uvmp_policy *policy;
 	bool is_serial; /* all accesses count as those of one agent, in the order of the source */
 	void *context;
-	/* Before the first access: units 0..units - 1 follow. False: out of memory. */
+	/* Before the first access: units 0..units - 1 follow. False: out of memory, or the caller knows another reason. */
 	bool (*open)(void *context, uint32_t units);
 	/* is_fresh: the unit belongs to memory that has no contents at first. False: out of memory. */
 	bool (*access)(void *context, uint32_t unit, bool is_fresh);
