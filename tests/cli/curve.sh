@@ -187,6 +187,7 @@ printf 'uvmp-trace 1\n' >"$work/empty.trace"
 for trace in outside.trace access.trace overlap.trace big.trace empty.trace cut.bin; do
 	text=$("$uvmsim" run --trace "$work/$trace" --policy "$lru" 2>&1 >/dev/null)
 	text=${text##*"$work"/}
+	[ "$trace" != big.trace ] || refused "$text" --trace "$work/$trace" --working-set
 	for how in '' --serial '--sample 10'; do
 		# shellcheck disable=SC2086
 		refused "$text" --trace "$work/$trace" --policy "$lru" --points 2 $how

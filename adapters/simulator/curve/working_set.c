@@ -147,6 +147,15 @@ static bool make_room(struct windows *w)
 	return true;
 }
 
+static bool add_range(struct windows *w, const struct source_range *range)
+{
+	char text[SOURCE_ERROR_MAX];
+
+	if (!space_add_range(&w->space, range, text))
+		return fail(w, text);
+	return make_room(w);
+}
+
 static bool access_row(struct windows *w, const struct source_row *row)
 {
 	const struct sim_block *block;
@@ -190,7 +199,7 @@ static bool take_row(struct windows *w, const struct source_row *row)
 		snprintf(w->error, SOURCE_ERROR_MAX, "%s", w->source->error);
 		return false;
 	case SOURCE_RANGE:
-		return space_add_range(&w->space, &row->range, w->error) && make_room(w);
+		return add_range(w, &row->range);
 	case SOURCE_FREE:
 		return space_free(&w->space, row->address, row->bytes) || fail(w, "out of memory");
 	case SOURCE_KERNEL:
