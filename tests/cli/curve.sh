@@ -193,6 +193,13 @@ for trace in outside.trace access.trace overlap.trace big.trace empty.trace cut.
 		refused "$text" --trace "$work/$trace" --policy "$lru" --points 2 $how
 	done
 done
+for format in json csv; do
+	"$uvmsim" curve --trace "$work/outside.trace" --working-set --format $format >"$work/out" 2>"$work/err"
+	status=$?
+	error=$(sed 's/^uvmsim: //' "$work/err")
+	[ $status = 2 ] && [ "$(grep -cF "$error" "$work/out")" = 1 ] && tail -n 1 "$work/out" | grep -qF "$error"
+	verdict $? "working set, $format: the last row of a trace that breaks off has the error"
+done
 printf 'uvmp-trace 1\nrange,0x7f0000000000,8796093022208,a\n,0,r,0x7f0000000000\n' >"$work/huge.trace"
 "$uvmsim" curve --trace "$work/huge.trace" --policy "$lru" --serial >"$work/out" 2>&1
 grep -q 'needs separate runs: the ranges are too many or too large for one pass' "$work/out"

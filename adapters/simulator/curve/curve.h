@@ -87,7 +87,7 @@ struct working_set {
 };
 
 /* Prints the distinct pages of each window of the source. False with `error` filled on bad input, when memory is short, and
- * when interrupted; what was known so far is printed. */
+ * when interrupted; what was known so far is printed, and the last row has the error. */
 bool working_set_print(struct source *source, const struct working_set *set, FILE *out,
 		       char error[SOURCE_ERROR_MAX]);
 
