@@ -132,6 +132,11 @@ below=$(awk -v p="$needed" 'BEGIN {printf "%.4f", p - 0.0001}')
 "$uvmsim" curve --workload random:bytes=4m --policy "$lru" --serial --sample "$below" 2>&1 | grep -q "at least $needed % is needed"
 verdict $? "$needed % is the least percentage"
 
+printf 'uvmp-trace 1\nrange,0x20000000,8192\n,0,r,0x20000000\n,0,r,0x20001000\n' >"$work/tiny.trace"
+"$uvmsim" curve --trace "$work/tiny.trace" --policy "$lru" --points 1 --sample 60 --format json >"$work/out" 2>&1
+[ "$(values "$work/out" far_faults far_faults_low far_faults_high)" = ' 2 2 2' ]
+verdict $? 'a sample is of the pages of ranges, not of whole VABlocks'
+
 # The working set, against a count of the rows.
 "$uvmsim" curve --trace "$work/t.trace" --working-set --window 1000 --format csv >"$work/out" 2>"$work/err"
 grep '^,7' "$work/t.trace" | awk -F, '

@@ -22,8 +22,8 @@ struct sample {
 	struct lru_histogram histogram;
 	struct unit_index index; /* only if the sample has not all pages */
 	uint64_t salt;
-	uint64_t units, kept; /* so many units there are, and of them so many are in the sample */
-	uint32_t least;	      /* hash of all units: a threshold above has a unit in the sample */
+	uint64_t units, kept; /* so many pages there are, and of them so many are in the sample */
+	uint32_t least;	      /* hash of all pages: a threshold above has a page in the sample */
 	uint64_t fresh;	      /* first accesses to pages without contents */
 };
 
@@ -122,13 +122,15 @@ static uint32_t count_used(const struct pass *pass)
 	return used;
 }
 
-static void count_units(const struct pass *pass, struct sample *sample, uint32_t units)
+static void count_range(const struct pass *pass, struct sample *sample, const struct sim_range *range)
 {
-	sample->units = units;
-	sample->kept = is_whole(pass) ? units : 0;
-	sample->least = UINT32_MAX;
-	for (uint32_t unit = 0; unit < units && !is_whole(pass); unit++) {
-		uint32_t value = hash_in(sample, unit);
+	uint32_t first = page_rows_first_unit(range);
+
+	sample->units += range->pages;
+	if (is_whole(pass))
+		sample->kept += range->pages;
+	for (uint32_t page = 0; page < range->pages && !is_whole(pass); page++) {
+		uint32_t value = hash_in(sample, first + page);
 
 		sample->kept += value < pass->threshold;
 		if (value < sample->least)
@@ -136,7 +138,7 @@ static void count_units(const struct pass *pass, struct sample *sample, uint32_t
 	}
 }
 
-static bool open_samples(void *context, uint32_t units)
+static bool open_samples(void *context, const struct space *space, uint32_t units)
 {
 	struct pass *pass = context;
 
@@ -146,7 +148,9 @@ static bool open_samples(void *context, uint32_t units)
 		sample->salt = hash(pass->question->seed, i + 1u);
 		if (!lru_stack_open(&sample->stack, is_whole(pass) ? units : 0))
 			return false;
-		count_units(pass, sample, units);
+		sample->least = UINT32_MAX;
+		for (size_t k = 0; k < space->ranges; k++)
+			count_range(pass, sample, space->range[k]);
 	}
 	pass->is_small = !is_whole(pass) && count_used(pass) < USED_LEAST;
 	return !pass->is_small;

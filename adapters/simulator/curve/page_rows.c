@@ -49,7 +49,7 @@ static bool find_unit(struct reading *r, uint64_t address, uint32_t *unit)
 		if (!block)
 			return fail(r, "an access lies outside every range");
 		r->piece = r->host.space.found;
-		r->first_unit = r->piece.range->block[0].number * UVMP_MASK_BITS;
+		r->first_unit = page_rows_first_unit(r->piece.range);
 	}
 	*unit = r->first_unit + (uint32_t)((address - r->piece.start) / PAGE_BYTES);
 	return true;
@@ -93,7 +93,7 @@ static bool open_rows(struct reading *r)
 		return refuse(r, "the ranges are too many or too large for one pass");
 	r->rows->footprint_bytes = r->host.space.footprint_bytes;
 	r->is_open = true;
-	return r->rows->open(r->rows->context, (uint32_t)units) || refuse(r, out_of_memory);
+	return r->rows->open(r->rows->context, &r->host.space, (uint32_t)units) || refuse(r, out_of_memory);
 }
 
 static bool source_failed(struct reading *r)
