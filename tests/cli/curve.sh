@@ -114,6 +114,29 @@ verdict $? 'a sample: rows say so'
 "$uvmsim" curve --trace "$work/large.trace" --policy "$lru" --serial --points 8 --sample 10 --format json | cmp -s - "$work/sampled"
 verdict $? 'a sample: the same again'
 
+# Samples without a page have no estimate: in a memory that fits all 1024 pages, the others have 1024 faults.
+few() { # PERCENT SAMPLES
+	"$uvmsim" curve --workload random:bytes=4m --policy "$lru" --serial --sizes 4M --sample "$1" --format json >"$work/out" 2>&1
+	[ "$(values "$work/out" far_faults far_faults_low far_faults_high samples)" = " 1024 1024 1024 $2" ]
+	verdict $? "a sample of $1 %: $2 samples have a page"
+}
+few 0.05 4
+few 0.1 6
+few 0.2 7
+"$uvmsim" curve --workload random:bytes=4m --policy "$lru" --serial --sample 0.001 >"$work/out" 2>"$work/err"
+[ $? = 2 ] && [ ! -s "$work/out" ] && grep -q 'with 0.0010 % of 1024 pages, fewer than 2 of 8 samples have a page' "$work/err"
+verdict $? 'samples without a page are refused'
+needed=$(sed 's/.*at least \([0-9.]*\) % is needed/\1/' "$work/err")
+few "$needed" 2
+below=$(awk -v p="$needed" 'BEGIN {printf "%.4f", p - 0.0001}')
+"$uvmsim" curve --workload random:bytes=4m --policy "$lru" --serial --sample "$below" 2>&1 | grep -q "at least $needed % is needed"
+verdict $? "$needed % is the least percentage"
+
+printf 'uvmp-trace 1\nrange,0x20000000,8192\n,0,r,0x20000000\n,0,r,0x20001000\n' >"$work/tiny.trace"
+"$uvmsim" curve --trace "$work/tiny.trace" --policy "$lru" --points 1 --sample 60 --format json >"$work/out" 2>&1
+[ "$(values "$work/out" far_faults far_faults_low far_faults_high)" = ' 2 2 2' ]
+verdict $? 'a sample is of the pages of ranges, not of whole VABlocks'
+
 # The working set, against a count of the rows.
 "$uvmsim" curve --trace "$work/t.trace" --working-set --window 1000 --format csv >"$work/out" 2>"$work/err"
 grep '^,7' "$work/t.trace" | awk -F, '
@@ -158,4 +181,32 @@ refused 'it takes no policy' --trace "$t" --working-set --policy nvidia-595
 refused 'an access has no time' --trace "$t" --working-set --window 5us
 refused 'did you mean --serial' --trace "$t" --serail
 refused 'No such file' --trace "$work/none"
+
+# Errors in a trace are those of `run`, with file and line.
+printf 'uvmp-trace 1\nrange,0x7f0000000000,4194304,a\n,0,r,0x7f0000000000\n,0,r,0x7f0000800000\n' >"$work/outside.trace"
+printf 'uvmp-trace 1\nrange,0x20000000,4194304\n,0,q,0x20000000\n' >"$work/access.trace"
+printf 'uvmp-trace 1\nrange,0x20000000,4194304\nrange,0x20200000,4194304\n,0,r,0x20000000\n' >"$work/overlap.trace"
+printf 'uvmp-trace 1\nrange,0x7f0000000000,103354101399552,a\n' >"$work/big.trace"
+printf 'uvmp-trace 1\n' >"$work/empty.trace"
+"$uvmsim" trace --trace "$t" --format binary --output "$work/whole.bin" && head -c 5000 "$work/whole.bin" >"$work/cut.bin"
+for trace in outside.trace access.trace overlap.trace big.trace empty.trace cut.bin; do
+	text=$("$uvmsim" run --trace "$work/$trace" --policy "$lru" 2>&1 >/dev/null)
+	text=${text##*"$work"/}
+	[ "$trace" != big.trace ] || refused "$text" --trace "$work/$trace" --working-set
+	for how in '' --serial '--sample 10'; do
+		# shellcheck disable=SC2086
+		refused "$text" --trace "$work/$trace" --policy "$lru" --points 2 $how
+	done
+done
+for format in json csv; do
+	"$uvmsim" curve --trace "$work/outside.trace" --working-set --format $format >"$work/out" 2>"$work/err"
+	status=$?
+	error=$(sed 's/^uvmsim: //' "$work/err")
+	[ $status = 2 ] && [ "$(grep -cF "$error" "$work/out")" = 1 ] && tail -n 1 "$work/out" | grep -qF "$error"
+	verdict $? "working set, $format: the last row of a trace that breaks off has the error"
+done
+printf 'uvmp-trace 1\nrange,0x7f0000000000,8796093022208,a\n,0,r,0x7f0000000000\n' >"$work/huge.trace"
+"$uvmsim" curve --trace "$work/huge.trace" --policy "$lru" --serial >"$work/out" 2>&1
+grep -q 'needs separate runs: the ranges are too many or too large for one pass' "$work/out"
+verdict $? 'ranges that are too large for one pass'
 exit $failed

@@ -20,7 +20,7 @@ struct curve_point {
 	uint64_t memory_bytes;
 	uint64_t far_faults, refaults, h2d_bytes, d2h_bytes;
 	/* CURVE_SAMPLED: of far_faults, the least and greatest estimate of a single sample; else far_faults. An interval of
-	 * CURVE_SAMPLES independent estimates has their median with a probability of 1 - 2^(1 - CURVE_SAMPLES), 99.2 %. */
+	 * N independent estimates has their median with a probability of 1 - 2^(1 - N), with 8 samples 99.2 %. */
 	uint64_t far_faults_low, far_faults_high;
 	uint64_t time_ns;  /* CURVE_RUN with a GPU */
 	const char *error; /* CURVE_RUN: why there is no result; NULL */
@@ -34,7 +34,7 @@ struct curve {
 	const char *policy;   /* canonical */
 	const char *given;    /* as the user wrote it */
 	uint64_t seed, footprint_bytes, accesses;
-	uint32_t samples, parts; /* CURVE_SAMPLED: samples, and how many millionths of the pages each has */
+	uint32_t samples, parts; /* CURVE_SAMPLED: samples with a page, and millionths of the pages in each */
 	bool is_serial;
 	const struct curve_point *point;
 	size_t points;
@@ -68,10 +68,12 @@ struct curve_pass {
 	struct curve_point point[CURVE_POINTS_MAX];
 	size_t points;
 	uint64_t footprint_bytes, accesses;
+	uint32_t samples;   /* with a page; only these have an estimate */
 	const char *reason; /* PAGE_ROWS_REFUSED */
 };
 
-enum page_rows_end curve_pass(struct curve_pass *pass, struct source *source);
+/* `error` is filled if PAGE_ROWS_FAILED is returned. */
+enum page_rows_end curve_pass(struct curve_pass *pass, struct source *source, char error[SOURCE_ERROR_MAX]);
 
 /* Prints curves. */
 void curve_print(const struct curve *curve, size_t count, enum report_format format, FILE *out);
@@ -85,7 +87,7 @@ struct working_set {
 };
 
 /* Prints the distinct pages of each window of the source. False with `error` filled on bad input, when memory is short, and
- * when interrupted; what was known so far is printed. */
+ * when interrupted; what was known so far is printed, and the last row has the error. */
 bool working_set_print(struct source *source, const struct working_set *set, FILE *out,
 		       char error[SOURCE_ERROR_MAX]);
 

@@ -14,13 +14,16 @@
 
 const char *const curve_method_names[] = {"exact", "sampled", "run"};
 
+#define USED_LEAST 2u /* samples with a page: fewer have no interval */
+
 /* The pages of one sample, or all pages. */
 struct sample {
 	struct lru_stack stack;
 	struct lru_histogram histogram;
 	struct unit_index index; /* only if the sample has not all pages */
 	uint64_t salt;
-	uint64_t units, kept; /* so many units there are, and of them so many are in the sample */
+	uint64_t units, kept; /* so many pages there are, and of them so many are in the sample */
+	uint32_t least;	      /* hash of all pages: a threshold above has a page in the sample */
 	uint64_t fresh;	      /* first accesses to pages without contents */
 };
 
@@ -28,6 +31,7 @@ struct pass {
 	struct curve_pass *question;
 	struct sample sample[CURVE_SAMPLES];
 	uint32_t samples;
+	bool is_small;	    /* too few samples have a page */
 	uint64_t threshold; /* of the upper 32 bits of a hash */
 };
 
@@ -93,12 +97,48 @@ static bool is_whole(const struct pass *pass)
 	return pass->question->parts == CURVE_PARTS;
 }
 
-static bool has(const struct pass *pass, const struct sample *sample, uint32_t unit)
+static uint32_t hash_in(const struct sample *sample, uint32_t unit)
 {
-	return hash(unit, sample->salt) >> 32 < pass->threshold;
+	return (uint32_t)(hash(unit, sample->salt) >> 32);
 }
 
-static bool open_samples(void *context, uint32_t units)
+static bool has(const struct pass *pass, const struct sample *sample, uint32_t unit)
+{
+	return hash_in(sample, unit) < pass->threshold;
+}
+
+/* Has the sample an estimate? One without a page has none, unless there is no page at all. */
+static bool is_used(const struct sample *sample)
+{
+	return sample->kept != 0 || sample->units == 0;
+}
+
+static uint32_t count_used(const struct pass *pass)
+{
+	uint32_t used = 0;
+
+	for (uint32_t i = 0; i < pass->samples; i++)
+		used += is_used(&pass->sample[i]);
+	return used;
+}
+
+static void count_range(const struct pass *pass, struct sample *sample, const struct sim_range *range)
+{
+	uint32_t first = page_rows_first_unit(range);
+
+	sample->units += range->pages;
+	if (is_whole(pass))
+		sample->kept += range->pages;
+	for (uint32_t page = 0; page < range->pages && !is_whole(pass); page++) {
+		uint32_t value = hash_in(sample, first + page);
+
+		sample->kept += value < pass->threshold;
+		if (value < sample->least)
+			sample->least = value;
+	}
+}
+
+static bool open_samples(void *context, const struct space *space, uint32_t units)
 {
 	struct pass *pass = context;
 
@@ -108,11 +148,12 @@ static bool open_samples(void *context, uint32_t units)
 		sample->salt = hash(pass->question->seed, i + 1u);
 		if (!lru_stack_open(&sample->stack, is_whole(pass) ? units : 0))
 			return false;
-		sample->units = sample->kept = units;
-		for (uint32_t unit = 0; unit < units && !is_whole(pass); unit++)
-			sample->kept -= !has(pass, sample, unit);
+		sample->least = UINT32_MAX;
+		for (size_t k = 0; k < space->ranges; k++)
+			count_range(pass, sample, space->range[k]);
 	}
-	return true;
+	pass->is_small = !is_whole(pass) && count_used(pass) < USED_LEAST;
+	return !pass->is_small;
 }
 
 static bool access_sample(struct sample *sample, uint32_t unit, bool is_fresh)
@@ -171,16 +212,19 @@ static struct counts estimate(const struct sample *sample, uint64_t pages)
 			       .left = scaled(first + again - resident, units, kept)};
 }
 
-/* The mean of the samples, and their least and greatest. */
+/* The mean of the samples with a page, and their least and greatest. */
 static void answer(const struct pass *pass, struct curve_point *point)
 {
 	struct counts sum = {0, 0, 0, 0};
+	uint32_t used = pass->question->samples;
 
 	point->method = is_whole(pass) ? CURVE_EXACT : CURVE_SAMPLED;
 	point->far_faults_low = UINT64_MAX;
 	for (uint32_t i = 0; i < pass->samples; i++) {
 		struct counts one = estimate(&pass->sample[i], point->memory_bytes / PAGE_BYTES);
 
+		if (!is_used(&pass->sample[i]))
+			continue;
 		sum.faults += one.faults;
 		sum.refaults += one.refaults;
 		sum.arrived += one.arrived;
@@ -190,13 +234,45 @@ static void answer(const struct pass *pass, struct curve_point *point)
 		if (one.faults > point->far_faults_high)
 			point->far_faults_high = one.faults;
 	}
-	point->far_faults = scaled(sum.faults, 1, pass->samples);
-	point->refaults = scaled(sum.refaults, 1, pass->samples);
-	point->h2d_bytes = scaled(sum.arrived, 1, pass->samples) * PAGE_BYTES;
-	point->d2h_bytes = scaled(sum.left, 1, pass->samples) * PAGE_BYTES;
+	point->far_faults = scaled(sum.faults, 1, used);
+	point->refaults = scaled(sum.refaults, 1, used);
+	point->h2d_bytes = scaled(sum.arrived, 1, used) * PAGE_BYTES;
+	point->d2h_bytes = scaled(sum.left, 1, used) * PAGE_BYTES;
 }
 
-enum page_rows_end curve_pass(struct curve_pass *question, struct source *source)
+static int by_least(const void *a, const void *b)
+{
+	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+
+	return (left > right) - (left < right);
+}
+
+/* The fewest millionths of the pages with which USED_LEAST samples have a page. */
+static uint32_t parts_needed(const struct pass *pass)
+{
+	uint32_t least[CURVE_SAMPLES];
+	uint64_t threshold;
+
+	for (uint32_t i = 0; i < CURVE_SAMPLES; i++)
+		least[i] = pass->sample[i].least;
+	qsort(least, CURVE_SAMPLES, sizeof(*least), by_least);
+	threshold = (uint64_t)least[USED_LEAST - 1u] + 1u;
+	return (uint32_t)((threshold * CURVE_PARTS + UINT32_MAX) >> 32);
+}
+
+static void describe_small(const struct pass *pass, char error[SOURCE_ERROR_MAX])
+{
+	uint32_t given = pass->question->parts, needed = parts_needed(pass);
+
+	snprintf(error, SOURCE_ERROR_MAX,
+		 "curve: --sample: with %u.%04u %% of %llu pages, fewer than %u of %u samples have a page; "
+		 "at least %u.%04u %% is needed",
+		 given / 10000u, given % 10000u, (unsigned long long)pass->sample[0].units, USED_LEAST,
+		 CURVE_SAMPLES, needed / 10000u, needed % 10000u);
+}
+
+enum page_rows_end curve_pass(struct curve_pass *question, struct source *source,
+			      char error[SOURCE_ERROR_MAX])
 {
 	struct pass *pass = calloc(1, sizeof(*pass));
 	struct page_rows rows = {.policy = question->policy,
@@ -214,7 +290,12 @@ enum page_rows_end curve_pass(struct curve_pass *question, struct source *source
 	pass->question = question;
 	pass->samples = is_whole(pass) ? 1u : CURVE_SAMPLES;
 	pass->threshold = (UINT64_C(1) << 32) * question->parts / CURVE_PARTS;
-	end = page_rows_run(&rows, source);
+	end = page_rows_run(&rows, source, error);
+	if (pass->is_small) {
+		describe_small(pass, error);
+		end = PAGE_ROWS_FAILED;
+	}
+	question->samples = count_used(pass);
 	question->reason = rows.reason;
 	question->accesses = rows.accesses;
 	question->footprint_bytes = rows.footprint_bytes;

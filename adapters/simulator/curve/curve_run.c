@@ -46,7 +46,6 @@ static struct kept_curve *new_curve(struct curve_request *q, const struct cli_po
 				.policy = kept->policy,
 				.given = policy->given,
 				.seed = q->run.sources.seed,
-				.samples = CURVE_SAMPLES,
 				.parts = q->parts,
 				.is_serial = q->is_serial,
 				.point = kept->point};
@@ -118,7 +117,7 @@ static int run_sizes(struct curve_request *q, const struct cli_policy *policy)
 
 /* -- one pass -- */
 
-/* False: runs are needed, and a note says why. */
+/* False: runs are needed; pass->reason says why. */
 static bool run_pass(struct curve_request *q, struct curve_pass *pass, int *status)
 {
 	char error[SOURCE_ERROR_MAX] = "";
@@ -129,14 +128,14 @@ static bool run_pass(struct curve_request *q, struct curve_pass *pass, int *stat
 	interrupt_catch();
 	progress_start(1);
 	source = cli_source_open(&q->run.sources, 0, q->run.sources.seed, error);
-	end = source ? curve_pass(pass, source) : PAGE_ROWS_REFUSED;
+	end = source ? curve_pass(pass, source, error) : PAGE_ROWS_FAILED;
 	progress_end();
 	interrupt_done();
 	if (source && !set_workload(q, source->name))
 		*status = say_error("out of memory");
 	if (source)
 		source->close(source);
-	else
+	if (end == PAGE_ROWS_FAILED)
 		*status = say_error("%s", error);
 	if (end == PAGE_ROWS_INTERRUPTED) {
 		say_error("interrupted");
@@ -146,6 +145,7 @@ static bool run_pass(struct curve_request *q, struct curve_pass *pass, int *stat
 		return *status != CLI_DONE;
 	memcpy(q->kept[q->curves - 1]->point, pass->point, sizeof(pass->point));
 	curve->points = pass->points;
+	curve->samples = pass->samples;
 	curve->footprint_bytes = pass->footprint_bytes;
 	curve->accesses = pass->accesses;
 	return true;

@@ -11,13 +11,12 @@
 #include "progress.h"
 
 static const char out_of_memory[] = "memory is short";
-static const char bad_rows[] = "of its rows";
 
 struct reading {
 	struct page_rows *rows;
 	struct host host;
 	struct sim_result result;
-	char error[SOURCE_ERROR_MAX];
+	bool has_failed;	/* the error of the host is filled */
 	struct sim_piece piece; /* of the last access; its first page has unit first_unit; range NULL: none */
 	uint32_t first_unit;
 	uint32_t agent; /* that makes all accesses */
@@ -31,6 +30,15 @@ static bool refuse(struct reading *r, const char *reason)
 	return false;
 }
 
+/* The rows are wrong for every run, too. NULL: the host has said why. */
+static bool fail(struct reading *r, const char *text)
+{
+	if (text)
+		(void)host_fail(&r->host, text);
+	r->has_failed = true;
+	return false;
+}
+
 static bool find_unit(struct reading *r, uint64_t address, uint32_t *unit)
 {
 	uint32_t page;
@@ -39,9 +47,9 @@ static bool find_unit(struct reading *r, uint64_t address, uint32_t *unit)
 	if (!r->piece.range || address < r->piece.start || address > r->piece.last) {
 		block = space_find(&r->host.space, address, &page);
 		if (!block)
-			return refuse(r, bad_rows);
+			return fail(r, "an access lies outside every range");
 		r->piece = r->host.space.found;
-		r->first_unit = r->piece.range->block[0].number * UVMP_MASK_BITS;
+		r->first_unit = page_rows_first_unit(r->piece.range);
 	}
 	*unit = r->first_unit + (uint32_t)((address - r->piece.start) / PAGE_BYTES);
 	return true;
@@ -71,22 +79,33 @@ static bool add_range(struct reading *r, const struct source_range *range)
 		return refuse(r, "memory is allocated after the first access");
 	if (range->is_device)
 		return refuse(r, "a range is not managed");
-	return host_add_range(&r->host, range) || refuse(r, bad_rows);
+	return host_add_range(&r->host, range) || fail(r, NULL);
 }
 
 static bool open_rows(struct reading *r)
 {
 	uint64_t units = (uint64_t)r->host.space.numbers * UVMP_MASK_BITS;
+	bool can_open = host_can_open(&r->host);
 
-	if (!host_can_open(&r->host) || units > UVMP_UNITS_MAX)
-		return refuse(r, "of its ranges");
+	if (!can_open && r->host.error[0] != '\0')
+		return fail(r, NULL);
+	if (!can_open || units > UVMP_UNITS_MAX)
+		return refuse(r, "the ranges are too many or too large for one pass");
 	r->rows->footprint_bytes = r->host.space.footprint_bytes;
 	r->is_open = true;
-	return r->rows->open(r->rows->context, (uint32_t)units) || refuse(r, out_of_memory);
+	return r->rows->open(r->rows->context, &r->host.space, (uint32_t)units) || refuse(r, out_of_memory);
+}
+
+static bool source_failed(struct reading *r)
+{
+	snprintf(r->host.error, SOURCE_ERROR_MAX, "%s", r->host.source->error);
+	return fail(r, NULL);
 }
 
 static bool take_row(struct reading *r, const struct source_row *row)
 {
+	if (row->kind == SOURCE_BAD)
+		return source_failed(r);
 	if (row->kind == SOURCE_RANGE)
 		return add_range(r, &row->range);
 	if (!r->is_open && !open_rows(r))
@@ -105,8 +124,8 @@ static bool take_row(struct reading *r, const struct source_row *row)
 	case SOURCE_PREFETCH:
 	case SOURCE_ADVISE:
 		return refuse(r, "the program prefetches or advises");
-	default:
-		return refuse(r, bad_rows);
+	default: /* SOURCE_BATCH */
+		return refuse(r, "the rows say which faults are a batch");
 	}
 }
 
@@ -128,14 +147,14 @@ static enum page_rows_end read_rows(struct reading *r)
 		if (interrupt_caught != 0) /* first: an interrupt also ends the source */
 			return PAGE_ROWS_INTERRUPTED;
 		if (!take_row(r, &row))
-			return PAGE_ROWS_REFUSED;
+			return r->has_failed ? PAGE_ROWS_FAILED : PAGE_ROWS_REFUSED;
 		if (row.kind == SOURCE_ACCESS && r->rows->accesses % PROGRESS_EVERY == 0)
 			show(r);
 	} while (row.kind != SOURCE_END);
 	return PAGE_ROWS_DONE;
 }
 
-enum page_rows_end page_rows_run(struct page_rows *rows, struct source *source)
+enum page_rows_end page_rows_run(struct page_rows *rows, struct source *source, char error[SOURCE_ERROR_MAX])
 {
 	struct host_params params = {.run = {.policy = rows->policy, .memory = {.oversub_percent = 100}},
 				     .page_bytes = PAGE_BYTES,
@@ -146,10 +165,11 @@ enum page_rows_end page_rows_run(struct page_rows *rows, struct source *source)
 
 	rows->accesses = rows->footprint_bytes = 0;
 	rows->reason = out_of_memory;
+	error[0] = '\0';
 	if (!r)
 		return end;
 	r->rows = rows;
-	if (host_init(&r->host, &params, source, &r->result, r->error))
+	if (host_init(&r->host, &params, source, &r->result, error))
 		end = read_rows(r);
 	host_close(&r->host, end == PAGE_ROWS_DONE);
 	free(r);

@@ -32,6 +32,7 @@ struct windows {
 	uint64_t accesses, kernels;
 	struct counts counts;
 	bool is_started, has_row; /* a row was printed */
+	bool has_failed;	  /* the last row has the error */
 };
 
 static bool fail(struct windows *w, const char *text)
@@ -52,7 +53,7 @@ static void print_head(struct windows *w)
 {
 	if (w->set->format == REPORT_CSV)
 		fputs("workload,unit,window,begin,accesses,cpu_accesses,pages,bytes,first_pages,units_64k,"
-		      "blocks\n",
+		      "blocks,error\n",
 		      w->out);
 	if (w->set->format == REPORT_TABLE)
 		fprintf(w->out, "workload %s\n\n%6s %14s %12s %12s %10s %12s %10s %8s\n", w->source->name,
@@ -73,9 +74,14 @@ static void print_json(struct windows *w)
 		(number)c->cpu_accesses);
 	fprintf(w->out,
 		", \"pages\": %llu, \"bytes\": %llu, \"first_pages\": %llu, \"units_64k\": %llu, \"blocks\": "
-		"%llu}",
+		"%llu, \"error\": ",
 		(number)c->units[0], (number)c->units[0] * PAGE_BYTES, (number)c->first_pages,
 		(number)c->units[1], (number)c->units[2]);
+	if (w->has_failed)
+		quote_json(w->error, w->out);
+	else
+		fputs("null", w->out);
+	fputc('}', w->out);
 }
 
 static void print_csv(const struct windows *w)
@@ -83,10 +89,13 @@ static void print_csv(const struct windows *w)
 	const struct counts *c = &w->counts;
 
 	quote_csv(w->source->name, w->out);
-	fprintf(w->out, ",%s,%llu,%llu,%llu,%llu,%llu,%llu,%llu,%llu,%llu\n", unit_of(w), (number)w->window,
+	fprintf(w->out, ",%s,%llu,%llu,%llu,%llu,%llu,%llu,%llu,%llu,%llu,", unit_of(w), (number)w->window,
 		(number)w->begin, (number)c->accesses, (number)c->cpu_accesses, (number)c->units[0],
 		(number)c->units[0] * PAGE_BYTES, (number)c->first_pages, (number)c->units[1],
 		(number)c->units[2]);
+	if (w->has_failed)
+		quote_csv(w->error, w->out);
+	fputc('\n', w->out);
 }
 
 static void print_window(struct windows *w)
@@ -110,7 +119,7 @@ static void print_window(struct windows *w)
 
 static void close_window(struct windows *w)
 {
-	if (w->counts.accesses != 0)
+	if (w->counts.accesses != 0 || (w->has_failed && w->has_row))
 		print_window(w);
 	memset(&w->counts, 0, sizeof(w->counts));
 	w->window++;
@@ -145,6 +154,15 @@ static bool make_room(struct windows *w)
 		memset(w->seen[i] + before, 0, (size_t)(w->room[i] - before) * sizeof(*w->seen[i]));
 	}
 	return true;
+}
+
+static bool add_range(struct windows *w, const struct source_range *range)
+{
+	char text[SOURCE_ERROR_MAX];
+
+	if (!space_add_range(&w->space, range, text))
+		return fail(w, text);
+	return make_room(w);
 }
 
 static bool access_row(struct windows *w, const struct source_row *row)
@@ -190,7 +208,7 @@ static bool take_row(struct windows *w, const struct source_row *row)
 		snprintf(w->error, SOURCE_ERROR_MAX, "%s", w->source->error);
 		return false;
 	case SOURCE_RANGE:
-		return space_add_range(&w->space, &row->range, w->error) && make_room(w);
+		return add_range(w, &row->range);
 	case SOURCE_FREE:
 		return space_free(&w->space, row->address, row->bytes) || fail(w, "out of memory");
 	case SOURCE_KERNEL:
@@ -228,6 +246,7 @@ bool working_set_print(struct source *source, const struct working_set *set, FIL
 	if (!space_open(&w.space, PAGE_BYTES))
 		return fail(&w, "out of memory");
 	is_good = read_rows(&w);
+	w.has_failed = !is_good;
 	close_window(&w);
 	if (is_good && !w.has_row)
 		print_head(&w);
