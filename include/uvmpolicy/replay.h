@@ -11,8 +11,8 @@
  *
  * Policies: BLOCK replays after every VABlock, BATCH after every batch, BATCH_FLUSH flushes the buffer first
  * and waits for the replay, ONCE replays when the bottom half ends. params.policy may change between
- * BATCH_FLUSH and ONCE from step to step: ONCE for the steps after a batch puts its replay off to the end of a
- * later batch.
+ * BATCH_FLUSH and ONCE from step to step: ONCE for the steps after a batch puts its replay off to the end of
+ * a later batch.
  *
  * Quirks reproduced by default: [driver: toggle-by-configured-batch] (the prefetch toggle compares with the
  * configured batch size, not with what was fetched), [driver: service-limit-zero] (a limit of 0 stops all
