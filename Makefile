@@ -73,6 +73,7 @@ help: ; @sed -n 's/^## //p' Makefile $(filter %.mk,$(MAKEFILE_LIST))
 
 ## make run        build uvmsim; one screen: recorded faults, what prefetching saves, a full memory over time. V=1: details
 run:
+	@[ -x $(BUILD)/uvmsim ] || echo 'building uvmsim: about half a minute on two processors' >&2
 	@$(MAKE) --no-print-directory $(JOBS) $(BUILD)/uvmsim
 	@V='$(V)' sh tests/run.sh $(BUILD)/uvmsim
 
