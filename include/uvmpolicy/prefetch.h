@@ -142,6 +142,8 @@ struct uvmp_prefetch_memory {
 	uint64_t pages;		/* that it holds; 0: not known */
 	uint64_t evicted_pages; /* from it so far */
 	uint32_t frame_pages;	/* of a frame, which takes room whole; 0: not known */
+	/* all managed data fit in the memory of the GPUs, and none of them has been full; false: not known */
+	bool fits;
 };
 
 /* What is known at the time of the decision. Masks are in pages of the block; NULL masks read as empty

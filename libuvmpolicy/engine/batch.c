@@ -84,7 +84,7 @@ void uvmpi_batch_serviced(struct uvmp_service *s)
 	struct gpu *g = gpu_of(s);
 
 	g->is_chained = g->has_needed && batch_is_full(g) && g->params.policy == UVMP_REPLAY_BATCH_FLUSH &&
-			uvmpi_prefetch_chains_batches(&s->tuned.prefetch) && !s->is_full && !uvmpi_memory_is_exceeded(s);
+			uvmpi_prefetch_chains_batches(&s->tuned.prefetch) && uvmpi_memory_fits(s);
 	g->owes_replay |= g->is_chained;
 }
 

@@ -161,7 +161,8 @@ static bool ask_prefetcher(struct uvmp_service *s, struct job *job, const struct
 		fill_neighbour(s, b, &facts);
 	if (traits->has_memory && to != UVMP_CPU)
 		facts.memory = (struct uvmp_prefetch_memory){s->gpu[to].capacity_pages, s->gpu[to].evicted_pages,
-							     uvmpi_memory_frame_pages(s, to)};
+							     uvmpi_memory_frame_pages(s, to),
+							     uvmpi_memory_fits(s)};
 	if (to == UVMP_CPU && residency) {
 		residency_mapped(residency, &mapped);
 		facts.cpu_read_mapped = &mapped;

@@ -77,6 +77,11 @@ bool uvmpi_memory_is_exceeded(const struct uvmp_service *s)
 	return s->adapt.managed_bytes / s->page_bytes > uvmpi_memory_pages(s);
 }
 
+bool uvmpi_memory_fits(const struct uvmp_service *s)
+{
+	return !s->is_full && !uvmpi_memory_is_exceeded(s);
+}
+
 bool uvmpi_memory_is_full(const struct uvmp_service *s, uint32_t gpu)
 {
 	return uvmpi_memory_lacks_room(s, gpu, s->gpu[gpu].unit_pages);

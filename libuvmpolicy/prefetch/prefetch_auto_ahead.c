@@ -7,28 +7,47 @@
  * block, which is returned when its stream goes on; and each block that the stream has used earns an eighth. So at most two blocks
  * come in vain, and an eighth of those that streams have brought. Each sixteenth time nothing comes ahead: a program that
  * skips the blocks that came ends its stream then. Blocks with resident pages are passed, four of them at most. Only in mode
- * whole. */
+ * whole.
+ *
+ * While all data fit, blocks that come ahead push out nothing. So streams begin with auto_ahead blocks at once, a range has a
+ * credit of eight blocks at first, and a quarter of memory may come. */
 #include "prefetch_auto_internal.h"
 
 #define AHEAD_SHARE  16u /* of memory may come ahead of one stream, */
 #define CREDIT_SHARE 8u  /* and of a range while no stream goes on, */
 #define CREDIT_MOST  4000u
 #define FIRST_CREDIT 2u /* and so many blocks of a range of which nothing is known */
+#define FIT_SHARE    4u /* the same while all data fit */
+#define FIT_CREDIT   8u
 #define CREDIT	     8u /* of a block: what blocks of confirmed streams earn are ones */
 #define FRESH_SHARE  8u /* of a turn, until a stream must have gone on */
 #define PASSED_MOST  4u
 
-/* In eighths of a block, with what a range has at first. */
-static uint32_t credit_of(const struct auto_range *r)
+static uint32_t blocks_of_memory(const struct auto_decision *d)
 {
-	return (uint32_t)(r->credit + (int32_t)(FIRST_CREDIT * CREDIT));
+	return d->turn / d->facts->block.pages;
+}
+
+/* In eighths of a block, as all credits. */
+static int32_t first_credit(const struct auto_decision *d)
+{
+	return (int32_t)((d->facts->memory.fits ? FIT_CREDIT : FIRST_CREDIT) * CREDIT);
+}
+
+/* With what a range has at first. None if the range took more while all data fitted. */
+static uint32_t credit_of(const struct auto_decision *d)
+{
+	int32_t credit = d->range->credit + first_credit(d);
+
+	return credit > 0 ? (uint32_t)credit : 0;
 }
 
 static void set_credit(struct auto_decision *d, uint32_t credit)
 {
-	uint32_t most = minimum(d->turn / d->facts->block.pages / CREDIT_SHARE, CREDIT_MOST) * CREDIT;
+	uint32_t share = d->facts->memory.fits ? FIT_SHARE : CREDIT_SHARE;
+	uint32_t most = minimum(blocks_of_memory(d) / share, CREDIT_MOST) * CREDIT;
 
-	d->range->credit = (int16_t)((int32_t)minimum(credit, most) - (int32_t)(FIRST_CREDIT * CREDIT));
+	d->range->credit = (int16_t)((int32_t)minimum(credit, most) - first_credit(d));
 }
 
 uint32_t uvmpi_auto_ahead_confirm(struct auto_decision *d)
@@ -38,7 +57,7 @@ uint32_t uvmpi_auto_ahead_confirm(struct auto_decision *d)
 
 	if (b->degree != 0 && d->processor->time - b->begun < d->turn / FRESH_SHARE) {
 		ahead = b->degree;
-		set_credit(d, credit_of(d->range) + b->came * CREDIT + b->came + 1u);
+		set_credit(d, credit_of(d) + b->came * CREDIT + b->came + 1u);
 	}
 	b->degree = 0;
 	return ahead;
@@ -47,15 +66,16 @@ uint32_t uvmpi_auto_ahead_confirm(struct auto_decision *d)
 void uvmpi_auto_ahead_begin(struct auto_decision *d, uint32_t ahead, struct uvmp_prefetch_hint *hint)
 {
 	struct auto_range *r = d->range;
-	uint32_t most = minimum(d->params->auto_ahead, d->turn / d->facts->block.pages / AHEAD_SHARE);
+	bool fits = d->facts->memory.fits;
+	uint32_t most = minimum(d->params->auto_ahead, blocks_of_memory(d) / (fits ? FIT_SHARE : AHEAD_SHARE));
 	uint64_t end = d->facts->range_first + d->facts->block.pages;
-	uint32_t budget = minimum(ahead, most);
+	uint32_t budget = fits && ahead == 0 ? most : minimum(ahead, most);
 
 	if (r->mode != AUTO_WHOLE || most == 0 || end >= d->facts->range_pages)
 		return;
 	r->walk = (struct auto_walk){0};
 	r->walk.degree = (budget == 0 ? 1u : minimum(2u * budget, most)) & 15u;
-	budget = minimum(budget, credit_of(r) / CREDIT);
+	budget = minimum(budget, credit_of(d) / CREDIT);
 	if (budget != 0 && d->block->mode == AUTO_WHOLE && ++r->checks != 0)
 		r->walk.budget = budget & 15u;
 	hint->follow = end;

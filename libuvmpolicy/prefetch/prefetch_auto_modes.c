@@ -18,8 +18,9 @@
  * that stays last equally long in all modes. Costs are counted in copies of a page: one for each page, auto_fault for each time
  * that the block is serviced, a third of it for each page that faults again, and a quarter for each page that later leaves in
  * small parts. A stay in mode whole costs one service and a whole block; that needs no measurement. In the finer modes the cost is
- * counted: for all stays of the present mode, and in probes, which handle a stay now and then in another mode. The gap between
- * probes doubles up to auto_gap stays, and is short again when the mode has changed. A range that its accesses go through
+ * counted: for all stays of the present mode, and in probes, which handle a stay now and then in another mode. The first probe of a
+ * range follows 16 stays: a probe costs more than it may save if the range is used for few stays. The gap between probes doubles
+ * up to auto_gap stays, and is short again when the mode has changed. A range that its accesses go through
  * from begin to end needs no sparse probes.
  *
  * The mode changes to one that is cheaper by a fifth. First, memory must fill in the new mode: one turn of memory is not counted.
@@ -34,6 +35,7 @@
  * Costs are integers, and times wrap at 2^32 pages. One state serves all GPUs of a range. */
 #include "prefetch_auto_internal.h"
 
+#define FIRST_PROBE   16u /* stays of a range before */
 #define GAP_LEAST     4u
 #define PATIENCE_MOST 32u
 #define SEEN_LEAST    2u   /* stays before a mean counts */
@@ -192,14 +194,24 @@ static uint32_t mode_to_probe(const struct auto_decision *d)
 	return AUTO_SPARSE;
 }
 
+/* Has the range had no probe, and no other mode than whole? */
+static bool is_young(const struct auto_range *r)
+{
+	return r->gap == 0 && r->mode == AUTO_WHOLE && r->patience == 0;
+}
+
 /* The stay becomes a probe if one is due and there is a place. */
 static void begin_probe(struct auto_decision *d)
 {
 	struct auto_range *r = d->range;
 	uint32_t most = d->params->auto_gap;
 
-	if (r->gap == 0) /* the range is new, or has changed its mode */
-		r->since = r->gap = (uint8_t)(most < GAP_LEAST ? most : GAP_LEAST);
+	if (is_young(r) && r->since < minimum(FIRST_PROBE, most)) {
+		r->since++;
+		return;
+	}
+	if (r->gap == 0) /* nothing is known of the mode */
+		r->since = r->gap = (uint8_t)minimum(most, GAP_LEAST);
 	if (most == 0 || ++r->since < r->gap)
 		return;
 	for (uint32_t i = 0; i < AUTO_PROBES; i++) {

@@ -37,6 +37,7 @@ struct script {
 	uint32_t ranges, batches, preferred, to;
 	uint32_t frame;	 /* pages of a frame */
 	bool has_pieces; /* units of 64 KiB leave, not blocks */
+	bool fits;	 /* as the caller says, also after evictions */
 	bool is_dense;	 /* the program uses whole blocks now */
 	struct auto_processor own;
 	struct naive_auto_processor naive;
@@ -127,7 +128,7 @@ static void open(struct script *s)
 	static const uint64_t times[] = {0, 0x7fffff00u, 0xffffff00u, 0xfffff000u};
 	static const uint64_t memories[] = {1,   7,    20,   300, 600,   1000,     1500,     2500,
 	                                    512, 1024, 2048, 800, 33333, 1u << 24, 1u << 26, 0};
-	uint32_t flags = byte(s), block_pages = flags % 4 == 0 ? 32 : 512, big_pages = flags % 4 == 0 ? 1 : 16;
+	uint32_t flags = byte(s), block_pages = flags % 4 == 0 ? 32 : 512, big_pages = flags % 4 == 0 ? 1 : 16, past;
 	uint64_t time = times[flags / 4 % 4];
 
 	open_params(s, flags % 4 == 0);
@@ -138,7 +139,9 @@ static void open(struct script *s)
 		s->memory = s->memory / 16 + (s->memory != 0);
 	s->own.time = (uint32_t)time;
 	s->naive.time = (int64_t)time;
-	if (byte(s) % 4 == 0)
+	past = byte(s);
+	s->fits = past / 4 % 2 != 0;
+	if (past % 4 == 0)
 		s->evicted = times[one_of(s, 0, 3)];
 	s->ranges = one_of(s, 1, RANGES);
 	s->preferred = UVMP_PROC_NONE;
@@ -226,7 +229,7 @@ static struct uvmp_prefetch_facts facts_of(const struct script *s, const struct 
 	        .preferred = s->preferred,
 	        .range_first = block->first,
 	        .range_pages = range->pages,
-	        .memory = {s->to == UVMP_CPU ? 0 : s->memory, s->to == UVMP_CPU ? 0 : s->evicted, s->frame}};
+	        .memory = {s->to == UVMP_CPU ? 0 : s->memory, s->to == UVMP_CPU ? 0 : s->evicted, s->frame, s->fits}};
 }
 
 static struct naive_auto naive_of(struct script *s, struct range *range, struct block *block)
@@ -456,6 +459,8 @@ bool auto_script_agrees(const uint8_t *data, size_t size, struct auto_script_sta
 			elsewhere(&s);
 		else if (kind < 4)
 			evict(&s);
+		else if (kind == 5)
+			s.fits = !s.fits;
 		else if (kind < 8)
 			s.is_dense = !s.is_dense && kind % 4 == 0;
 		else if (kind < 16 && !stream(&s))

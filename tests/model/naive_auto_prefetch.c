@@ -6,6 +6,7 @@
 /* The numbers of prefetch_auto*.c. */
 enum {
 	SIXTEENTHS = 16,
+	YOUNG_STAYS = 16,	/* without a probe */
 	FIRST_GAP = 4,
 	LONGEST_HOLD = 32, /* turns */
 	LARGEST_TURN = 1 << 25,
@@ -16,6 +17,7 @@ enum {
 	LARGEST_SUM = 65535,
 	EIGHTHS = 8,
 	FREE_BLOCKS = 2,	/* that each range may bring ahead in vain */
+	FREE_IF_FITS = 8,	/* the same while all data fit */
 	MOST_BLOCKS = 4000,	/* of credit */
 	RESIDENT_PASSED = 4,	/* blocks of a walk */
 	CHANCES = 16,		/* of which one is a check */
@@ -201,6 +203,10 @@ static void maybe_probe(struct decision *d)
 
 	if (gap == 0)
 		return;
+	if (r->gap == 0 && r->mode == NAIVE_WHOLE && r->patience == 0 && r->since < least(gap, YOUNG_STAYS)) {
+		r->since++;
+		return;
+	}
 	if (r->gap == 0)
 		r->gap = r->since = least(gap, FIRST_GAP); /* at once */
 	r->since++;
@@ -362,19 +368,29 @@ static int64_t blocks_of_memory(const struct decision *d)
 	return d->turn / d->facts->block.pages;
 }
 
+static int64_t free_credit(const struct decision *d)
+{
+	return EIGHTHS * (d->facts->memory.fits ? FREE_IF_FITS : FREE_BLOCKS);
+}
+
+/* All credit of the range, in eighths of a block. */
+static int64_t credit(const struct decision *d)
+{
+	return d->r->earned < -free_credit(d) ? 0 : d->r->earned + free_credit(d);
+}
+
 /* How many blocks the stream that goes on with this fault may bring; 0: it begins. The blocks that it has brought are credited, and
  * an eighth of a block for each of them and for this one is earned. */
 static int64_t stream_degree(struct decision *d)
 {
 	struct naive_auto_block *b = d->b;
 	bool goes_on = b->is_expected && d->p->time - b->expected_at < d->turn / 8;
-	int64_t most = least(blocks_of_memory(d) / 8, MOST_BLOCKS);
+	int64_t most = least(blocks_of_memory(d) / (d->facts->memory.fits ? 4 : 8), MOST_BLOCKS);
 
 	b->is_expected = false;
 	if (!goes_on)
 		return 0;
-	d->r->earned = least((FREE_BLOCKS + b->came) * EIGHTHS + d->r->earned + b->came + 1, most * EIGHTHS) -
-	               FREE_BLOCKS * EIGHTHS;
+	d->r->earned = least(credit(d) + b->came * (EIGHTHS + 1) + 1, most * EIGHTHS) - free_credit(d);
 	return b->degree;
 }
 
@@ -382,12 +398,14 @@ static int64_t stream_degree(struct decision *d)
 static bool starts_walk(struct decision *d, int64_t degree)
 {
 	struct naive_auto_range *r = d->r;
-	int64_t most = least(d->params->auto_ahead, blocks_of_memory(d) / 16);
-	int64_t affordable = (FREE_BLOCKS * EIGHTHS + r->earned) / EIGHTHS;
+	int64_t most = least(d->params->auto_ahead, blocks_of_memory(d) / (d->facts->memory.fits ? 4 : 16));
+	int64_t affordable = credit(d) / EIGHTHS;
 	bool is_last = d->facts->range_first + d->facts->block.pages == d->facts->range_pages;
 
 	if (most == 0 || r->mode != NAIVE_WHOLE || is_last)
 		return false;
+	if (degree == 0 && d->facts->memory.fits) /* nothing leaves for it */
+		degree = most;
 	degree = least(degree, most);
 	r->passed = r->came = r->to_bring = 0;
 	r->degree = degree == 0 ? 1 : least(most, degree * 2);

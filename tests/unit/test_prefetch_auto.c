@@ -22,7 +22,7 @@ static uvmp_mask resident[BLOCKS];
 static struct auto_range *range;
 static struct auto_processor *processor;
 
-/* Memory is full, and room has no price. The first mode of the range is whole. */
+/* Memory is full, and room has no price. The first mode of the range is whole, and the next stay is a probe. */
 static void prepare(void)
 {
 	prefetch_case_init(&c, UVMP_PREFETCH_AUTO, 512);
@@ -35,6 +35,7 @@ static void prepare(void)
 	c.facts.range_pages = 1u << 20;
 	range->largest = 255;
 	range->has_begun = true;
+	range->since = 16;
 }
 
 /* Pages of the block fault, and arrive with those that are prefetched: so many in all. */
@@ -91,7 +92,7 @@ static void test_before_the_first_eviction(void **state)
 
 static void test_cpu(void **state)
 {
-	struct auto_range none = {.largest = 255, .has_begun = true};
+	struct auto_range none = {.largest = 255, .has_begun = true, .since = 16};
 
 	(void)state;
 	prepare();
@@ -261,6 +262,35 @@ static void test_gap_of_no_probes(void **state)
 		assert_int_equal(fault(b, "5"), 16);
 }
 
+/* A range has no probe in its first 16 stays; fewer, if the gap is never so long. After a change of the mode, at once. */
+static void test_young_ranges(void **state)
+{
+	static const uint8_t stays[] = {16, 16, 3};
+	static const uint8_t gap[] = {255, 16, 3};
+
+	(void)state;
+	for (uint32_t i = 0; i < 3; i++) {
+		prepare();
+		c.facts.memory.pages = 100000;
+		c.params.auto_gap = gap[i];
+		range->since = 0;
+		for (uint32_t b = 0; b < stays[i]; b++)
+			assert_int_equal(fault(b, "5"), 512);
+		assert_int_equal(fault(stays[i], "5"), 16);
+		assert_int_equal(block[stays[i]].mode, AUTO_DENSE);
+	}
+	prepare();
+	range->since = 0;
+	range->patience = 1; /* it has returned to whole */
+	assert_int_equal(fault(0, "5"), 16);
+	prepare();
+	range->since = 0;
+	range->mode = AUTO_DENSE;
+	range->hold_until = processor->time + TURN;
+	(void)fault(0, "5");
+	assert_int_equal(block[0].mode, AUTO_SPARSE);
+}
+
 /* A range without change probes less and less. */
 static void test_gaps_double(void **state)
 {
@@ -270,7 +300,7 @@ static void test_gaps_double(void **state)
 	prepare();
 	c.params.auto_gap = 20;
 	for (uint32_t i = 0; i < 4; i++) {
-		range->since = range->gap; /* due */
+		range->since = i == 0 ? 16 : range->gap; /* due */
 		assert_int_equal(fault(i, "5"), 16);
 		assert_int_equal(fault(i, "16-511"), 496); /* complete: it costs what the whole block costs, and more */
 		assert_int_equal(range->gap, gap[i]);
@@ -870,6 +900,56 @@ static void test_stream_limits(void **state)
 	assert_int_equal(range->credit, 31984 - 8);
 }
 
+/* While all data fit, a stream begins with all its blocks; each range has a credit of eight. */
+static void test_stream_fits(void **state)
+{
+	(void)state;
+	prepare_stream();
+	c.facts.memory.evicted_pages = 0;
+	c.facts.memory.fits = true;
+	assert_int_equal(enter(0), blocks(1, 4));
+	assert_int_equal(block[5].degree, 4);
+	assert_int_equal(range->credit, -32);
+	assert_int_equal(enter(5), blocks(6, 9));
+	assert_int_equal(range->credit, 5 - 32);
+	assert_int_equal(enter(20), blocks(21, 24));
+	assert_int_equal(enter(30), 0); /* five eighths of a block are left */
+	assert_int_equal(block[31].degree, 4);
+	c.facts.memory.fits = false;
+	assert_int_equal(enter(31), 0);
+	assert_int_equal(range->credit, 1 - 16); /* it has no debt */
+	assert_int_equal(enter(15), 0);
+	assert_int_equal(block[16].degree, 1);
+}
+
+/* A quarter of memory, also of credit; the check. */
+static void test_stream_fits_limits(void **state)
+{
+	(void)state;
+	prepare_stream();
+	c.facts.memory.fits = true;
+	c.facts.memory.pages = 4 * 512 - 1;
+	assert_int_equal(enter(0), 0);
+	assert_int_equal(block[1].degree, 0);
+	c.facts.memory.pages = 4 * 512;
+	assert_int_equal(enter(10), blocks(11, 11));
+	c.facts.memory.pages = 16 * 512;
+	range->credit = 0;
+	assert_int_equal(enter(20), blocks(21, 24));
+	assert_int_equal(enter(25), blocks(26, 29));
+	assert_int_equal(range->credit, 32 - 64 - 32);
+	prepare_stream();
+	c.facts.memory.fits = true;
+	range->checks = 15;
+	assert_int_equal(enter(0), 0);
+	assert_int_equal(block[1].degree, 4);
+	prepare_stream();
+	c.facts.memory.fits = true;
+	c.params.auto_ahead = 0;
+	assert_int_equal(enter(0), 0);
+	assert_int_equal(block[1].degree, 0);
+}
+
 /* Nothing comes ahead of a probe; the stream goes on. */
 static void test_stream_probe(void **state)
 {
@@ -877,7 +957,8 @@ static void test_stream_probe(void **state)
 	prepare_stream();
 	(void)enter(0);
 	assert_int_equal(enter(1), blocks(2, 2));
-	c.params.auto_gap = 64; /* at once */
+	c.params.auto_gap = 64;
+	range->since = 16; /* at once */
 	assert_int_equal(enter(3), 0);
 	assert_int_equal(block[3].mode, AUTO_DENSE);
 	assert_int_equal(block[4].degree, 4);
@@ -971,12 +1052,13 @@ static void test_rules(void **state)
 /* Below four blocks: they learn together. */
 static void test_small_ranges(void **state)
 {
-	struct auto_range none = {.largest = 255, .has_begun = true};
+	struct auto_range none = {.largest = 255, .has_begun = true, .since = 16};
 
 	(void)state;
 	prepare();
 	c.facts.memory.pages = 100000;
 	processor->small.largest = 255;
+	processor->small.since = 16;
 	c.facts.range_pages = 2047;
 	assert_int_equal(fault(0, "5"), 16);
 	for (uint32_t b = 1; b < 4; b++)
@@ -1023,6 +1105,7 @@ int main(void)
 	        cmocka_unit_test(test_probes),
 	        cmocka_unit_test(test_end_of_stays),
 	        cmocka_unit_test(test_gap_of_no_probes),
+	        cmocka_unit_test(test_young_ranges),
 	        cmocka_unit_test(test_gaps_double),
 	        cmocka_unit_test(test_no_place),
 	        cmocka_unit_test(test_mode_of_probes),
@@ -1045,6 +1128,8 @@ int main(void)
 	        cmocka_unit_test(test_stream_passes),
 	        cmocka_unit_test(test_stream_check),
 	        cmocka_unit_test(test_stream_limits),
+	        cmocka_unit_test(test_stream_fits),
+	        cmocka_unit_test(test_stream_fits_limits),
 	        cmocka_unit_test(test_stream_probe),
 	        cmocka_unit_test(test_stream_elsewhere),
 	        cmocka_unit_test(test_stream_price),

@@ -342,8 +342,8 @@ static void test_auto_full(void **state)
 	assert_int_equal(e.service->gpu[2].evicted_pages, 0);
 	assert_int_equal(e.service->tuned.prefetch.auto_fault, 12);
 	fault(1, 1, 40);
-	assert_int_equal(resident(1), 17);
-	assert_int_equal(state_of_auto(1)->mode, AUTO_DENSE);
+	assert_int_equal(resident(1), 512);
+	assert_true(engine_has(&e, " rule=whole"));
 	stop();
 }
 

@@ -15,7 +15,7 @@
 #define UNMANAGED 0x10000000u
 #define SPACE	1u
 #define BLOCKS	8u
-#define CHAINED "prefetch=auto auto_batch=0 evict=auto batch=8"
+#define CHAINED "prefetch=auto auto_batch=0 auto_ahead=0 evict=auto batch=8"
 
 static struct engine e;
 
