@@ -42,13 +42,12 @@ static inline uint32_t setup_splits(uint32_t blocks, uint64_t capacity_bytes)
 /* Does the engine act on notifications of access counters? */
 static inline bool setup_counts_accesses(const struct uvmp_policy *policy, uint32_t page_bytes, bool has_ats)
 {
-	int32_t parameter =
-		policy->counters == UVMP_COUNTERS_DRIVER ? -1 : policy->counters == UVMP_COUNTERS_ON;
+	struct uvmp_needs needs = {.size = sizeof(needs)};
 
-	if (policy->remote.remote == UVMP_REMOTE_AUTO)
+	if (uvmp_policy_needs(policy, &needs) == UVMP_OK && needs.notifications)
 		return true;
-	return uvmp_counter_is_enabled(parameter, has_ats) &&
-	       (policy->counters == UVMP_COUNTERS_ON || uvmp_counter_is_serviced(page_bytes, policy->quirks));
+	return policy->counters == UVMP_COUNTERS_DRIVER && uvmp_counter_is_enabled(-1, has_ats) &&
+	       uvmp_counter_is_serviced(page_bytes, policy->quirks);
 }
 
 #endif
