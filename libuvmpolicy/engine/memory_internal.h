@@ -86,7 +86,7 @@ bool uvmpi_memory_is_chunked(const struct uvmp_service *s, const struct residenc
 uint64_t uvmpi_memory_pages(const struct uvmp_service *s);
 /* Do all ranges together exceed the memory of all GPUs? O(GPUs). */
 bool uvmpi_memory_is_exceeded(const struct uvmp_service *s);
-/* Do they not, and has no memory of a GPU been full? O(GPUs). */
+/* Do all ranges fit in the memory of all GPUs, and has no GPU's memory been full? O(GPUs). */
 bool uvmpi_memory_fits(const struct uvmp_service *s);
 /* Would the next allocation, of a chunk or of a whole unit, evict? */
 bool uvmpi_memory_is_full(const struct uvmp_service *s, uint32_t gpu);

@@ -900,7 +900,7 @@ static void test_stream_limits(void **state)
 	assert_int_equal(range->credit, 31984 - 8);
 }
 
-/* While all data fit, a stream begins with all its blocks; each range has a credit of eight. */
+/* While all data fit, a stream begins with all its blocks; each range has a credit of four. */
 static void test_stream_fits(void **state)
 {
 	(void)state;
@@ -912,17 +912,40 @@ static void test_stream_fits(void **state)
 	assert_int_equal(range->credit, -32);
 	assert_int_equal(enter(5), blocks(6, 9));
 	assert_int_equal(range->credit, 5 - 32);
-	assert_int_equal(enter(20), blocks(21, 24));
-	assert_int_equal(enter(30), 0); /* five eighths of a block are left */
-	assert_int_equal(block[31].degree, 4);
+	assert_int_equal(enter(20), 0); /* five eighths of a block are left */
+	assert_int_equal(block[21].degree, 4);
 	c.facts.memory.fits = false;
-	assert_int_equal(enter(31), 0);
-	assert_int_equal(range->credit, 1 - 16); /* it has no debt */
-	assert_int_equal(enter(15), 0);
-	assert_int_equal(block[16].degree, 1);
+	assert_int_equal(enter(21), 0);
+	assert_int_equal(range->credit, 5 + 1 - 32); /* it owes ten eighths of a block */
+	assert_int_equal(block[22].degree, 4);
+	assert_int_equal(enter(25), 0);
+	assert_int_equal(block[26].degree, 1);
+	c.facts.memory.fits = true; /* a stream that began before goes on with all its blocks */
+	range->credit = 0;
+	assert_int_equal(enter(26), blocks(27, 30));
 }
 
-/* A quarter of memory, also of credit; the check. */
+/* A program that skips the blocks that came: after the check, a stream must go on before all blocks come at once. */
+static void test_stream_fits_skips(void **state)
+{
+	(void)state;
+	prepare_stream();
+	c.facts.memory.fits = true;
+	range->checks = 14;
+	assert_int_equal(enter(0), blocks(1, 4));
+	assert_int_equal(enter(5), 0); /* the check */
+	assert_true(range->is_checked);
+	assert_int_equal(block[6].degree, 4);
+	assert_int_equal(enter(10), 0);
+	assert_int_equal(block[11].degree, 1);
+	assert_int_equal(enter(15), 0);
+	assert_int_equal(enter(16), blocks(17, 20)); /* it goes on */
+	assert_false(range->is_checked);
+	range->credit = 0;
+	assert_int_equal(enter(30), blocks(31, 34));
+}
+
+/* A quarter of memory, and no limit of the credit but the longest one. */
 static void test_stream_fits_limits(void **state)
 {
 	(void)state;
@@ -937,12 +960,10 @@ static void test_stream_fits_limits(void **state)
 	range->credit = 0;
 	assert_int_equal(enter(20), blocks(21, 24));
 	assert_int_equal(enter(25), blocks(26, 29));
-	assert_int_equal(range->credit, 32 - 64 - 32);
-	prepare_stream();
-	c.facts.memory.fits = true;
-	range->checks = 15;
-	assert_int_equal(enter(0), 0);
-	assert_int_equal(block[1].degree, 4);
+	assert_int_equal(range->credit, 5 - 32);
+	range->credit = 31968; /* of 4000 blocks */
+	assert_int_equal(enter(30), blocks(31, 34));
+	assert_int_equal(range->credit, 31968 - 32);
 	prepare_stream();
 	c.facts.memory.fits = true;
 	c.params.auto_ahead = 0;
@@ -1129,6 +1150,7 @@ int main(void)
 	        cmocka_unit_test(test_stream_check),
 	        cmocka_unit_test(test_stream_limits),
 	        cmocka_unit_test(test_stream_fits),
+	        cmocka_unit_test(test_stream_fits_skips),
 	        cmocka_unit_test(test_stream_fits_limits),
 	        cmocka_unit_test(test_stream_probe),
 	        cmocka_unit_test(test_stream_elsewhere),

@@ -1,4 +1,4 @@
-/* Blocks ahead of a stream in the engine: while all data fit, they come with the first fault of an allocation
+/* Blocks ahead of a stream in the engine: while all data fit, they come with the first fault of a stream
  * (prefetch_auto_ahead.c; the engine says whether data fit, memory.c). */
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@ static struct engine e;
 /* GPUs of so many blocks of memory each, and a range of BLOCKS blocks. */
 static void start(uint32_t gpus, uint32_t roots)
 {
-	engine_open(&e, "prefetch=auto evict=auto", gpus, roots, SPACE);
+	engine_open(&e, "prefetch=auto auto_gap=0 evict=auto", gpus, roots, SPACE);
 	engine_range(&e, SPACE, BASE, (uint64_t)BLOCKS * MIB2, UVMP_CPU);
 }
 
@@ -63,7 +63,7 @@ static void test_data_that_do_not_fit(void **state)
 	assert_int_equal(came(BASE), 1);
 }
 
-/* The memory of both is 16 blocks; a quarter of that of one GPU may come. */
+/* The memory of each is four blocks; a quarter of it may come. */
 static void test_data_that_fit_on_two_gpus(void **state)
 {
 	(void)state;
