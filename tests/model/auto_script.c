@@ -156,7 +156,8 @@ static bool same_range(const struct auto_range *own, const struct naive_auto_ran
 	bool agrees = own->mode == (uint32_t)naive->mode && own->gap == naive->gap && own->since == naive->since &&
 	              own->patience == naive->patience && own->largest == naive->largest && own->stays == naive->stays &&
 	              own->is_filling == naive->is_filling && own->pages == naive->sum.pages &&
-	              own->fixed == naive->sum.fixed && own->credit == naive->earned && own->checks == naive->chances && own->is_checked == naive->must_go_on &&
+	              own->fixed == naive->sum.fixed && own->credit == naive->earned && own->checks == naive->chances &&
+	              own->is_checked == naive->must_go_on &&
 	              own->walk.budget == naive->to_bring && own->walk.passed == naive->passed &&
 	              own->walk.degree == naive->degree && own->walk.came == naive->came && own->has_begun == naive->is_old;
 
