@@ -1,6 +1,6 @@
 #!/bin/sh
-# The two commands of README, make run and make test, on a bare Debian 12: debootstrap's smallest system and gcc, libc6-dev, make and git.
-# In a chroot under BUILD/bare, from a clean clone of HEAD. Skipped, with the reason, where that cannot be.
+# The two commands of README, make run and make test, on a bare Debian 12: debootstrap's smallest system and gcc, libc6-dev,
+# make and git. In a chroot under BUILD/bare, from a clean clone of HEAD. Skipped, with the reason, where that cannot be.
 #
 # usage: bare.sh BUILD [COMMAND...]   default: 'make run' 'make test'
 #
@@ -74,7 +74,8 @@ remove_root() {
 bootstrap() {
 	mirror=$(sources | awk -v suite="$suite" '$2 == suite {print $1; exit}')
 	remove_root
-	unshare --mount --propagation private debootstrap --variant=minbase --include="$packages" "$suite" "$root" "${mirror:-http://deb.debian.org/debian}" >"$bare/debootstrap.log" 2>&1 || {
+	unshare --mount --propagation private debootstrap --variant=minbase \
+		--include="$packages" "$suite" "$root" "${mirror:-http://deb.debian.org/debian}" >"$bare/debootstrap.log" 2>&1 || {
 		echo "skipped: make test-bare: debootstrap failed: $(tail -n 1 "$bare/debootstrap.log") (all of it: $bare/debootstrap.log)"
 		return 1
 	}

@@ -13,7 +13,8 @@ printf '%s\n' "$@" | xargs -P "$(nproc)" -I PROGRAM sh -c 'log=$2/$(basename "$1
 rm -rf "$build/coverage"
 mkdir -p "$build/coverage"
 # One pass reads the counters; the reports come from it. gcovr 5.2 fails with 2 (lines) or 4 (branches).
-gcovr --root . --object-directory "$build/cov" --filter 'libuvmpolicy/' --filter 'include/uvmpolicy/' --json "$build/coverage/coverage.json" "$build/cov"
+gcovr --root . --object-directory "$build/cov" --filter 'libuvmpolicy/' --filter 'include/uvmpolicy/' \
+	--json "$build/coverage/coverage.json" "$build/cov"
 gcovr --root . --add-tracefile "$build/coverage/coverage.json" --html-details "$build/coverage/index.html"
 gcovr --root . --add-tracefile "$build/coverage/coverage.json" --branches
 gcovr --root . --add-tracefile "$build/coverage/coverage.json" --fail-under-line 100 --fail-under-branch 100 \

@@ -67,8 +67,8 @@ build_cmocka() { # DIRECTORY
 }
 build_programs() { # DIRECTORY TARGET
 	mkdir -p "$1" && { [ -f "$1/libcmocka.a" ] || build_cmocka "$1"; } &&
-		"$MAKE" --no-print-directory BUILD="$1" CC="$tools-gcc" AR="$tools-ar" WERROR=1 CFLAGS="-O1 -D_FILE_OFFSET_BITS=64 -isystem $cmocka/include" \
-			LDFLAGS="-static -L$1 -lpthread" "$2"
+		"$MAKE" --no-print-directory BUILD="$1" CC="$tools-gcc" AR="$tools-ar" WERROR=1 \
+			CFLAGS="-O1 -D_FILE_OFFSET_BITS=64 -isystem $cmocka/include" LDFLAGS="-static -L$1 -lpthread" "$2"
 }
 
 # GPU, workload, percent of oversubscription, policy. The hosts of p100-nvlink and asplos20 have pages of 64 KiB.
@@ -118,7 +118,8 @@ run_tests() { # ARCHITECTURE
 check() { # ARCHITECTURE
 	shape "$1"
 	here=$out/$1
-	if ! command -v "$tools-gcc" >/dev/null || ! echo 'int main(void) { return 0; }' | "$tools-gcc" -static -xc - -o "$out/probe" 2>/dev/null; then
+	if ! command -v "$tools-gcc" >/dev/null ||
+		! echo 'int main(void) { return 0; }' | "$tools-gcc" -static -xc - -o "$out/probe" 2>/dev/null; then
 		echo "skipped: $1 ($what): no $tools-gcc with a C library"
 		return
 	fi
@@ -144,7 +145,8 @@ check() { # ARCHITECTURE
 	# shellcheck disable=SC2086
 	do_runs "$here/runs" $run "$here/foreign-uvmsim" >"$out/$1.log" 2>&1 && diff -rq "$out/runs" "$here/runs" >>"$out/$1.log" 2>&1
 	status=$?
-	verdict "$1: $(runs | wc -l) runs: logs and JSON as on this machine, $(cat "$here"/runs/*.log | wc -l) actions" $status "$out/$1.log"
+	verdict "$1: $(runs | wc -l) runs: logs and JSON as on this machine, $(cat "$here"/runs/*.log | wc -l) actions" $status \
+		"$out/$1.log"
 }
 
 if ! fetch_cmocka >"$out/cmocka.log" 2>&1 || [ ! -f "$cmocka/src/cmocka.c" ]; then

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs what a make target needs and this system lacks: by apt-get when root, else it prints the one line to run.
-# usage: deps.sh test|test-bare|lint|coverage|fuzz|msan|bench|abi|cross (of the architectures in CROSS)|deb|docs|kernel-test|kernel-test-debug
+# usage: deps.sh test|test-bare|lint|coverage|fuzz|msan|bench|abi|cross|deb|docs|kernel-test|kernel-test-debug
+# (cross: of the architectures in CROSS)
 set -u
 CC=${CC:-cc}
 missing=
@@ -51,7 +52,8 @@ int main(void) { return sqlite3_libversion_number() < 0; }' -lsqlite3
 		;;
 	fuzz)
 		program clang clang
-		printf 'int LLVMFuzzerTestOneInput(const char *d, long n); int LLVMFuzzerTestOneInput(const char *d, long n) { return d && n < 0; }' |
+		printf '%s %s' 'int LLVMFuzzerTestOneInput(const char *d, long n);' \
+			'int LLVMFuzzerTestOneInput(const char *d, long n) { return d && n < 0; }' |
 			clang -xc - -fsanitize=fuzzer,address -o /dev/null 2>/dev/null || missing="$missing libclang-rt-dev"
 		;;
 	lint)
@@ -70,7 +72,8 @@ int main(void) { return sqlite3_libversion_number() < 0; }' -lsqlite3
 		;;
 	msan)
 		program clang clang
-		printf 'int main(void) { return 0; }' | clang -xc - -fsanitize=memory -o /dev/null 2>/dev/null || missing="$missing libclang-rt-dev"
+		printf 'int main(void) { return 0; }' | clang -xc - -fsanitize=memory -o /dev/null 2>/dev/null ||
+			missing="$missing libclang-rt-dev"
 		;;
 	bench)
 		program valgrind valgrind

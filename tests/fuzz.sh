@@ -15,7 +15,8 @@ for target in "$@"; do
 		sh tests/policies/tables.sh "$build/uvmsim" dict >"$dict"
 	fi
 	if "$target" -max_total_time="${FUZZ_SECONDS:-30}" -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 \
-		-artifact_prefix="$build/fuzz/$name-" $([ -f "$dict" ] && echo "-dict=$dict") "$kept" "fuzz/corpus/${name#fuzz_}" >"$build/fuzz/$name.log" 2>&1; then
+		-artifact_prefix="$build/fuzz/$name-" $([ -f "$dict" ] && echo "-dict=$dict") "$kept" "fuzz/corpus/${name#fuzz_}" \
+		>"$build/fuzz/$name.log" 2>&1; then
 		passed=$((passed + 1))
 		echo "ok   $name: $(sed -n 's/^stat::number_of_executed_units: *//p' "$build/fuzz/$name.log") inputs," \
 			"$(sed -n 's/.*cov: \([0-9]*\).*/\1/p' "$build/fuzz/$name.log" | tail -n 1) edges"

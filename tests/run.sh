@@ -92,7 +92,8 @@ awk -F, '
 	FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
 	{
 		gsub(/"[^"]*"/, "")
-		printf "\n3. When memory is full, the policy decides: stencil, %.1f MiB on a %.0f MiB GPU\n", $column["footprint_bytes"] / 1048576, $column["memory_bytes"] / 1048576
+		printf "\n3. When memory is full, the policy decides: stencil, %.1f MiB on a %.0f MiB GPU\n",
+			$column["footprint_bytes"] / 1048576, $column["memory_bytes"] / 1048576
 	}' "$work/stencil"
 "$uvmsim" plot "$@" --rows 8 --brief
 awk -F, '

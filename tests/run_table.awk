@@ -23,8 +23,10 @@ NR == 1 {
 		name = f[at["workload"]]
 		sub(/:.*/, "", name)
 		sub(/.*\//, "", name)
-		printf "%s   %s: %.1f MiB on a GPU with %.1f MiB\n", last == "" ? "" : "\n", name, f[at["footprint_bytes"]] / 1048576, f[at["memory_bytes"]] / 1048576
-		printf "   %-22s %8s %8s %8s %8s %8s %8s\n", "prefetch=", "faults", "refaults", "MiB in", "MiB out", "unused", time ? "time ms" : "batches"
+		printf "%s   %s: %.1f MiB on a GPU with %.1f MiB\n", last == "" ? "" : "\n", name,
+			f[at["footprint_bytes"]] / 1048576, f[at["memory_bytes"]] / 1048576
+		printf "   %-22s %8s %8s %8s %8s %8s %8s\n",
+			"prefetch=", "faults", "refaults", "MiB in", "MiB out", "unused", time ? "time ms" : "batches"
 		last = run
 	}
 	policy = f[at["policy"]]
@@ -39,7 +41,8 @@ NR == 1 {
 	if (f[at["preset"]] != "" && f[at["preset"]] != "nvidia-595")
 		label = f[at["preset"]]
 	sub(/^prefetch=/, "", label)
-	printf "   %-22s %8d %8d %8.1f %8.1f %8d ", label, f[at["far_faults"]], f[at["refaults"]], f[at["h2d_bytes"]] / 1048576, f[at["d2h_bytes"]] / 1048576, f[at["pages_prefetched_unused"]]
+	printf "   %-22s %8d %8d %8.1f %8.1f %8d ", label, f[at["far_faults"]], f[at["refaults"]],
+		f[at["h2d_bytes"]] / 1048576, f[at["d2h_bytes"]] / 1048576, f[at["pages_prefetched_unused"]]
 	if (time)
 		printf "%8.1f\n", f[at["time_ns"]] / 1000000
 	else

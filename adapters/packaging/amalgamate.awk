@@ -106,7 +106,8 @@ function scan(path,    line, t, number, is_directive, word) {
 function declare(path, number, t) {
 	if (t == "{") {
 		if (!braces++ && !parens) {
-			body = has("=") ? "value" : part[words] == ")" ? "function" : has("enum") ? "enum" : part[words] == "\"C\"" ? "linkage" : "fields"
+			body = has("=") ? "value" : part[words] == ")" ? "function" : has("enum") ? "enum" : \
+				part[words] == "\"C\"" ? "linkage" : "fields"
 			if (body == "linkage") { # what it holds is at file scope
 				braces = words = 0
 				linkages++

@@ -30,7 +30,8 @@ for file in libuvmpolicy/*/*.c; do
 	case " $sources " in *" $file "*) ;; *) echo "amalgamate.sh: $file is in no layer" >&2 && exit 1 ;; esac
 done
 {
-	echo "/* $name.h: libuvmpolicy $version in one header. Written by \`make amalgamation\` from include/uvmpolicy. The source is $name.c."
+	echo "/* $name.h: libuvmpolicy $version in one header. Written by \`make amalgamation\` from include/uvmpolicy." \
+		"The source is $name.c."
 	echo ' *'
 	licence
 	echo ' */'
@@ -46,7 +47,8 @@ done
 {
 	echo "/* $name.c: libuvmpolicy $version in one source. Written by \`make amalgamation\` from libuvmpolicy. The header is $name.h."
 	echo ' *'
-	echo ' * cc -std=c11 -O2 -c, also with -ffreestanding; or c++ -std=c++17 -x c++ -O2 -c (GCC, Clang). It needs memcpy, memmove, memset and memcmp.'
+	echo ' * cc -std=c11 -O2 -c, also with -ffreestanding; or c++ -std=c++17 -x c++ -O2 -c (GCC, Clang).' \
+		'It needs memcpy, memmove, memset and memcmp.'
 	echo ' *'
 	licence
 	echo ' */'

@@ -19,7 +19,8 @@ mkdir -p "$source/debian/source"
 echo '3.0 (quilt)' >"$source/debian/source/format"
 libraries="libuvmpolicy$major (= \${binary:Version})"
 for name in host pager; do libraries="$libraries, libuvmpolicy-$name$major (= \${binary:Version})"; done
-sed "s/@SOMAJOR@/$major/g; s/@MAINTAINER@/$maintainer/; s/@LIBRARIES@/$libraries/" "$here/debian/control.in" >"$source/debian/control"
+sed "s/@SOMAJOR@/$major/g; s/@MAINTAINER@/$maintainer/; s/@LIBRARIES@/$libraries/" "$here/debian/control.in" \
+	>"$source/debian/control"
 for file in "$here"/debian/*.install; do
 	name=$(basename "$file")
 	cp "$file" "$source/debian/$(echo "$name" | sed "s/SOMAJOR/$major/")"

@@ -20,7 +20,8 @@ done
 {
 	cat "$here/Doxyfile"
 	echo "PROJECT_NUMBER = $version"
-	echo "INPUT = docs/site/api.dox include/uvmpolicy adapters/common/uvmpolicy/host.h adapters/userspace/pager.h adapters/userspace/store.h"
+	echo "INPUT = docs/site/api.dox include/uvmpolicy adapters/common/uvmpolicy/host.h" \
+		"adapters/userspace/pager.h adapters/userspace/store.h"
 	echo "OUTPUT_DIRECTORY = $build/docs-work/extra"
 } >"$build/docs-work/Doxyfile"
 doxygen "$build/docs-work/Doxyfile"

@@ -25,7 +25,11 @@ if [ "${1:-}" = --count ]; then # ORDER RESERVE SIZE
 	exit
 fi
 
-table='{printf "%-10s%8s  %-7s", $1, $2, $3; for (i = 4; i <= NF; i++) printf "%8s", $i; printf "%8s\n", NR == 1 && head ? "ratio" : sprintf("%.1f", $NF / $4)}'
+table='{
+	printf "%-10s%8s  %-7s", $1, $2, $3
+	for (i = 4; i <= NF; i++) printf "%8s", $i
+	printf "%8s\n", NR == 1 && head ? "ratio" : sprintf("%.1f", $NF / $4)
+}'
 echo "order,reserve,call,$(echo "$sizes" | tr ' ' ,)" | tee "$build/orders.csv" | awk -F , -v head=1 "$table"
 for order in ${*:-$("$build/uvmsim" list policies evict | sed -n 's/^ *values: //p')}; do
 	for reserve in 0 10; do

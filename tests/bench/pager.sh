@@ -20,7 +20,8 @@ trap 'rm -f "$lines"' EXIT
 
 ahead() { # of the disk that the directory is on
 	device=$(stat -c %d "$directory")
-	for queue in "/sys/dev/block/$((device / 256)):$((device % 256))"/queue "/sys/dev/block/$((device / 256)):$((device % 256))"/../queue; do
+	for queue in "/sys/dev/block/$((device / 256)):$((device % 256))"/queue \
+		"/sys/dev/block/$((device / 256)):$((device % 256))"/../queue; do
 		[ -r "$queue/read_ahead_kb" ] && cat "$queue/read_ahead_kb" && return
 	done
 	echo '?'
@@ -37,8 +38,10 @@ for section in "$@"; do
 	latency) echo "a touch of a page that is missing, the median of 2048 in random order, goal: at most 1.5 times" ;;
 	deciding) echo "a touch of a page that is missing, 2048 of 64 MiB in random order, and the engine's share of the time" ;;
 	scan) echo "a word each 4 KiB of $((2 * mib)) MiB in order, goal: at least 0.8 times; store in RAM"; size=$((2 * mib)) ;;
-	quarter) echo "$mib MiB, $((mib / 4)) MiB resident (the kernel: 2 MiB more); disk reads $(ahead) KiB ahead; pager: one thread copies;" \
-		"file: direct I/O, on the same file system; RAM: other memory, no disk at all" ;;
+	quarter)
+		echo "$mib MiB, $((mib / 4)) MiB resident (the kernel: 2 MiB more); disk reads $(ahead) KiB ahead;" \
+			"pager: one thread copies; file: direct I/O, on the same file system; RAM: other memory, no disk at all"
+		;;
 	esac
 	status=0
 	"$build/bench-pager" "$section" "$repeats" "$seed" "$size" "$directory" >"$lines" || status=$?

@@ -24,7 +24,8 @@ shares()
 			sub(/^.*:/, "")
 			sum[$0] += count # a function and what of other files is inlined into it
 		}
-		END {for (name in sum) printf "%6.1f %%  %s\n", 100 * sum[name] / total, name}' | { read -r first; echo "$first"; sort -rn; } | head -n "$((${PROFILE_ROWS:-15} + 1))"
+		END {for (name in sum) printf "%6.1f %%  %s\n", 100 * sum[name] / total, name}' |
+		{ read -r first; echo "$first"; sort -rn; } | head -n "$((${PROFILE_ROWS:-15} + 1))"
 }
 
 row=$("$build/bench" | grep "^$name|") || { echo "profile.sh: no case is named $name; $build/bench lists them" >&2; exit 2; }

@@ -69,7 +69,10 @@ awk -F , -v compiler="$compiler" '
 	!($2 in now) {printf "%s was not counted\n", $2; bad = 1; next}
 	{
 		compared++
-		if (now[$2] * 100 > $3 * 103) {printf "%s: %d instructions, recorded are %d: %.1f %% more\n", $2, now[$2], $3, (now[$2] / $3 - 1) * 100; bad = 1}
+		if (now[$2] * 100 > $3 * 103) {
+			printf "%s: %d instructions, recorded are %d: %.1f %% more\n", $2, now[$2], $3, (now[$2] / $3 - 1) * 100
+			bad = 1
+		}
 		if (now[$2] * 100 < $3 * 97) printf "%s: %d instructions, recorded are %d: record the gain\n", $2, now[$2], $3
 		seen[$2] = 1
 	}

@@ -1,9 +1,10 @@
 #!/bin/sh
 # Nanoseconds of CPU time per serviced fault against the footprint, for every prefetcher and every order of eviction, in a
 # memory that is full: the program moves a page of each VABlock in the second half of its footprint to the GPU, then the first
-# half, which fills the memory; then it reads pages of 4 KiB in random order. The difference of two runs, with and without these reads, is divided by their far faults:
-# the cost of a fault with its prefetch and evictions, and of the reads that hit. All rows show the machine's caches; a
-# decision that searches footprint or resident pages shows in its row. BUILD/scale.csv has the same table.
+# half, which fills the memory; then it reads pages of 4 KiB in random order. The difference of two runs, with and without
+# these reads, is divided by their far faults: the cost of a fault with its prefetch and evictions, and of the reads that hit.
+# All rows show the machine's caches; a decision that searches footprint or resident pages shows in its row. BUILD/scale.csv
+# has the same table.
 # usage: scale.sh BUILD [POLICY...]; SCALE_SIZES (default "256m 1g 4g 16g 64g"), SCALE_READS (500000), SCALE_SEED (1),
 # SCALE_REPEATS (2: the least of two) may be set; SCALE_UNIT=instructions counts them instead (callgrind; slow),
 # into BUILD/scale-instructions.csv
@@ -83,9 +84,11 @@ policies()
 	done
 }
 
-echo "policy,$(echo "$sizes" | tr ' ' ,)" | tee "$csv" | tr , '\t' | awk -F '\t' '{printf "%-36s", $1; for (i = 2; i <= NF; i++) printf "%8s", $i; print "  last/first"}'
+echo "policy,$(echo "$sizes" | tr ' ' ,)" | tee "$csv" | tr , '\t' |
+	awk -F '\t' '{printf "%-36s", $1; for (i = 2; i <= NF; i++) printf "%8s", $i; print "  last/first"}'
 { if [ $# -gt 0 ]; then printf '%s\n' "$@"; else policies; fi; } | while read -r policy; do
 	row=$policy
 	for size in $sizes; do row=$row,$(of_faults "$size" "$policy"); done
-	echo "$row" | tee -a "$csv" | awk -F , '{printf "%-36s", $1; for (i = 2; i <= NF; i++) printf "%8s", $i; printf "%12.1f\n", $NF / $2}'
+	echo "$row" | tee -a "$csv" |
+		awk -F , '{printf "%-36s", $1; for (i = 2; i <= NF; i++) printf "%8s", $i; printf "%12.1f\n", $NF / $2}'
 done

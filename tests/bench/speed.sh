@@ -45,7 +45,8 @@ whole()
 	read -r wall _ kib <"$out.whole"
 	row "$name" - - "$(awk -v us="$wall" 'BEGIN {printf "%.2f", us / 1e6}')" - s "whole run: $*"
 	row "$name-memory" - - "$(awk -v kib="$kib" 'BEGIN {printf "%.1f", kib / 976.5625}')" - MB 'peak memory of that run'
-	row "$name-page" - - "$(awk -v kib="$kib" -v bytes="$(value footprint_bytes)" 'BEGIN {printf "%.2f", kib * 1024 / (bytes / 4096)}')" \
+	row "$name-page" - - \
+		"$(awk -v kib="$kib" -v bytes="$(value footprint_bytes)" 'BEGIN {printf "%.2f", kib * 1024 / (bytes / 4096)}')" \
 		- 'B/page' 'the same per managed page of 4 KiB'
 }
 
@@ -80,31 +81,40 @@ costs()
 	cost access - accesses access 'access; resident' regular:bytes=8m,passes=10 regular:bytes=8m,passes=60 --memory 64M
 	cost access-random - accesses access 'access; resident; random' random:bytes=8m,passes=10 random:bytes=8m,passes=60 --memory 64M
 	cost fault - far_faults fault 'fault' regular:bytes=8m,passes=1 regular:bytes=40m,passes=1 --memory 64M --policy "$none"
-	cost fault-random - far_faults fault 'fault; random' random:bytes=8m,passes=1 random:bytes=24m,passes=1 --memory 64M --policy "$none"
-	cost fault-prefetch - far_faults fault 'fault; with prefetching' regular:bytes=16m,passes=1 regular:bytes=256m,passes=1 --memory 512M
+	cost fault-random - far_faults fault 'fault; random' random:bytes=8m,passes=1 random:bytes=24m,passes=1 --memory 64M \
+		--policy "$none"
+	cost fault-prefetch - far_faults fault 'fault; with prefetching' regular:bytes=16m,passes=1 regular:bytes=256m,passes=1 \
+		--memory 512M
 }
 
 rates()
 {
 	rate rate-access 100 accesses 'accesses; resident' run --workload regular:bytes=1g,passes=400 --memory 2G
 	rate rate-access-random 30 accesses 'accesses; resident; random' run --workload random:bytes=256m,passes=200 --memory 1G
-	rate rate-access-gpu 100 accesses 'accesses; resident; with time' run --workload regular:bytes=1g,passes=100 --memory 2G --gpu titan-v
-	rate rate-access-gpu-random 30 accesses 'accesses; resident; random; with time' run --workload random:bytes=256m,passes=200 --memory 1G --gpu titan-v
+	rate rate-access-gpu 100 accesses 'accesses; resident; with time' run --workload regular:bytes=1g,passes=100 --memory 2G \
+		--gpu titan-v
+	rate rate-access-gpu-random 30 accesses 'accesses; resident; random; with time' run --workload random:bytes=256m,passes=200 \
+		--memory 1G --gpu titan-v
 	rate rate-fault 1 far_faults 'faults' run --workload regular:bytes=16g,passes=1 --memory 20G --policy "$none"
 	rate rate-fault-random 1 far_faults 'faults; random' run --workload random:bytes=4g,passes=1 --memory 6G --policy "$none"
 	rate rate-fault-64g 1 far_faults 'faults; random; 64 GiB' run --workload random:bytes=64g,passes=1 --memory 80G --policy "$none"
 	rate rate-fault-prefetch 1 far_faults 'faults; with prefetching' run --workload regular:bytes=64g,passes=1 --memory 80G
 	rate rate-fault-evict 1 far_faults 'faults; evicting' run --workload regular:bytes=16g,passes=1 --memory 8G --policy "$none"
 	rate rate-fault-random-evict 1 far_faults 'faults; random; evicting' run --workload random:bytes=1g,passes=1 --memory 820M
-	rate rate-fault-gpu 0.5 far_faults 'faults; with time' run --workload regular:bytes=4g,passes=1 --memory 6G --policy "$none" --gpu titan-v
-	rate rate-fault-gpu-evict 0.5 far_faults 'faults; with time; evicting' run --workload regular:bytes=2g,passes=1 --memory 1G --policy "$none" --gpu titan-v
-	rate rate-fault-gpu-random 0.5 far_faults 'faults; random; with time' run --workload random:bytes=1g,passes=1 --memory 2G --policy "$none" --gpu titan-v
-	rate rate-fault-gpu-random-evict 0.5 far_faults 'faults; random; with time; evicting' run --workload random:bytes=1g,passes=1 --memory 820M --policy "$none" --gpu titan-v
+	rate rate-fault-gpu 0.5 far_faults 'faults; with time' run --workload regular:bytes=4g,passes=1 --memory 6G --policy "$none" \
+		--gpu titan-v
+	rate rate-fault-gpu-evict 0.5 far_faults 'faults; with time; evicting' run --workload regular:bytes=2g,passes=1 --memory 1G \
+		--policy "$none" --gpu titan-v
+	rate rate-fault-gpu-random 0.5 far_faults 'faults; random; with time' run --workload random:bytes=1g,passes=1 --memory 2G \
+		--policy "$none" --gpu titan-v
+	rate rate-fault-gpu-random-evict 0.5 far_faults 'faults; random; with time; evicting' run --workload random:bytes=1g,passes=1 \
+		--memory 820M --policy "$none" --gpu titan-v
 	rate rate-bound - accesses 'accesses' bound --workload regular:bytes=1g,passes=100 --memory 512M
 	rate rate-bound-random - accesses 'accesses; random' bound --workload random:bytes=1g,passes=20 --memory 512M
 	whole run-32g run --workload regular:bytes=32g --memory 12G
 	whole run-32g-gpu run --workload regular:bytes=32g --memory 12G --gpu titan-v
-	row state-32g - - "$("$build/bench" state | awk '{printf "%.2f", $1 / 1000}')" - B/page 'computed: state of the engine with all blocks touched and of the simulator'
+	row state-32g - - "$("$build/bench" state | awk '{printf "%.2f", $1 / 1000}')" - B/page \
+		'computed: state of the engine with all blocks touched and of the simulator'
 }
 
 costs

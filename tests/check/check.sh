@@ -155,7 +155,11 @@ nm -D --defined-only "$so" | awk '$2 != "A" {print $NF}' | sed 's/@.*//' | sort 
 } > "$tmp/api"
 verdict "the shared library exports the functions of the headers and nothing else ($(wc -l < "$tmp/exported"))" "$tmp/api"
 objdump -p "$so" | awk '$1 == "SONAME" {print $2}' > "$tmp/soname"
-if [ "$(cat "$tmp/soname")" = "libuvmpolicy.so.$major" ]; then : > "$tmp/soname"; else echo "is not libuvmpolicy.so.$major" >> "$tmp/soname"; fi
+if [ "$(cat "$tmp/soname")" = "libuvmpolicy.so.$major" ]; then
+	: > "$tmp/soname"
+else
+	echo "is not libuvmpolicy.so.$major" >> "$tmp/soname"
+fi
 verdict "its soname is libuvmpolicy.so.$major" "$tmp/soname"
 
 # -- headers --------------------------------------------------------------------------------------------------------
@@ -224,7 +228,11 @@ fi
 su=
 compiles "$CC" -fstack-usage && su=-fstack-usage
 mkdir "$tmp/o2" "$tmp/o0"
-with_stack() { $CC $core $nofpu -O2 -Wframe-larger-than=1024 $su -ffunction-sections -fno-jump-tables -c "$1" -o "$tmp/o2/$(basename "$1" .c).o"; }
+with_stack()
+{
+	$CC $core $nofpu -O2 -Wframe-larger-than=1024 $su -ffunction-sections -fno-jump-tables \
+		-c "$1" -o "$tmp/o2/$(basename "$1" .c).o"
+}
 as_written() { $CC $core $nofpu -O0 -ffunction-sections -fno-jump-tables -c "$1" -o "$tmp/o0/$(basename "$1" .c).o"; }
 calls()
 {

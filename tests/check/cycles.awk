@@ -6,7 +6,8 @@
 #   defined FILE SYMBOL     FILE defines SYMBOL
 #   needed FILE SYMBOL      FILE refers to SYMBOL
 #
-# Prints one paragraph for each cycle (strongly connected component), one line for each upward reference. Prints nothing if all is well.
+# Prints one paragraph for each cycle (strongly connected component), one line for each upward reference. Prints nothing if all
+# is well.
 
 $1 == "order" { document = $2 }
 $1 == "listed" {

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Lists external names of the core that break the rule of prefixes: names.sh DECLARED OBJECT
 #
-# DECLARED holds the functions of the public headers, one a line, sorted. A name of DECLARED starts with uvmp_; every other name that
-# OBJECT defines and other files can use is private and starts with uvmpi_.
+# DECLARED holds the functions of the public headers, one a line, sorted. A name of DECLARED starts with uvmp_; every other name
+# that OBJECT defines and other files can use is private and starts with uvmpi_.
 set -u
 export LC_ALL=C
 nm -g --defined-only "$2" | awk -v list="$1" '

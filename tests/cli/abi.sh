@@ -55,10 +55,12 @@ differs() { # WHAT SED-SCRIPT HEADER
 	result "$1" $?
 }
 differs "a field inside a structure is a difference" 's/^struct uvmp_residency_facts {/&\n\tuint32_t another;/' residency.h
-differs "a field at the end of a structure without a size is one" 's/^struct uvmp_residency_place {/struct uvmp_residency_place {\n\tuint64_t first;/' residency.h
+differs "a field at the end of a structure without a size is one" \
+	's/^struct uvmp_residency_place {/struct uvmp_residency_place {\n\tuint64_t first;/' residency.h
 differs "a field inside a structure with a size is one" 's/^\tuint32_t blocks; .*/\tuint64_t another;\n&/' service.h
 differs "another type of a field is one" 's/^\tuint64_t seed;/\tuint32_t seed;/' service.h
-differs "a field at the end of a structure with a size is one, to be looked at" 's/^\tuint32_t gpus;.*/\tuint64_t another;\n&/' service.h
+differs "a field at the end of a structure with a size is one, to be looked at" \
+	's/^\tuint32_t gpus;.*/\tuint64_t another;\n&/' service.h
 small '' base.h
 echo 'int uvmp_another(void); int uvmp_another(void) { return 1; }' >>"$work/small.c"
 small '' base.h
@@ -67,7 +69,11 @@ result "another function is none" $?
 
 for record in tests/abi/*.abi; do
 	library=$build/$(basename "$record" .abi).so
-	case $record in *pager*) headers=adapters/userspace ;; *host*) headers=adapters/common/uvmpolicy ;; *) headers=include/uvmpolicy ;; esac
+	case $record in
+	*pager*) headers=adapters/userspace ;;
+	*host*) headers=adapters/common/uvmpolicy ;;
+	*) headers=include/uvmpolicy ;;
+	esac
 	if readelf -S "$library" | grep -q '\.debug_info'; then
 		abi check "$library" "$headers" "$record"
 		result "$(basename "$library") has the recorded interface" $?

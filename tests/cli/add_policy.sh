@@ -87,17 +87,26 @@ copy "$work/new"
 
 adds prefetcher 'Adding a prefetcher' prefetch_aligned prefetch policy
 pages=$(figure pages_prefetched 'prefetch=aligned aligned_pages=8')
-if [ "${pages:-0}" -gt 0 ]; then ok "prefetch=aligned prefetches ($pages pages)"; else fail 'prefetch=aligned prefetches' "$work/log"; fi
+if [ "${pages:-0}" -gt 0 ]; then
+	ok "prefetch=aligned prefetches ($pages pages)"
+else
+	fail 'prefetch=aligned prefetches' "$work/log"
+fi
 refuses 'a value out of range is named' 'prefetch=aligned aligned_pages=513' 'aligned_pages: 513 is not accepted; 1..512'
 refuses 'a key without use is named' 'prefetch=tbn aligned_pages=8' 'aligned_pages: used only by prefetch=aligned'
 
 adds order 'Adding an eviction order' evict_fifo64k evict policy
 evictions=$(figure evictions 'evict=fifo64k')
-if [ "${evictions:-0}" -gt 0 ]; then ok "evict=fifo64k evicts ($evictions evictions)"; else fail 'evict=fifo64k evicts' "$work/log"; fi
+if [ "${evictions:-0}" -gt 0 ]; then
+	ok "evict=fifo64k evicts ($evictions evictions)"
+else
+	fail 'evict=fifo64k evicts' "$work/log"
+fi
 refuses 'a key that the order does not use is named' 'evict=fifo64k granularity=64k' 'granularity: used only by evict=lru2m'
 
 adds controller 'Adding a controller' adapt_halve service_adapt policy
-"$work/new/build/uvmsim" run --workload random:bytes=8M --memory 4M --gpu titan-v --policy 'halve=on' --log "$work/limits" >"$work/log" 2>&1
+"$work/new/build/uvmsim" run --workload random:bytes=8M --memory 4M --gpu titan-v --policy 'halve=on' \
+	--log "$work/limits" >"$work/log" 2>&1
 limits=$(grep -c ' limit .*count=40' "$work/limits")
 if [ "${limits:-0}" -eq 1 ]; then ok 'halve=on stops 40 of 80 SMs'; else fail 'halve=on stops 40 of 80 SMs' "$work/limits"; fi
 refuses 'a key of a controller that is off is named' 'halve_percent=20' 'halve_percent: used only by halve=on'
@@ -105,7 +114,11 @@ refuses 'a key of a controller that is off is named' 'halve_percent=20' 'halve_p
 adds 'value of adapt' 'Adding a value of `adapt`' adapt_calm service_adapt policy
 all=$(figure pages_prefetched 'adapt=off')
 calm=$(figure pages_prefetched 'adapt=calm calm_threshold=100')
-if [ "${calm:-0}" -gt 0 ] && [ "${calm:-0}" -lt "${all:-0}" ]; then ok "adapt=calm prefetches less ($calm of $all pages)"; else fail "adapt=calm prefetches less: ${calm:-no} of ${all:-no} pages" "$work/log"; fi
+if [ "${calm:-0}" -gt 0 ] && [ "${calm:-0}" -lt "${all:-0}" ]; then
+	ok "adapt=calm prefetches less ($calm of $all pages)"
+else
+	fail "adapt=calm prefetches less: ${calm:-no} of ${all:-no} pages" "$work/log"
+fi
 refuses 'a key of another value of adapt is named' 'adapt=early calm_threshold=80' 'calm_threshold: used only by adapt=calm'
 
 exit $failed

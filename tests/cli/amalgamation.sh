@@ -14,7 +14,10 @@ pair=$work/amalgamation
 ls "$pair" | tr '\n' ' ' >"$work/out"
 [ "$(cat "$work/out")" = 'uvmpolicy.c uvmpolicy.h ' ]
 verdict $? 'it writes uvmpolicy.c and uvmpolicy.h'
-again() { sh adapters/packaging/amalgamate.sh "$work/again" && cmp "$pair/uvmpolicy.c" "$work/again/uvmpolicy.c" && cmp "$pair/uvmpolicy.h" "$work/again/uvmpolicy.h"; }
+again() {
+	sh adapters/packaging/amalgamate.sh "$work/again" && cmp "$pair/uvmpolicy.c" "$work/again/uvmpolicy.c" &&
+		cmp "$pair/uvmpolicy.h" "$work/again/uvmpolicy.h"
+}
 check 'the same bytes again' again
 mkdir "$work/bin"
 for other in gawk original-awk busybox; do
@@ -44,7 +47,8 @@ check 'freestanding' $CC -std=c11 $warn -O0 $nofpu -ffreestanding -fno-stack-pro
 lacking "$work/free.o" >"$work/out"
 [ ! -s "$work/out" ]
 verdict $? 'freestanding: it needs memcpy, memset, memmove and memcmp alone'
-cat include/uvmpolicy/*.h | tr '\n\t' '  ' | sed 's/UVMP_API/\n&/g' | sed -n 's/^UVMP_API[^;(]*[ *]\(uvmp_[a-z0-9_]*\)(.*/\1/p' | sort -u >"$work/public"
+cat include/uvmpolicy/*.h | tr '\n\t' '  ' | sed 's/UVMP_API/\n&/g' |
+	sed -n 's/^UVMP_API[^;(]*[ *]\(uvmp_[a-z0-9_]*\)(.*/\1/p' | sort -u >"$work/public"
 nm -g --defined-only "$work/free.o" | awk '$2 == "T" {print $NF}' | sort | diff "$work/public" - >"$work/out"
 verdict $? "its external functions are the public ones ($(wc -l <"$work/public"))"
 defined "$work/free.o" | grep -vE '^uvmpi?_' >"$work/out"
@@ -53,7 +57,8 @@ verdict $? 'its external names begin with uvmp_ or uvmpi_'
 case $($CC -dumpmachine) in
 x86_64-* | aarch64-*)
 	sed 's,[<"]uvmpolicy/[a-z]*\.h[>"],"uvmpolicy.h",' tests/check/freestanding.c >"$work/freestanding.c"
-	check 'freestanding: a program without a libc links' $CC -std=c11 -ffreestanding -fno-stack-protector -O0 -nostdlib -static -I"$pair" "$work/freestanding.c" "$work/free.o" -o "$work/freestanding"
+	check 'freestanding: a program without a libc links' $CC -std=c11 -ffreestanding -fno-stack-protector -O0 -nostdlib -static \
+		-I"$pair" "$work/freestanding.c" "$work/free.o" -o "$work/freestanding"
 	check 'freestanding: it decides as in make check' "$work/freestanding"
 	;;
 *) echo "skipped: a program without a libc: no entry code for $($CC -dumpmachine)" ;;
@@ -63,7 +68,8 @@ esac
 $CC -std=c11 -Iinclude docs/examples/engine.c "$build/libuvmpolicy.a" -o "$work/library" && "$work/library" >"$work/expected"
 sed 's,<uvmpolicy/[a-z]*\.h>,"uvmpolicy.h",' docs/examples/engine.c >"$work/engine.c"
 same_log() { # OBJECT SOURCE DIRECTORY-OF-HEADER [LINKER]
-	$CC -std=c11 -Wall -I"$3" "$2" -c -o "$work/engine.o" && ${4:-$CC} "$work/engine.o" "$1" -o "$work/engine" && "$work/engine" >"$work/log" && diff "$work/expected" "$work/log"
+	$CC -std=c11 -Wall -I"$3" "$2" -c -o "$work/engine.o" && ${4:-$CC} "$work/engine.o" "$1" -o "$work/engine" &&
+		"$work/engine" >"$work/log" && diff "$work/expected" "$work/log"
 }
 [ "$(grep -c '^[0-9]' "$work/expected")" -gt 30 ]
 verdict $? 'docs/examples/engine.c logs decisions'
@@ -91,7 +97,8 @@ for name in ${CXX:-} "$(echo "$CC" | sed 's/gcc/g++/; s/clang/clang++/; s/^cc/c+
 done
 if [ -n "$cxx" ]; then
 	sed 's,[<"]uvmpolicy/[a-z]*\.h[>"],"uvmpolicy.h",' tests/check/header.cpp >"$work/header.cpp"
-	check "C++17, $cxx: a program with the header" $cxx -std=c++17 $warn -Wpedantic -I"$pair" "$work/header.cpp" "$work/free.o" -o "$work/header"
+	check "C++17, $cxx: a program with the header" $cxx -std=c++17 $warn -Wpedantic -I"$pair" \
+		"$work/header.cpp" "$work/free.o" -o "$work/header"
 	check 'C++17: it runs' "$work/header"
 	check "C++17, $cxx: the source" $cxx -std=c++17 -Wall -Wextra -Werror -O0 -x c++ -c "$pair/uvmpolicy.c" -o "$work/cxx.o"
 	nm -g --defined-only "$work/cxx.o" | awk '$2 == "T" {print $NF}' | sort | diff "$work/public" - >"$work/out"
@@ -132,7 +139,8 @@ cat >"$work/both.c" <<'END'
 int main(void)
 {
 	uint64_t one = 1, other = 1;
-	return foo_version()[0] != uvmp_version()[0] || foo_random_next(&one) != uvmp_random_next(&other) || FOO_ERR_RANGE != (int)UVMP_ERR_RANGE;
+	return foo_version()[0] != uvmp_version()[0] || foo_random_next(&one) != uvmp_random_next(&other) ||
+	       FOO_ERR_RANGE != (int)UVMP_ERR_RANGE;
 }
 END
 both() { $CC -std=c11 -Wall -I"$pair" "$work/both.c" "$work/foo.o" "$work/free.o" -o "$work/both" && "$work/both"; }
@@ -151,7 +159,8 @@ cp -r libuvmpolicy/base "$work/copy/libuvmpolicy"
 cp -r adapters/packaging "$work/copy/adapters"
 copied() { sh "$work/copy/adapters/packaging/amalgamate.sh" "$work/copied"; }
 check 'a copy of the sources' copied
-for declaration in 'static inline int planted(void) { return 1; }' 'struct planted { int x; };' 'enum { planted };' '#define planted 1' 'typedef int planted;'; do
+for declaration in 'static inline int planted(void) { return 1; }' 'struct planted { int x; };' 'enum { planted };' \
+	'#define planted 1' 'typedef int planted;'; do
 	for header in base/bits_internal.h base/tree_internal.h; do
 		sed "s|^#endif\$|&|; \$s|.*|$declaration\n&|" "libuvmpolicy/$header" >"$work/copy/libuvmpolicy/$header"
 	done
@@ -166,8 +175,10 @@ for source in base/base.c base/mask.c base/text.c; do
 	{
 		cat "libuvmpolicy/$source"
 		printf '#define PLANTED %d\nstruct planted { int planted, other[PLANTED]; };\n' $n
-		printf 'static const struct planted planted = {.planted = PLANTED};\nstatic int twice(int planted)\n{\n\treturn planted * 10;\n}\n'
-		printf 'int uvmp_planted_%d(void)\n{\n\tconst struct planted *at = &planted;\n\treturn twice(at->planted) + planted.planted + (int)__builtin_offsetof(struct planted, planted);\n}\n' $n
+		printf 'static const struct planted planted = {.planted = PLANTED};\n'
+		printf 'static int twice(int planted)\n{\n\treturn planted * 10;\n}\n'
+		printf 'int uvmp_planted_%d(void)\n{\n\tconst struct planted *at = &planted;\n' $n
+		printf '\treturn twice(at->planted) + planted.planted + (int)__builtin_offsetof(struct planted, planted);\n}\n'
 	} >"$work/copy/libuvmpolicy/$source"
 done
 check 'three sources with one name' copied

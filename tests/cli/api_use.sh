@@ -30,13 +30,19 @@ comm -23 "$work/functions" "$work/tested" >"$work/untested"
 no_lines "each public function is called by a test" "$work/untested"
 
 # Fields of structures of facts: `.field =`, `->field =`, `&x.field` or a positional initialiser cannot be told apart
-# from a read, so a field counts as set if a product file other than a decision's own names it after a dot or an arrow (processor.c: uvmp_processors_init).
+# from a read, so a field counts as set if a product file other than a decision's own names it after a dot or an arrow
+# (processor.c: uvmp_processors_init).
 awk '/^struct uvmp_[a-z_]*(facts|pressure|processors) [{]/ {on = 1; next} /^};/ {on = 0}
 	/^[\t ]*\*/ {next}
 	on {sub(/\/\*.*/, ""); sub(/^ .*\*\/.*/, ""); gsub(/\[[^]]*\]/, "")
-	    if ($0 ~ /[a-z_]+(, [a-z_]+)*;/) {sub(/;.*/, ""); n = split($0, part, ","); for (i = 1; i <= n; i++) {sub(/.*[ *\t]/, "", part[i]); print part[i]}}}' \
+	    if ($0 ~ /[a-z_]+(, [a-z_]+)*;/) {
+		sub(/;.*/, ""); n = split($0, part, ",")
+		for (i = 1; i <= n; i++) {sub(/.*[ *\t]/, "", part[i]); print part[i]}
+	    }
+	}' \
 	"$include"/*.h | sort -u >"$work/facts"
-grep -e /engine/ -e /processor.c -e ^adapters -e ^docs "$work/product" | xargs cat | grep -oE '(\.|->)[a-z_]+' | tr -d '.>-' | sort -u >"$work/set"
+grep -e /engine/ -e /processor.c -e ^adapters -e ^docs "$work/product" | xargs cat | grep -oE '(\.|->)[a-z_]+' | tr -d '.>-' |
+	sort -u >"$work/set"
 sort -u "$work/set" "$work/documented" | comm -23 "$work/facts" - >"$work/unset"
 [ "$(wc -l <"$work/facts")" -gt 40 ] || echo "the facts are not understood" >>"$work/unset"
 no_lines "each fact is set by the engine or a host, or documented ($(wc -l <"$work/facts"))" "$work/unset"
@@ -45,7 +51,13 @@ no_lines "each fact is set by the engine or a host, or documented ($(wc -l <"$wo
 # enum. A field with the name of an enum, or a byte with the last word of one, holds
 # its enumerator.
 cat "$include"/*.h >"$work/headers"
-awk 'FNR == NR {if (match($0, /^enum uvmp_[a-z_]+/)) {tag = substr($0, 6, RLENGTH - 5); is_enum[tag] = 1; sub(/.*_/, "", tag); is_last[tag] = 1}; next}
+awk 'FNR == NR {
+		if (match($0, /^enum uvmp_[a-z_]+/)) {
+			tag = substr($0, 6, RLENGTH - 5); is_enum[tag] = 1
+			sub(/.*_/, "", tag); is_last[tag] = 1
+		}
+		next
+	}
 	/^\/\*/ {comment = ""} {comment = comment $0}
 	/^struct uvmp_[a-z_]+ [{]/ {name = $2; packed = comment ~ /\/\* Packed record/; on = 1; next}
 	/^}/ {on = 0; comment = ""; next}
@@ -54,7 +66,9 @@ awk 'FNR == NR {if (match($0, /^enum uvmp_[a-z_]+/)) {tag = substr($0, 6, RLENGT
 	 if (match($0, /(\/\*|:) enum uvmp_[a-z_]+/)) {said = substr($0, RSTART, RLENGTH); sub(/.*enum /, "", said)}
 	 if (code !~ /;/) next
 	 typed = code ~ /^[\t ]*enum /; count = split(code, field, /[ \t,;]+/); named = 0
-	 for (i = 1; i <= count; i++) if ((("uvmp_" field[i]) in is_enum || code ~ /^[\t ]*u?int8_t / && field[i] in is_last) && code !~ /^[\t ]*(struct|bool|const)/) named = 1
+	 for (i = 1; i <= count; i++)
+		if ((("uvmp_" field[i]) in is_enum || code ~ /^[\t ]*u?int8_t / && field[i] in is_last) &&
+		    code !~ /^[\t ]*(struct|bool|const)/) named = 1
 	 if (typed || said || named) seen++
 	 if (typed && packed) print FILENAME ": " name ": a packed record stores an enumerator in an integer:" code
 	 if (typed && said) print FILENAME ": " name ": the type names the enum, the comment need not:" code
@@ -67,7 +81,10 @@ no_lines "fields that hold an enumerator are of one kind" "$work/mixed"
 
 # Structures that may grow: the size comes first, and the basic set has some.
 awk '/^struct uvmp_[a-z_]+ [{]/ {name = $2; at = 0; next} /^};/ {name = ""; next} name != "" && /;/ {at++}
-	name != "" && /^\t(uint32_t|size_t) size;/ && /bytes|base\.h/ {sized++; if (at != 1) print FILENAME ": " name ": size is not the first field"}
+	name != "" && /^\t(uint32_t|size_t) size;/ && /bytes|base\.h/ {
+		sized++
+		if (at != 1) print FILENAME ": " name ": size is not the first field"
+	}
 	END {if (sized < 8) print "only " sized + 0 " structures carry their size"}' "$include"/*.h >"$work/sizes"
 no_lines "structures that may grow begin with their size" "$work/sizes"
 awk '/^struct uvmp_[a-z_]+ [{]/ {name = $2; next} /^};/ {name = ""} name != "" && /^\t(uint32_t|size_t) size;/ {print name}' \
@@ -79,10 +96,14 @@ done <"$work/sized" >"$work/unnamed"
 no_lines "docs/abi.md names the structures that carry their size ($(wc -l <"$work/sized"))" "$work/unnamed"
 
 # The table of docs/embedding.md names a test for each function, and the function is in the test.
-awk -F '[|]' '/^## Functions that only hosts call/ {on = 1} on && /^[|] `uvmp_/ {print $2 "|" $NF $(NF - 1)} on && /^## Facts/ {exit}' docs/embedding.md |
+awk -F '[|]' '
+	/^## Functions that only hosts call/ {on = 1}
+	on && /^[|] `uvmp_/ {print $2 "|" $NF $(NF - 1)}
+	on && /^## Facts/ {exit}' docs/embedding.md |
 	tr -d '`, ' >"$work/rows"
 while IFS='|' read -r function test; do
-	grep -qw "$function" tests/unit/"$test".c tests/properties/"$test".c tests/check/"$test" 2>/dev/null || echo "$function is not in $test"
+	grep -qw "$function" tests/unit/"$test".c tests/properties/"$test".c tests/check/"$test" 2>/dev/null ||
+		echo "$function is not in $test"
 done <"$work/rows" >"$work/wrong"
 [ "$(wc -l <"$work/rows")" -gt 5 ] || echo "the table of docs/embedding.md is not understood" >>"$work/wrong"
 no_lines "each function that only hosts call is in the test that docs/embedding.md names ($(wc -l <"$work/rows"))" "$work/wrong"

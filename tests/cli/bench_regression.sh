@@ -95,7 +95,8 @@ fi
 # record.sh and page.sh
 baseline 195 'slower look-up' 10000 first
 count 'cc 1' 180 10000
-output=$(sh "$bench/record.sh" "$dir" 'packed keys' "$dir/baseline.csv" && sh "$bench/page.sh" "$dir" "$dir/page.md" && cat "$dir/baseline.csv")
+output=$(sh "$bench/record.sh" "$dir" 'packed keys' "$dir/baseline.csv" && sh "$bench/page.sh" "$dir" "$dir/page.md" &&
+	cat "$dir/baseline.csv")
 status=$?
 verdict 0 'a new figure is recorded' '^cc 1,access,180,packed keys$'
 verdict 0 'an equal figure keeps its reason' '^cc 1,fault,10000,first$'
@@ -106,7 +107,8 @@ printf '<!-- scale: scale.csv -->\nold\n<!-- end -->\n<!-- scale: none.csv -->\n
 printf 'policy,1g,64g\nprefetch=none,1000,1500\n' >"$dir/scale.csv"
 output=$(sh "$bench/page.sh" "$dir" "$dir/page.md" && tr '\n' '~' <"$dir/page.md")
 status=$?
-verdict 0 'a table over footprints' '~| policy | 1g | 64g | 64g/1g |~|---|---|---|---|~| `prefetch=none` | 1,000 | 1,500 | 1.50 |~<!-- end -->'
+verdict 0 'a table over footprints' \
+	'~| policy | 1g | 64g | 64g/1g |~|---|---|---|---|~| `prefetch=none` | 1,000 | 1,500 | 1.50 |~<!-- end -->'
 verdict 0 'a table without a file stays' '~kept~'
 output=$(sh "$bench/record.sh" "$dir" 'one, two' "$dir/baseline.csv" 2>&1)
 status=$?

@@ -21,7 +21,8 @@ same() { # NAME WANT HAVE
 }
 
 # -- the recorder --
-flags="-std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -g -fsanitize=address,undefined -Itests/support/cuda -Iadapters/cuda -Iadapters/common"
+flags="-std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -g -fsanitize=address,undefined"
+flags="$flags -Itests/support/cuda -Iadapters/cuda -Iadapters/common"
 # shellcheck disable=SC2086 # words
 if ! $CC $flags adapters/cuda/cupti.c adapters/cuda/record*.c adapters/common/output*.c adapters/common/say.c \
 	tests/support/cuda/program.c -o "$work/program" 2>"$work/err"; then
@@ -31,7 +32,8 @@ fi
 record() { UVMP_CUDA_TRACE=$work/trace "$work/program" "$@" >"$work/out" 2>"$work/err"; }
 # Two groups of faults, told out of order, in a kernel whose record comes last; memory that is not managed; a copy.
 record memory 0x7f0000000000 4194304 10 device 0x7e0000000000 4096 11 \
-	fault 2000 2500 0x7f0000201000 w fault 1000 1400 0x7f0000000000 r fault 1100 1500 0x7f0000010010 '?' copy 1200 1300 0x7f0000000000 \
+	fault 2000 2500 0x7f0000201000 w fault 1000 1400 0x7f0000000000 r fault 1100 1500 0x7f0000010010 '?' \
+	copy 1200 1300 0x7f0000000000 \
 	fault 2100 2600 0x7f0000202000 a fault 2700 2800 0x7f0000203000 p cpu 4000 0x7f0000000000 r cpu 4100 0x7f0000001000 w \
 	kernel 'void add<int, 4>(int*)' 900 3900 release 0x7f0000000000 5000
 cat >"$work/want" <<'T'
@@ -59,7 +61,11 @@ if "$uvmsim" run --trace "$work/trace" --policy prefetch=none --format json >"$w
 else
 	fail 'uvmsim runs the trace with its batches'
 fi
-if "$uvmsim" run --gpu rtx-4090 --trace "$work/trace" >"$work/out" 2>"$work/err"; then ok 'also with time'; else fail 'also with time'; fi
+if "$uvmsim" run --gpu rtx-4090 --trace "$work/trace" >"$work/out" 2>"$work/err"; then
+	ok 'also with time'
+else
+	fail 'also with time'
+fi
 # Memory that is allocated again is one range; a part that is new is declared; memory that faults elsewhere was there before: its
 # blocks are declared first.
 record memory 0x7f0000000000 8192 10 release 0x7f0000000000 20 memory 0x7f0000001000 8192 30 fault 40 41 0x7f0000002000 w \
@@ -78,7 +84,11 @@ batch
 free,0x7f0000001000,8192
 T
 same 'memory that is reused, unknown memory, lost events' "$work/want" "$work/trace"
-if "$uvmsim" run --trace "$work/trace" >"$work/out" 2>"$work/err"; then ok 'such a trace is read, too'; else fail 'such a trace is read, too'; fi
+if "$uvmsim" run --trace "$work/trace" >"$work/out" 2>"$work/err"; then
+	ok 'such a trace is read, too'
+else
+	fail 'such a trace is read, too'
+fi
 # The recorder joins neighbouring blocks to one range. A later allocation inside that range declares only the rest of it.
 record fault 10 11 0x7f0000201000 r fault 20 21 0x7f0000000000 w memory 0x7f0000300000 4194304 30 fault 40 41 0x7f0000500000 r \
 	release 0x7f0000300000 50 release 0x7f0000300000 51 memory 0x7f0000600000 4096 60 release 0x7f0000600000 70 \
@@ -254,7 +264,11 @@ block=2097152
 	echo "first,$(first)"
 	echo 'utlb,28,448'
 } >measurements
-if "$calibrate" measurements --link made.link >made.gpu 2>err; then ok 'measurements become a model'; else fail 'measurements become a model'; fi
+if "$calibrate" measurements --link made.link >made.gpu 2>err; then
+	ok 'measurements become a model'
+else
+	fail 'measurements become a model'
+fi
 cp measurements out
 mkdir abandoned
 sh "$root/tests/cli/support/abandoned.sh" . "$calibrate" measurements --link abandoned/made.link 2>err
@@ -269,7 +283,10 @@ near() { # NAME WANT PERCENT KEY...
 	shift 3
 	if awk -v want="$want" -v percent="$percent" -v keys=" $* " '
 		index(keys, " " $1 " ") { sum += $3 }
-		END { print "want", want, "have", sum + 0; exit !(sum >= want * (1 - percent / 100) && sum <= want * (1 + percent / 100)) }' made.gpu >out; then
+		END {
+			print "want", want, "have", sum + 0
+			exit !(sum >= want * (1 - percent / 100) && sum <= want * (1 + percent / 100))
+		}' made.gpu >out; then
 		ok "recovered: $what, $(cut -d' ' -f4 out) for $want ns"
 	else
 		fail "recovered: $what"
@@ -289,8 +306,8 @@ near 'the second level' 150 10 l2_tlb_ns
 near 'a walk' 500 10 walk_ns
 near 'faults of a uTLB' 16 0 utlb_faults
 # Programs that were not measured take as long on the model that came out, within the tolerance of times.
-for run in 'prefetch=none regular:bytes=8m,passes=1' 'prefetch=none random:bytes=8m,passes=1' 'nvidia-595 regular:bytes=32m,passes=1' \
-	'nvidia-595 stream:bytes=16m'; do
+for run in 'prefetch=none regular:bytes=8m,passes=1' 'prefetch=none random:bytes=8m,passes=1' \
+	'nvidia-595 regular:bytes=32m,passes=1' 'nvidia-595 stream:bytes=16m'; do
 	for gpu in known made; do
 		"$uvmsim" run --gpu ./$gpu.gpu --workload "${run#* }" --policy "${run%% *}" --format json 2>err | keys | sed -n 's/^time_ns //p'
 	done | paste -sd ' ' - >out
@@ -300,7 +317,11 @@ for run in 'prefetch=none regular:bytes=8m,passes=1' 'prefetch=none random:bytes
 		fail "predicted: $run"
 	fi
 done
-if "$uvmsim" run --gpu ./made.gpu --workload regular:bytes=4m --uncertainty 5 >out 2>err; then ok 'the model has ranges'; else fail 'the model has ranges'; fi
+if "$uvmsim" run --gpu ./made.gpu --workload regular:bytes=4m --uncertainty 5 >out 2>err; then
+	ok 'the model has ranges'
+else
+	fail 'the model has ranges'
+fi
 # usage STATUS TEXT ARGUMENTS...
 usage() {
 	want=$1 text=$2

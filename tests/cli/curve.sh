@@ -22,7 +22,8 @@ sizes='2M 4M 6M 8M 10M 12M 16M'
 as_runs() {
 	name=$1 trace=$2 run=$3 policy=$4
 	shift 4
-	"$uvmsim" curve --trace "$trace" --policy "$policy" --sizes "$(echo $sizes | tr ' ' ,)" --format json "$@" >"$work/curve" 2>"$work/err"
+	"$uvmsim" curve --trace "$trace" --policy "$policy" --sizes "$(echo $sizes | tr ' ' ,)" \
+		--format json "$@" >"$work/curve" 2>"$work/err"
 	status=$?
 	values "$work/curve" $counts >"$work/got"
 	for size in $sizes; do
@@ -145,7 +146,8 @@ grep '^,7' "$work/t.trace" | awk -F, '
 	END {print n}' >"$work/want"
 sed 1d "$work/out" | awk -F, '{print $7}' | cmp -s - "$work/want"
 verdict $? 'working set: distinct pages of each window'
-[ "$(sed 1d "$work/out" | awk -F, '{sum += $9} END {print sum}')" = "$(grep '^,7' "$work/t.trace" | cut -d, -f4 | sort -u | wc -l)" ]
+[ "$(sed 1d "$work/out" | awk -F, '{sum += $9} END {print sum}')" = \
+	"$(grep '^,7' "$work/t.trace" | cut -d, -f4 | sort -u | wc -l)" ]
 verdict $? 'working set: each page is new once'
 printf 'uvmp-trace 1\nrange,0x200000,8192\n0,0,r,0x200000\n900,0,r,0x201000\n5200,0,r,0x200000\n' >"$work/time.trace"
 "$uvmsim" curve --trace "$work/time.trace" --working-set --window 1us >"$work/out"

@@ -13,7 +13,8 @@ verdict $? 'they have the tarball of make dist, and rules'
 ! grep -rn '@[A-Z]\+@' "$debian" >"$work/out"
 verdict $? 'no mark is left'
 sed -n 's/^Package: //p' "$debian/control" | sort >"$work/packages"
-for name in "libuvmpolicy$major" "libuvmpolicy-host$major" "libuvmpolicy-pager$major" libuvmpolicy-dev uvmpolicy-tools uvmpolicy-doc; do
+for name in "libuvmpolicy$major" "libuvmpolicy-host$major" "libuvmpolicy-pager$major" libuvmpolicy-dev uvmpolicy-tools \
+	uvmpolicy-doc; do
 	grep -qx "$name" "$work/packages" && [ -s "$debian/$name.install" ]
 	verdict $? "package $name"
 done
@@ -29,8 +30,10 @@ else echo 'skipped: dpkg-parsechangelog is not installed: the syntax of the chan
 # Where the package of a library is, there its soname is; each file is in one package.
 $MAKE -s install BUILD="$build" DESTDIR="$work/stage" PREFIX=/usr DOCDIR=/usr/share/doc/uvmpolicy-doc >"$work/out" 2>&1
 verdict $? 'make install'
-mkdir "$work/some" && mv "$work/stage/usr/lib" "$work/some/multiarch" && mkdir "$work/stage/usr/lib" && mv "$work/some/multiarch" "$work/stage/usr/lib"
-mkdir "$work/stage/usr/lib/multiarch/uvmpolicy" && mv "$work/stage/usr/lib/multiarch/libuvmp-preload.so" "$work/stage/usr/lib/multiarch/uvmpolicy" # as PRELOADDIR says
+mkdir "$work/some" && mv "$work/stage/usr/lib" "$work/some/multiarch" && mkdir "$work/stage/usr/lib" &&
+	mv "$work/some/multiarch" "$work/stage/usr/lib"
+mkdir "$work/stage/usr/lib/multiarch/uvmpolicy" &&
+	mv "$work/stage/usr/lib/multiarch/libuvmp-preload.so" "$work/stage/usr/lib/multiarch/uvmpolicy" # as PRELOADDIR says
 rm -f "$work/stage/usr/share/doc/uvmpolicy-doc/LICENSE"
 for list in "$debian"/*.install; do
 	while read -r pattern; do

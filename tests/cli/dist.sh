@@ -27,7 +27,9 @@ while read -r file; do
 done <"$work/there" >"$work/out" 2>&1
 [ ! -s "$work/out" ]
 verdict $? 'its files are those here'
-tar -tvzf "$tarball" | awk '$2 != "0/0" || ($1 != "-rw-r--r--" && $1 != "-rwxr-xr-x") || $4 " " $5 != first && first != "" { print } { first = $4 " " $5 }' >"$work/out"
+tar -tvzf "$tarball" | awk '
+	$2 != "0/0" || ($1 != "-rw-r--r--" && $1 != "-rwxr-xr-x") || $4 " " $5 != first && first != "" { print }
+	{ first = $4 " " $5 }' >"$work/out"
 [ ! -s "$work/out" ]
 verdict $? 'its files have one time, one owner and two modes'
 
@@ -37,6 +39,7 @@ verdict $? 'the same bytes from the unpacked tarball, without git, under another
 (cd "$work/unpacked/$name" && echo >>LICENSE && $MAKE -s dist) >"$work/out" 2>&1
 ! cmp -s "$tarball" "$work/unpacked/$name/build/$name.tar.gz"
 verdict $? 'other bytes with another file'
-(cd "$work/unpacked/$name" && $MAKE -n all test-quick-run) >"$work/commands" 2>"$work/out" && [ "$(grep -c ' -c ' "$work/commands")" -gt 300 ]
+(cd "$work/unpacked/$name" && $MAKE -n all test-quick-run) >"$work/commands" 2>"$work/out" &&
+	[ "$(grep -c ' -c ' "$work/commands")" -gt 300 ]
 verdict $? 'make all and make test-quick find their sources there'
 exit $failed

@@ -29,12 +29,14 @@ check "make examples" ${MAKE:-make} -s examples BUILD="$build"
 for name in sgemm_out_of_core bfs_out_of_core sort_out_of_core own_store; do
 	headers=$(grep -c '^#include [<"]uvmpolicy/' docs/examples/$name.c)
 	found=$(grep -o "[^ ]*/include/uvmpolicy/[a-z]*\.h" "$build/examples/$name.d" 2>"$tmp/out" | grep -c "^$build/")
-	check "make examples: $name, $found of its $headers headers from the build" test -x "$build/examples/$name" -a "$headers" -gt 0 -a "$found" = "$headers"
+	check "make examples: $name, $found of its $headers headers from the build" test -x "$build/examples/$name" -a \
+		"$headers" -gt 0 -a "$found" = "$headers"
 done
 
 # The prefix is moved after installation, so that nothing but the installed files is used.
 check "make install DESTDIR" ${MAKE:-make} -s install BUILD="$build" DESTDIR="$tmp/installed" PREFIX=/usr
-for file in include/uvmpolicy/pager.h include/uvmpolicy/store.h lib/libuvmpolicy-pager.a lib/libuvmpolicy-pager.so lib/pkgconfig/libuvmpolicy-pager.pc; do
+for file in include/uvmpolicy/pager.h include/uvmpolicy/store.h lib/libuvmpolicy-pager.a lib/libuvmpolicy-pager.so \
+	lib/pkgconfig/libuvmpolicy-pager.pc; do
 	check "installed: $file" test -s "$tmp/installed/usr/$file"
 done
 export PKG_CONFIG_PATH="$tmp/installed/usr/lib/pkgconfig" LD_LIBRARY_PATH="$tmp/installed/usr/lib"

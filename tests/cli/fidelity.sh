@@ -29,7 +29,11 @@ mutate() { # ROWS-SED RESULTS-SED
 	sed "${2:-}" $f/results.txt >"$work/results.txt"
 }
 
-if check $f/rows.txt; then ok 'every row that counts can fail and repeats no other'; else bad 'rows are counted that must not be'; fi
+if check $f/rows.txt; then
+	ok 'every row that counts can fail and repeats no other'
+else
+	bad 'rows are counted that must not be'
+fi
 mutate '/^uncounted repeats sim-backprop-tbn-faults/d' 's/\tuncounted$/\tinside/'
 finds 'row sim-backprop-adaptive-faults: repeats sim-backprop-tbn-faults' 'a repeated row is found'
 mutate 's/^row t1-sgemm-left .* 3.44 /row t1-sgemm-left | left | 3.94 /'
@@ -43,7 +47,8 @@ mutate 's/| 0\.8\.\.1 |/| 0..1 |/'
 finds 'row kim-fig1-irregular: every outcome is in the range 0..1' 'a range that no outcome leaves is found'
 mutate 's/| faults | 10 |/| faults | 20 |/'
 finds 'tolerance 20 % is too wide' 'a wide tolerance is found'
-mutate '/^uncounted quotient t1-sgemm-with/d;s/^row t1-sgemm-left .*/row t1-sgemm-left | saved | 96.56 | % | 10 | 100*(1-faults_raw(sgemm-pf)\/faults_raw(sgemm-none))/'
+mutate '/^uncounted quotient t1-sgemm-with/d
+	s/^row t1-sgemm-left .*/row t1-sgemm-left | saved | 96.56 | % | 10 | 100*(1-faults_raw(sgemm-pf)\/faults_raw(sgemm-none))/'
 finds 'row t1-sgemm-left: a share above half' 'a share of faults saved is found'
 mutate 's/pages_evicted(s-alru)</&=/'
 finds 'row ag-access-lru-sgemm: equality meets' 'an ordering that equality meets is found'
@@ -73,8 +78,10 @@ fi
 # A constant whose comment names no kind of source is an error, not a published number.
 mkdir "$work/models"
 cp adapters/simulator/models/* "$work/models"
-sed 's/^\(sms = [0-9]*\).*/\1 # a guess/; s/^\(walk_ns = [0-9]*\).*/\1/' adapters/simulator/models/titan-v.gpu >"$work/models/titan-v.gpu"
-if awk -v models="$work/models" -v list=1 -f $f/validation.awk $f/calibration.txt $f/rows.txt $f/results.txt >"$work/list" 2>"$work/out"; then
+sed 's/^\(sms = [0-9]*\).*/\1 # a guess/; s/^\(walk_ns = [0-9]*\).*/\1/' adapters/simulator/models/titan-v.gpu \
+	>"$work/models/titan-v.gpu"
+if awk -v models="$work/models" -v list=1 -f $f/validation.awk $f/calibration.txt $f/rows.txt $f/results.txt \
+	>"$work/list" 2>"$work/out"; then
 	bad 'a comment of no known kind passes'
 elif grep -q '/titan-v.gpu: sms: the comment "a guess" begins with no kind' "$work/out" &&
 	grep -q '/titan-v.gpu: walk_ns: the comment "" begins' "$work/out" && [ "$(wc -l <"$work/out")" = 2 ]; then
@@ -95,12 +102,20 @@ experiments() { # ROWS
 experiments $f/rows.txt >"$work/out"
 if [ -s "$work/out" ]; then bad 'an experiment is missing'; else ok 'reasons name experiments that exist'; fi
 sed 's/kim_graph/kim_none/' $f/rows.txt >"$work/rows.txt"
-if [ "$(experiments "$work/rows.txt")" = "no kim_none in $f/experiments" ]; then ok 'an unknown experiment is found'; else bad 'an unknown experiment is not found'; fi
+if [ "$(experiments "$work/rows.txt")" = "no kim_none in $f/experiments" ]; then
+	ok 'an unknown experiment is found'
+else
+	bad 'an unknown experiment is not found'
+fi
 # A row that an undisclosed input decides names an experiment with at least three inputs that move its figure far enough.
 undisclosed() { # ROWS
 	awk -f $f/undisclosed.awk docs/fidelity-experiments.md "$1" >"$work/out" 2>&1
 }
-if undisclosed $f/rows.txt; then ok 'inputs that are not disclosed decide the rows left out for them'; else bad 'undisclosed inputs do not decide a row'; fi
+if undisclosed $f/rows.txt; then
+	ok 'inputs that are not disclosed decide the rows left out for them'
+else
+	bad 'undisclosed inputs do not decide a row'
+fi
 # A small example of the rule: three inputs give 80, 100 and 130 for a published 100, and two of them a larger second run.
 cat >"$work/example.md" <<'E'
 ## ag_example
@@ -121,7 +136,11 @@ E
 example() { # PAGE ROWS
 	awk -f $f/undisclosed.awk "$1" "$2" >"$work/out" 2>&1
 }
-if example "$work/example.md" "$work/example-rows.txt"; then ok 'a row that an input decides passes'; else bad 'a row that an input decides is found'; fi
+if example "$work/example.md" "$work/example-rows.txt"; then
+	ok 'a row that an input decides passes'
+else
+	bad 'a row that an input decides is found'
+fi
 unfounded() { # TEXT PAGE-SED ROWS-SED WHAT
 	sed "$2" "$work/example.md" >"$work/page.md"
 	sed "$3" "$work/example-rows.txt" >"$work/rows.txt"
@@ -131,13 +150,16 @@ unfounded() { # TEXT PAGE-SED ROWS-SED WHAT
 unfounded 'experiment `ag_none` has 0 inputs' '' 's/ag_example 2/ag_none 2/' 'an experiment without inputs'
 unfounded 'has 2 inputs, fewer than three' '/second/d' '' 'an experiment with two inputs'
 unfounded 'goes from 80 to 130, not from 1 to 130' '' 's/give 80/give 1/' 'a wrong span'
-unfounded 'is within the tolerance, so it counts' 's/| 80 |/| 98 |/; s/| 130 |/| 104 |/' 's/80 to 130/98 to 104/' 'a span within the tolerance'
+unfounded 'is within the tolerance, so it counts' 's/| 80 |/| 98 |/; s/| 130 |/| 104 |/' 's/80 to 130/98 to 104/' \
+	'a span within the tolerance'
 unfounded 'no input of ag_example is inside, so it counts as a miss' 's/100.4/120/' '' 'a figure that all inputs miss'
 unfounded 'no input of ag_example is inside, so it counts as a miss' 's/| 1\.[12] |/| 0.5 |/' '' 'an ordering that all inputs miss'
 unfounded 'every input of ag_example gives the same verdict' 's/| 0\.9 |/| 1.3 |/' '' 'an ordering that all inputs meet'
-unfounded 'every input of ag_example gives the same verdict' 's/| 100 |/| 50..200 |/' 's/| 100.2 |/| 50..200 |/' 'a range that all inputs meet'
+unfounded 'every input of ag_example gives the same verdict' 's/| 100 |/| 50..200 |/' 's/| 100.2 |/| 50..200 |/' \
+	'a range that all inputs meet'
 # shellcheck disable=SC2016
-unfounded 'has the published `70`, not 100.2' '' 's/ag_example 2 inputs give 80 to 130/ag_example 1 inputs give 60 to 90/' 'a column of another figure'
+unfounded 'has the published `70`, not 100.2' '' 's/ag_example 2 inputs give 80 to 130/ag_example 1 inputs give 60 to 90/' \
+	'a column of another figure'
 unfounded 'has no numbers' 's/| 80 |/| few |/' '' 'a column without numbers'
 unfounded 'the reason does not say what the inputs' '' 's/give 80/move 80/' 'a reason without a span'
 unfounded 'the reason does not say with which input' '' 's/it does$/too/' 'an ordering without two verdicts'
@@ -176,12 +198,20 @@ calibration $f/calibration.txt >"$work/out"
 if [ -s "$work/out" ]; then bad 'a calibrated constant is not named as such'; else ok 'calibrated constants are named as such'; fi
 sed 's/ag-fig1-pf/ag-fig1-none-such/; s/titan-v.gpu alloc_ns/titan-v.gpu walk_ns/' $f/calibration.txt >"$work/calibration.txt"
 calibration "$work/calibration.txt" >"$work/out"
-if [ "$(wc -l <"$work/out")" = 2 ]; then ok 'a line of calibration.txt that is wrong is found'; else bad 'a wrong line of calibration.txt'; fi
+if [ "$(wc -l <"$work/out")" = 2 ]; then
+	ok 'a line of calibration.txt that is wrong is found'
+else
+	bad 'a wrong line of calibration.txt'
+fi
 # The other direction: a comment that says calibrated belongs to a line of calibration.txt, for its own file or another GPU.
 grep -ho '^[a-z0-9_]* = .*# calibrated' adapters/simulator/models/* | sed 's/ = .*//' | sort -u | while IFS= read -r key; do
 	grep -qE "^[a-z0-9.-]+ ([a-z0-9_]+,)*$key(,[a-z0-9_]+)* [|] " $f/calibration.txt || echo "$key"
 done >"$work/out"
-if [ -s "$work/out" ]; then bad 'constants say calibrated, and calibration.txt lacks them'; else ok 'calibration.txt has every calibrated constant'; fi
+if [ -s "$work/out" ]; then
+	bad 'constants say calibrated, and calibration.txt lacks them'
+else
+	ok 'calibration.txt has every calibrated constant'
+fi
 total=$(awk -F '\t' '$3 == "inside" { i++ } $3 == "inside" || $3 == "misses" { n++ } END { print i " of " n }' $f/results.txt)
 : >"$work/out"
 for page in fidelity.md accuracy.md; do

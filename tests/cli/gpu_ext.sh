@@ -60,7 +60,11 @@ has "$work/numbers" blk_refault 167
 # The figure that a row of rows.txt calls published.
 published() { awk -F ' [|] ' -v id="row $1" '$1 == id { print $3 }' $f/rows.txt; }
 same() { # ROW COMPUTED
-	if [ "$(published "$1")" = "$2" ]; then ok "row $1 states the recorded $2"; else bad "row $1 states $(published "$1"), recorded is $2"; fi
+	if [ "$(published "$1")" = "$2" ]; then
+		ok "row $1 states the recorded $2"
+	else
+		bad "row $1 states $(published "$1"), recorded is $2"
+	fi
 }
 # Figures of one recording, commas removed; delta 0 is left out, as are the runs that repeat a page only.
 figure() { # FILE EXPRESSION

@@ -1,5 +1,6 @@
 #!/bin/sh
-# A host learns from ALLOCATE alone which memory an eviction has freed (docs/embedding.md, "Memory of a GPU"). usage: gpu_memory.sh UVMSIM
+# A host learns from ALLOCATE alone which memory an eviction has freed (docs/embedding.md, "Memory of a GPU").
+# usage: gpu_memory.sh UVMSIM
 #
 # The table of owners is kept from decision logs as the page says: ALLOCATE takes the bytes that it covers from their former owners,
 # and its pages lose their former memory; FREE ends an ownership; EVICT changes nothing. Then each COPY or POPULATE to a GPU finds

@@ -35,7 +35,8 @@ nsys() {
 	name='nsys, through a pipe'
 	"$uvmsim" import nsys - <"$work/new.sqlite" >"$work/out" 2>"$work/err"
 	cmp -s "$work/out" "$work/want" && ok "$name" || fail "$name"
-	if command -v zstd >/dev/null && zstd -q "$work/new.sqlite" && [ "$("$uvmsim" import nsys "$work/new.sqlite.zst" 2>&1 | head -c 10)" = uvmp-trace ]; then
+	if command -v zstd >/dev/null && zstd -q "$work/new.sqlite" &&
+		[ "$("$uvmsim" import nsys "$work/new.sqlite.zst" 2>&1 | head -c 10)" = uvmp-trace ]; then
 		run 0 'nsys, compressed' import "$work/new.sqlite.zst"
 		cmp -s "$work/out" "$work/want" && ok "$name: the same rows" || fail "$name: other rows"
 	fi
@@ -180,23 +181,28 @@ run 2 'oracleGeneral, late' trace --trace "$work/late" --format oracleGeneral
 error 'beyond the 32 bits of seconds'
 
 # -- UVM tools --
-cat >"$work/tools" <<'T'
+cat >"$work/tools" <<T
 # written by a reader of the queue
 UvmEventTypeGpuFault accessType=UvmEventMemoryAccessTypeWrite gpuIndex=1 address=0x7f0000000000 timeStamp=100 batchId=1 clientId=3
 GpuFault accessType=1 gpuIndex=1 address=0x7f0000010000 timeStamp=120 batchId=1
 GpuFault accessType=Read gpuIndex=1 address=0x7f0000020000 timeStamp=121 batchId=2
-Migration migrationCause=Prefetch srcIndex=0 dstIndex=1 address=0x7f0000001000 migratedBytes=8192 beginTimeStamp=110 endTimeStamp=111
+Migration migrationCause=Prefetch srcIndex=0 dstIndex=1 address=0x7f0000001000 migratedBytes=8192 \
+beginTimeStamp=110 endTimeStamp=111
 Migration migrationCause=1 srcIndex=1 dstIndex=0 address=0x7f0000200000 migratedBytes=4096 beginTimeStamp=300 endTimeStamp=301
 GpuFaultReplay gpuIndex=1 batchId=1
 CpuFault accessType=Write address=0x7f0000000000 timeStamp=500 pid=7
 T
 run 0 'UVM tools' import "$work/tools"
+migrated='100,0,w,0x7f0000000000 120,1,r,0x7f0000010000 batch 121,0,r,0x7f0000020000 batch '
 equal rows "$(grep -v '^[#ur]' "$work/out" | tr '\n' ' ')" \
-	'100,0,w,0x7f0000000000 120,1,r,0x7f0000010000 batch 121,0,r,0x7f0000020000 batch prefetch,cpu,0x7f0000200000,4096 500,cpu,w,0x7f0000000000 '
+	"${migrated}prefetch,cpu,0x7f0000200000,4096 500,cpu,w,0x7f0000000000 "
 run 0 'UVM tools, all that migrated' import --touched migrated "$work/tools"
 has '120,0,r,0x7f0000001000' '120,1,r,0x7f0000002000' '300,cpu,r,0x7f0000200000'
 # Time grows as the events do: these took minutes when each fault searched all later events for a kernel.
-awk 'BEGIN {for (i = 0; i < 150000; i++) printf "GpuFault accessType=1 gpuIndex=1 address=%d timeStamp=%d\n", 4096 * (i % 5000), i * 10}' >"$work/many"
+awk 'BEGIN {
+	for (i = 0; i < 150000; i++)
+		printf "GpuFault accessType=1 gpuIndex=1 address=%d timeStamp=%d\n", 4096 * (i % 5000), i * 10
+}' >"$work/many"
 name='UVM tools, many faults and no kernel'
 timeout 60 "$uvmsim" import "$work/many" >"$work/out" 2>"$work/err"
 equal accesses "$(rows '^[0-9]*,[0-9]')" 150000
@@ -208,7 +214,8 @@ damage uvm-tools 'a missing field' "$fault\n" 'GpuFault has no address'
 damage uvm-tools 'an unknown access' 'GpuFault accessType=Jump address=1 timeStamp=1\n' 'accessType=Jump is not known'
 damage uvm-tools 'an unknown event' 'GpuFalt address=1\n' '"GpuFalt" is no event'
 damage uvm-tools 'no pair' 'GpuFault address\n' '"address" is not KEY=VALUE'
-damage uvm-tools 'two GPUs' "$fault address=0x1000\nGpuFault accessType=1 gpuIndex=2 timeStamp=1 address=0x1000\n" ':2: events of GPU 1 and of GPU 2'
+damage uvm-tools 'two GPUs' "$fault address=0x1000\nGpuFault accessType=1 gpuIndex=2 timeStamp=1 address=0x1000\n" \
+	':2: events of GPU 1 and of GPU 2'
 {
 	printf '%s address=0x1000\n' "$fault"
 	printf 'CpuFault accessType=1 address=0x1000 timeStamp=2 pid=7\n'
@@ -224,18 +231,21 @@ run 0 'UVM tools, the last of many GPUs' import uvm-tools --device 9 "$work/gpus
 printf '%s address=0x1000\n' "$fault" >"$work/one"
 run 2 'UVM tools, no process' import uvm-tools --process 7 "$work/one"
 error 'there is no event of process 7; no event names a process'
-damage uvm-tools 'backwards' 'Migration migrationCause=2 srcIndex=0 dstIndex=1 address=0x1000 migratedBytes=4096 beginTimeStamp=9 endTimeStamp=8\n' \
+damage uvm-tools 'backwards' \
+	'Migration migrationCause=2 srcIndex=0 dstIndex=1 address=0x1000 migratedBytes=4096 beginTimeStamp=9 endTimeStamp=8\n' \
 	'ends at 8 ns, before it begins'
-damage uvm-tools 'no bytes' 'Migration migrationCause=2 srcIndex=0 dstIndex=1 address=0x1000 migratedBytes=0 beginTimeStamp=9 endTimeStamp=9\n' \
+damage uvm-tools 'no bytes' \
+	'Migration migrationCause=2 srcIndex=0 dstIndex=1 address=0x1000 migratedBytes=0 beginTimeStamp=9 endTimeStamp=9\n' \
 	'the migration has 0 bytes'
 damage uvm-tools empty '' 'neither a fault nor a migration'
 damage uvm-tools cut "$fault addr" 'its line feed is missing'
 
 # -- CUPTI --
-cat >"$work/cupti" <<'C'
+cat >"$work/cupti" <<C
 UNIFIED_MEMORY_COUNTER counterKind=GPU_PAGE_FAULT value=3 start=100 end=300 address=0x7f0000000000 flags=2 srcId=0
 KERNEL start=110 end=900 deviceId=0 name=scale
-CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER counterKind=1 value=8192 start=110 end=130 address=0x7f0000000000 flags=2 srcId=255 dstId=0
+CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER counterKind=1 value=8192 start=110 end=130 address=0x7f0000000000 flags=2 \
+srcId=255 dstId=0
 CUPTI_ACTIVITY_KIND_MEMSET start=1
 UNIFIED_MEMORY_COUNTER counterKind=3 value=4096 start=950 address=0x7f0000001000 flags=1
 UNIFIED_MEMORY_COUNTER counterKind=THRASHING value=4096 start=960 address=0x7f0000001000
@@ -247,13 +257,16 @@ C
 run 2 'CUPTI, a GPU with a kernel only' import --device 1 "$work/cupti-kernel"
 error 'there is neither a fault nor a migration of unified memory of the chosen GPU and process in it'
 run 0 'CUPTI' import "$work/cupti"
-equal rows "$(grep -v '^[#ur]' "$work/out" | tr '\n' ' ')" 'kernel,scale 100,0,w,0x7f0000000000 batch sync 950,cpu,r,0x7f0000001000 '
+equal rows "$(grep -v '^[#ur]' "$work/out" | tr '\n' ' ')" \
+	'kernel,scale 100,0,w,0x7f0000000000 batch sync 950,cpu,r,0x7f0000001000 '
 run 0 'CUPTI, all that migrated' import --touched migrated "$work/cupti"
 has '110,0,r,0x7f0000001000'
 damage cupti 'text for a number' 'UNIFIED_MEMORY_COUNTER counterKind=4 value=x start=1 end=2 address=1\n' 'value=x is not a number'
-damage cupti 'an unknown counter' 'UNIFIED_MEMORY_COUNTER counterKind=99 value=1 start=1 end=2 address=1\n' 'counterKind=99 is not known'
+damage cupti 'an unknown counter' 'UNIFIED_MEMORY_COUNTER counterKind=99 value=1 start=1 end=2 address=1\n' \
+	'counterKind=99 is not known'
 damage cupti 'a missing field' 'UNIFIED_MEMORY_COUNTER counterKind=4 value=1 start=1 end=2\n' 'has no address'
-damage cupti 'huge' 'UNIFIED_MEMORY_COUNTER counterKind=1 value=99999999999999 start=1 end=2 address=1\n' '99999999999999 bytes; 1..'
+damage cupti 'huge' 'UNIFIED_MEMORY_COUNTER counterKind=1 value=99999999999999 start=1 end=2 address=1\n' \
+	'99999999999999 bytes; 1..'
 damage cupti 'other text' 'hello\n' 'no kind of a record'
 damage cupti empty '' 'neither a fault nor a migration'
 
@@ -288,7 +301,8 @@ damage nvprof 'a size that is none' "$head$row" 'size "4.0XB" is not a size as 4
 run 2 'nvprof, two GPUs' import nvprof "$work/two-gpus"
 error ':5: events of GPU 0 and of GPU 1; --device says which'
 run 0 'nvprof, one of two GPUs' import nvprof --device 1 "$work/two-gpus"
-equal rows "$(grep -v '^[#ur]' "$work/out" | tr '\n' ' ')" '1000000,cpu,r,0x7f0000000000 kernel,second 3000000,0,r,0x7f0000020000 sync '
+equal rows "$(grep -v '^[#ur]' "$work/out" | tr '\n' ' ')" \
+	'1000000,cpu,r,0x7f0000000000 kernel,second 3000000,0,r,0x7f0000020000 sync '
 run 2 'nvprof, a GPU that is not there' import nvprof --device 2 "$work/two-gpus"
 error 'there is no event of GPU 2; there are some of 0, 1'
 sed 's/T4 (.)/T4    /' "$work/two-gpus" >"$work/cut"
@@ -325,7 +339,8 @@ equal rows "$(grep -v '^[#ur]' "$work/out" | tr '\n' ' ')" '1500000,cpu,r,0x7f00
 run 2 'nvprof, CSV, a GPU that is not there' import --device 2 "$work/two-gpus.csv"
 error 'there is no event of GPU 2; there are some of 0, 1'
 head='"Start","Duration","Unified Memory","Virtual Address","Name"\nms,us,,,\n'
-damage nvprof-csv 'text for a number' "${head}abc,,1,0x1000,\"[Unified Memory GPU page faults]\"\n" ':3: Start "abc" is no number with a unit'
+damage nvprof-csv 'text for a number' "${head}abc,,1,0x1000,\"[Unified Memory GPU page faults]\"\n" \
+	':3: Start "abc" is no number with a unit'
 damage nvprof-csv 'negative' "${head}-1,,1,0x1000,\"[Unified Memory GPU page faults]\"\n" 'Start "-1" is no number'
 damage nvprof-csv 'a bad address' "${head}1,,1,0xzz,\"[Unified Memory GPU page faults]\"\n" 'Virtual Address "0xzz" is not a number'
 damage nvprof-csv 'too few fields' "${head}1,,1\n" '3 fields; the first line has 5'
@@ -352,8 +367,9 @@ equal accesses "$(rows '^[0-9]*,[0-9]')" 2
 says '1 rows name no VABlock' 'tells chunks, not pages'
 run 2 'gpu_ext, another process' import gpu_ext-chunk --process 1 "$work/chunk"
 error 'there is no event of process 1; there are some of 70'
-cat >"$work/prefetch" <<'G'
-time_ms,cpu,fault_pid,owner_tgid,va_start,va_end,page_index,faulted_first,faulted_outer,max_first,max_outer,tree_offset,leaf_count,level_count,pages_accessed
+cat >"$work/prefetch" <<G
+time_ms,cpu,fault_pid,owner_tgid,va_start,va_end,page_index,faulted_first,faulted_outer,max_first,max_outer,\
+tree_offset,leaf_count,level_count,pages_accessed
 5,1,9,70,0x7f0000000000,0x7f00001fffff,3,3,9,0,512,0,512,10,2
 5,1,9,70,0x7f0000000000,0x7f00001fffff,8,3,9,0,512,0,512,10,2
 5,1,9,70,0x7f0000200000,0x7f00003fffff,0,0,1,0,512,0,512,10,1
@@ -386,13 +402,15 @@ cat >"$work/eval" <<'U'
 6,1210,786,-;b,2000,0
 U
 run 0 'uvm-eval' import uvm-eval "$work/eval"
-equal rows "$(grep -v '^[#ur]' "$work/out" | tr '\n' ' ')" ',0,r,0x7f0000000000 ,1,w,0x7f0000001000 batch ,0,a,0x7f0000200000 batch '
+equal rows "$(grep -v '^[#ur]' "$work/out" | tr '\n' ' ')" \
+	',0,r,0x7f0000000000 ,1,w,0x7f0000001000 batch ,0,a,0x7f0000200000 batch '
 run 0 'uvm-eval, prefetched pages' import uvm-eval --touched migrated "$work/eval"
 has '# import uvm-eval --touched migrated, faults only' ',0,r,0x7f0000002000'
 damage uvm-eval 'text for a number' 'f,xyz,1,1,1\n' 'address "xyz" is not a hexadecimal number'
 damage uvm-eval 'an unknown access' 'f,1000,1,1,9\n' 'access type "9" is not 0..4'
 damage uvm-eval 'too few fields' 'f,1000\n' 'a fault has 1 fields'
-damage uvm-eval 'no faults' 's\nb,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30\n' 'this driver writes no faults'
+damage uvm-eval 'no faults' 's\nb,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30\n' \
+	'this driver writes no faults'
 damage uvm-eval empty '' 'there is no access in it'
 
 # -- DAMON --
@@ -417,7 +435,11 @@ sed 's/) */):        /' "$work/raw" >"$work/colon"
 cp "$work/out" "$work/raw.out"
 run 0 'DAMON, damo with a colon' import "$work/colon"
 sed 's,raw,colon,' "$work/raw.out" >"$work/want"
-if cmp -s "$work/want" "$work/out" && grep -q '):' "$work/colon"; then ok "$name: the same trace"; else fail "$name: another trace"; fi
+if cmp -s "$work/want" "$work/out" && grep -q '):' "$work/colon"; then
+	ok "$name: the same trace"
+else
+	fail "$name: another trace"
+fi
 printf '400000-403000(  12.000 KiB):\t1\n  7F0000000000-7F0000002000 ( 8.000 KiB): 2\n0-1000( 4.000 KiB): 0\n' >"$work/short"
 run 0 'DAMON, short addresses and capitals' import damon "$work/short"
 equal rows "$(grep -v '^[#ur]' "$work/out" | tr '\n' ' ')" \

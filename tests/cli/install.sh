@@ -13,16 +13,23 @@ tar -C "$build" -cf - --exclude 'rel/tests' rel fast flags zstd_flags lib_flags 
 multiarch=$($CC -print-multiarch 2>/dev/null)
 [ -n "$multiarch" ] || multiarch=some-linux-gnu
 root=$work/root
-put() { $MAKE -s "$@" BUILD="$copy" CC="$CC" DESTDIR="$root" PREFIX=/usr LIBDIR="/usr/lib/$multiarch" MANDIR=/usr/man DOCDIR=/usr/doc/uvmp; }
+put() {
+	$MAKE -s "$@" BUILD="$copy" CC="$CC" DESTDIR="$root" \
+		PREFIX=/usr LIBDIR="/usr/lib/$multiarch" MANDIR=/usr/man DOCDIR=/usr/doc/uvmp
+}
 echo recorder >"$copy/libuvmp-cupti.so" # as if make cuda had found CUDA; it has found no nvcc
 touch -d '+1 hour' "$copy/libuvmp-cupti.so"
 check 'install, multiarch' put install
 [ "$(cat "$root/usr/lib/$multiarch/libuvmp-cupti.so")" = recorder ] && [ ! -e "$root/usr/bin/uvmp-cuda-bench" ]
 verdict $? 'installed: of what needs CUDA, what is built'
-for file in "lib/$multiarch/libuvmpolicy.so" "lib/$multiarch/libuvmpolicy.so.$major" "lib/$multiarch/libuvmpolicy.a" "lib/$multiarch/libuvmpolicy-pager.a" \
-	"lib/$multiarch/libuvmpolicy-pager.so" "lib/$multiarch/libuvmpolicy-pager.so.$major" \
+for file in "lib/$multiarch/libuvmpolicy.so" "lib/$multiarch/libuvmpolicy.so.$major" "lib/$multiarch/libuvmpolicy.a" \
+	"lib/$multiarch/libuvmpolicy-pager.a" "lib/$multiarch/libuvmpolicy-pager.so" "lib/$multiarch/libuvmpolicy-pager.so.$major" \
 	"lib/$multiarch/libuvmp-preload.so" "lib/$multiarch/pkgconfig/libuvmpolicy.pc" "lib/$multiarch/pkgconfig/libuvmpolicy-pager.pc" \
-	bin/uvmsim bin/uvmp-run bin/uvmp-calibrate man/man1/uvmp-calibrate.1 include/uvmpolicy/policy.h include/uvmpolicy/pager.h include/uvmpolicy/host.h include/uvmpolicy/host.hpp include/uvmpolicy/macsim.hpp include/uvmpolicy/gate.hpp "lib/$multiarch/libuvmpolicy-host.a" "lib/$multiarch/libuvmpolicy-host.so.$major" "lib/$multiarch/pkgconfig/libuvmpolicy-host.pc" man/man1/uvmsim.1 man/man1/uvmp-run.1 man/man3/uvmpolicy.3 man/man7/uvmpolicy-policy.7 \
+	bin/uvmsim bin/uvmp-run bin/uvmp-calibrate man/man1/uvmp-calibrate.1 include/uvmpolicy/policy.h include/uvmpolicy/pager.h \
+	include/uvmpolicy/host.h include/uvmpolicy/host.hpp include/uvmpolicy/macsim.hpp include/uvmpolicy/gate.hpp \
+	"lib/$multiarch/libuvmpolicy-host.a" "lib/$multiarch/libuvmpolicy-host.so.$major" \
+	"lib/$multiarch/pkgconfig/libuvmpolicy-host.pc" \
+	man/man1/uvmsim.1 man/man1/uvmp-run.1 man/man3/uvmpolicy.3 man/man7/uvmpolicy-policy.7 \
 	doc/uvmp/LICENSE doc/uvmp/api.json doc/uvmp/embedding.md doc/uvmp/examples/own_store.c; do
 	check "installed: $file" test -s "$root/usr/$file"
 done
@@ -87,7 +94,8 @@ verdict $? 'uninstall: no directory of its own is left'
 
 # With directories named one by one, and by default under PREFIX
 check 'install, under PREFIX alone' $MAKE -s install BUILD="$copy" CC="$CC" DESTDIR="$work/plain" PREFIX=/opt/uvmp
-for file in lib/libuvmpolicy.a bin/uvmsim include/uvmpolicy/policy.h share/man/man1/uvmsim.1 share/doc/libuvmpolicy/LICENSE lib/pkgconfig/libuvmpolicy.pc; do
+for file in lib/libuvmpolicy.a bin/uvmsim include/uvmpolicy/policy.h share/man/man1/uvmsim.1 share/doc/libuvmpolicy/LICENSE \
+	lib/pkgconfig/libuvmpolicy.pc; do
 	check "under PREFIX: $file" test -s "$work/plain/opt/uvmp/$file"
 done
 runs 'under PREFIX' "$work/plain/opt/uvmp/bin/uvmp-run"
@@ -130,8 +138,11 @@ sleep 0.1
 check 'make all, without zstd' $MAKE -s all HAVE_ZSTD= BUILD="$copy" CC="$CC"
 find "$copy/rel" "$copy/fast" -name '*.o' -newer "$work/before" | sed "s,$copy/[a-z]*/,,; s,\.o$,.c," | sort -u >"$work/compiled"
 xargs grep -L HAVE_ZSTD <"$work/compiled" >"$work/out"
-if [ ! -s "$work/out" ] && { [ -s "$work/compiled" ] || ! grep -q HAVE_ZSTD "$build/zstd_flags"; }; then verdict 0 'without zstd: only its users are compiled again'
-else verdict 1 'without zstd: only its users are compiled again'; fi
+if [ ! -s "$work/out" ] && { [ -s "$work/compiled" ] || ! grep -q HAVE_ZSTD "$build/zstd_flags"; }; then
+	verdict 0 'without zstd: only its users are compiled again'
+else
+	verdict 1 'without zstd: only its users are compiled again'
+fi
 ! nm -u "$copy/uvmsim" "$copy/uvmp-run" | grep ZSTD_ >"$work/out"
 verdict $? 'without zstd: nothing calls it'
 "$copy/uvmp-run" --budget 16M --store zstd -- true >"$work/out" 2>&1

@@ -25,7 +25,10 @@ compiles() { echo 'int x;' | $CC "$@" -xc -c - -o "$tmp/probe.o" 2>/dev/null; }
 common="-std=gnu11 -O2 -D__KERNEL__ -nostdinc -Itests/check/kernel -Iinclude -ffreestanding -fno-strict-aliasing -fno-common
 	-fno-pic -fno-stack-protector -Wall -Wextra -Wmissing-prototypes -Werror"
 case $($CC -dumpmachine) in
-x86_64*) kernel="$common -mcmodel=kernel -mno-red-zone -mno-sse -mno-mmx -mno-80387" small="$common -m32 -mno-sse -mno-mmx -mno-80387" ;;
+x86_64*)
+	kernel="$common -mcmodel=kernel -mno-red-zone -mno-sse -mno-mmx -mno-80387"
+	small="$common -m32 -mno-sse -mno-mmx -mno-80387"
+	;;
 *) kernel=$common small= ;;
 esac
 su=
@@ -63,7 +66,8 @@ if [ -n "$small" ] && compiles -m32; then
 	verdict "core and examples compile for a 32-bit kernel" "$tmp/log"
 	needs "$tmp"/small/core/*.o | grep -vxE 'mem(cpy|set|move|cmp)|__u(div|mod)di3|__udivmoddi4' >"$tmp/log"
 	verdict "a 32-bit kernel lacks 64-bit division, and nothing else" "$tmp/log"
-	ld -m elf_i386 -r -o "$tmp/module.o" "$tmp"/small/core/*.o "$tmp/small/kernel_div64.o" 2>"$tmp/log" || echo "does not link" >>"$tmp/log"
+	ld -m elf_i386 -r -o "$tmp/module.o" "$tmp"/small/core/*.o "$tmp/small/kernel_div64.o" 2>"$tmp/log" ||
+		echo "does not link" >>"$tmp/log"
 	needs "$tmp/module.o" | grep -vxE 'mem(cpy|set|move|cmp)|div64_u64(_rem)?' >>"$tmp/log"
 	verdict "with kernel_div64.c it needs what <linux/math64.h> has" "$tmp/log"
 else
@@ -105,7 +109,10 @@ verdict "$page: its table of arenas is what arena.c prints" "$tmp/log2"
 
 # Every piece of C on the page stands in an example, blanks aside.
 cat docs/examples/kernel_*.[ch] adapters/nvidia-uvm/*.[ch] | tr -s ' \t\n' '   ' >"$tmp/all"
-awk -v directory="$tmp" '/^```c$/ {inside = 1; n++; next} /^```/ {inside = 0} inside {print > sprintf("%s/piece%02d", directory, n)}' "$page"
+awk -v directory="$tmp" '
+	/^```c$/ {inside = 1; n++; next}
+	/^```/ {inside = 0}
+	inside {print > sprintf("%s/piece%02d", directory, n)}' "$page"
 : >"$tmp/log"
 for piece in "$tmp"/piece[0-9]*; do
 	[ -f "$piece" ] || { echo "no C on the page" >>"$tmp/log"; break; }
@@ -116,7 +123,8 @@ verdict "$page: its C is that of the examples" "$tmp/log"
 
 # Every function that the page names exists, and every public header is in its table.
 grep -ohE '\buvmp_[a-z0-9_]+\b' "$page" | sort -u >"$tmp/named"
-grep -ohE '\buvmp_[a-z0-9_]+\b' include/uvmpolicy/*.h adapters/*/*.[ch] docs/examples/*.[ch] tests/unit/test_kernel_*.c tests/unit/test_nvidia_*.c 2>/dev/null |
+grep -ohE '\buvmp_[a-z0-9_]+\b' include/uvmpolicy/*.h adapters/*/*.[ch] docs/examples/*.[ch] tests/unit/test_kernel_*.c \
+	tests/unit/test_nvidia_*.c 2>/dev/null |
 	sort -u >"$tmp/known"
 comm -23 "$tmp/named" "$tmp/known" | grep -vE '_$' >"$tmp/log"
 verdict "$page: every name of the library that it uses exists" "$tmp/log"

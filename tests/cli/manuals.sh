@@ -34,9 +34,11 @@ verdict $? 'make policy-tables: the marks are found'
 for page in $pages; do diff "$page" "$work/$page"; done >"$work/out"
 [ ! -s "$work/out" ]
 verdict $? 'make policy-tables: keys, presets, functions and errors are current'
-[ "$(grep -c '^\.It Cm ' docs/uvmpolicy-policy.7)" -gt 90 ] && [ "$(grep -c '^\.Fn ' docs/uvmpolicy.3)" -gt 250 ] && [ "$(grep -c '^\.It Dv' docs/uvmpolicy.3)" -ge 11 ]
+[ "$(grep -c '^\.It Cm ' docs/uvmpolicy-policy.7)" -gt 90 ] && [ "$(grep -c '^\.Fn ' docs/uvmpolicy.3)" -gt 250 ] &&
+	[ "$(grep -c '^\.It Dv' docs/uvmpolicy.3)" -ge 11 ]
 verdict $? 'make policy-tables: they are not empty'
-for edit in 's/^Default: 51\./Default: 50./ docs/uvmpolicy-policy.7' '/^\.It\ Cm\ cppe$/d docs/uvmpolicy-policy.7' '/uvmp_service_touch/d docs/uvmpolicy.3' '/uvmp_host_fault_on/d docs/uvmp_host.3'; do
+for edit in 's/^Default: 51\./Default: 50./ docs/uvmpolicy-policy.7' '/^\.It\ Cm\ cppe$/d docs/uvmpolicy-policy.7' \
+	'/uvmp_service_touch/d docs/uvmpolicy.3' '/uvmp_host_fault_on/d docs/uvmp_host.3'; do
 	page=${edit##* }
 	sed "${edit% *}" "$page" >"$work/$page"
 	cp "$work/$page" "$work/wrong"
@@ -55,8 +57,13 @@ for page in docs/*.3; do
 	sed -n '/^\.Sh SYNOPSIS/,/^\.Sh DESCRIPTION/p' "$page" | awk '
 		/^\.In / { print "#include <" $2 ">" }
 		/^\.Ft / { sub(/^\.Ft /, ""); type = $0 }
-		/^\.Fn / { sub(/^\.Fn /, ""); name = $1; sub(/^[^ ]* /, ""); gsub(/" "/, ", "); gsub(/"/, ""); print type " " name "(" $0 ");" }' >"$work/synopsis.c"
-	$CC -std=c11 -Wall -Wextra -Werror -I"$work/include" -fsyntax-only "$work/synopsis.c" >"$work/out" 2>&1 && [ "$(grep -c ';$' "$work/synopsis.c")" -ge 6 ]
+		/^\.Fn / {
+			sub(/^\.Fn /, ""); name = $1; sub(/^[^ ]* /, "")
+			gsub(/" "/, ", "); gsub(/"/, "")
+			print type " " name "(" $0 ");"
+		}' >"$work/synopsis.c"
+	$CC -std=c11 -Wall -Wextra -Werror -I"$work/include" -fsyntax-only "$work/synopsis.c" >"$work/out" 2>&1 &&
+		[ "$(grep -c ';$' "$work/synopsis.c")" -ge 6 ]
 	verdict $? "$page: the synopsis is that of the headers ($(grep -c ';$' "$work/synopsis.c") functions)"
 	sed -n '/^\.Bd -literal/,/^\.Ed/p' "$page" | sed '/^\.[BE]d/d; s/\\e/\\/g' >"$work/example.c"
 	case $page in *host*) library=$build/libuvmpolicy-host.a ;; *) library=$build/libuvmpolicy.a ;; esac

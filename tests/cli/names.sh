@@ -21,11 +21,13 @@ expect()
 	fi
 }
 
-right='int uvmp_decide(void) { return 0; } int uvmpi_help(void) { return 0; } static int help(void) { return 1; } int (*const uvmpi_table[])(void) = {help};'
+right='int uvmp_decide(void) { return 0; } int uvmpi_help(void) { return 0; }'
+right="$right static int help(void) { return 1; } int (*const uvmpi_table[])(void) = {help};"
 expect "a public, a private and a static function" "$right" ""
 expect "a private function with the prefix of public ones" "$right int uvmp_help(void) { return 2; }" \
 	"uvmp_help: in no public header, but does not start with uvmpi_"
-expect "a private function and a private table without a prefix" "$right int help_more(void) { return 2; } const int table[] = {1};" \
+expect "a private function and a private table without a prefix" \
+	"$right int help_more(void) { return 2; } const int table[] = {1};" \
 	"help_more: in no public header, but does not start with uvmpi_
 table: in no public header, but does not start with uvmpi_"
 expect "a public function without a prefix" "$right int evict(void) { return 2; }" "evict: public, but does not start with uvmp_"

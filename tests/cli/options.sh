@@ -5,7 +5,11 @@
 set -u
 . "$(dirname "$0")/support/uvmsim.sh"
 # prints TEXT...: on stdout; quiet: nothing on stderr
-prints() { for text in "$@"; do if grep -qF -- "$text" "$work/out"; then ok "$name: prints $text"; else fail "$name: prints $text"; fi; done; }
+prints() {
+	for text in "$@"; do
+		if grep -qF -- "$text" "$work/out"; then ok "$name: prints $text"; else fail "$name: prints $text"; fi
+	done
+}
 quiet() { if [ -s "$work/err" ]; then fail "$name: quiet"; else ok "$name: quiet"; fi; }
 
 # -- help --
@@ -184,7 +188,11 @@ drawn='--gpu titan-v --workload ra:n=65536 --memory 2M --policy nvidia-595'
 	sed 's/, "draw": .*//' "$work/out" >"$work/want"
 	run 0 'run --uncertainty, JSON' run $drawn --uncertainty 5 --format json
 	prints '"draw": 0, "draws": 5, "time_ns_draws_least": '
-	if sed 's/, "draw": .*//' "$work/out" | cmp -s - "$work/want"; then ok "$name: the model itself"; else fail "$name: the model itself"; fi
+	if sed 's/, "draw": .*//' "$work/out" | cmp -s - "$work/want"; then
+		ok "$name: the model itself"
+	else
+		fail "$name: the model itself"
+	fi
 	run 0 'compare --uncertainty' compare $drawn --policy on-demand --uncertainty 5 --jobs 1
 	prints 'on-demand' 'in all 5 draws'
 	cp "$work/out" "$work/want"
@@ -249,7 +257,11 @@ run 0 'bound: an over-subscription that cannot be met' bound --workload regular:
 says 'over-subscription is 125.0 %, not 150 %'
 run 0 'compare: an over-subscription that cannot be met' compare --workload regular:bytes=10m --oversub 150 --oversub 125 \
 	--policy uvmsmart --policy on-demand
-if [ "$(grep -c 'not 150 %' "$work/err")" = 1 ] && [ "$(wc -l <"$work/err")" = 1 ]; then ok "$name: once"; else fail "$name: once"; fi
+if [ "$(grep -c 'not 150 %' "$work/err")" = 1 ] && [ "$(wc -l <"$work/err")" = 1 ]; then
+	ok "$name: once"
+else
+	fail "$name: once"
+fi
 run 0 'everything fits' run --workload regular:bytes=10m --format json
 quiet
 for key in threads=on link_ratio=200 sm_throttle=on; do
@@ -271,7 +283,8 @@ run 0 'plan=serial without time' run --workload sgemm:n=640 --memory 4M --policy
 quiet
 serial=$(far_faults)
 for plan in overlapped unobtrusive; do
-	run 0 "plan=$plan without time" run --workload sgemm:n=640 --memory 4M --policy "evict=lru2m granularity=64k plan=$plan" --format json
+	run 0 "plan=$plan without time" run --workload sgemm:n=640 --memory 4M --policy "evict=lru2m granularity=64k plan=$plan" \
+		--format json
 	says "plan=$plan: plan=$plan evicts earlier, which can change the counts; the time that it saves needs --gpu"
 	if [ "$(far_faults)" -lt "$serial" ]; then ok "$name: other counts"; else fail "$name: other counts"; fi
 done
@@ -280,15 +293,18 @@ lines() { # COUNT
 	if [ "$(wc -l <"$work/err")" = "$1" ]; then ok "$name: $1 lines"; else fail "$name: $1 lines"; fi
 }
 run 0 'notes on presets by pattern' compare $w --policy 'preset=batch-*'
-says 'uvmsim: note: batch-aware-ue, batch-aware: plan=unobtrusive evicts' 'uvmsim: note: batch-aware-to, batch-aware: threads=on has'
+says 'uvmsim: note: batch-aware-ue, batch-aware: plan=unobtrusive evicts' \
+	'uvmsim: note: batch-aware-to, batch-aware: threads=on has'
 lines 2
 run 0 'notes on all presets' compare $w --policy all
-says 'note: auto: plan=overlapped' 'note: batch-aware-ue, batch-aware: plan=unobtrusive' 'compressed-link: link_ratio has no effect' 'etc: sm_throttle=on'
+says 'note: auto: plan=overlapped' 'note: batch-aware-ue, batch-aware: plan=unobtrusive' \
+	'compressed-link: link_ratio has no effect' 'etc: sm_throttle=on'
 lines 5
 run 0 'notes on a policy that is given twice' compare $w --policy plan=overlapped --policy plan=overlapped
 says 'note: plan=overlapped: plan=overlapped evicts'
 lines 1
-run 0 'notes on a long policy' run $w --policy 'prefetch=density threshold=51 min_faults=1 evict=lru2m granularity=64k plan=overlapped'
+run 0 'notes on a long policy' run $w \
+	--policy 'prefetch=density threshold=51 min_faults=1 evict=lru2m granularity=64k plan=overlapped'
 says 'note: prefetch=density threshold=51 min_faults=1 evict=lru2m ...: plan=overlapped evicts'
 
 # A model whose real chip has no access counters, also one in a file of the user.

@@ -73,10 +73,12 @@ for to in new ./new "$PWD/new" folder/up/new; do
 	refused "run: --log new, --report $to" 'is also the file of --' "$uvmsim" run --workload $small --log new --report "$to"
 done
 ln -s nowhere dangling
-refused 'run: a link that leads nowhere yet' 'is also the file of --' "$uvmsim" run --workload $small --log dangling --report nowhere
+refused 'run: a link that leads nowhere yet' 'is also the file of --' "$uvmsim" run --workload $small --log dangling \
+	--report nowhere
 refused 'run: hard links' 'is also the file of --' "$uvmsim" run --workload $small --log s --report hard
 refused 'run: --log and --timeline' 'is also the file of --' "$uvmsim" run --workload $small --gpu titan-v --log s --timeline s
-refused 'run: standard output is the log' 'is also the file of standard output' sh -c '"$0" run --workload '$small' --log s >>s' "$uvmsim"
+refused 'run: standard output is the log' 'is also the file of standard output' \
+	sh -c '"$0" run --workload '$small' --log s >>s' "$uvmsim"
 rm dangling
 expect 0 'two outputs of /dev/null' "$uvmsim" run --workload $small --log /dev/null --report /dev/null
 
@@ -95,7 +97,8 @@ for bad in 'nope' 'regular:bytes=zero' ; do
 done
 refused 'compare: a missing trace after a workload' 'No such file' "$uvmsim" compare --workload $small --trace none
 chmod a-w good.log
-[ "$(id -u)" = 0 ] || refused 'run: a file that may not be written' 'Permission denied' "$uvmsim" run --workload $small --log good.log
+[ "$(id -u)" = 0 ] ||
+	refused 'run: a file that may not be written' 'Permission denied' "$uvmsim" run --workload $small --log good.log
 chmod u+w good.log
 
 # A run that fails in the middle: what it wrote is beside the file; without a file it is the file.

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The pager's decisions are the simulator's: real faults are serviced and recorded, and the simulator, given the trace, writes the same
-# decision log, byte for byte. usage: pager_decisions.sh BUILD (with uvmp-run, libuvmp-preload.so and uvmsim)
+# The pager's decisions are the simulator's: real faults are serviced and recorded, and the simulator, given the trace, writes
+# the same decision log, byte for byte. usage: pager_decisions.sh BUILD (with uvmp-run, libuvmp-preload.so and uvmsim)
 set -u
 build=$(cd "$1" && pwd)
 walk=$(cd "$(dirname "$0")" && pwd)/pager_walk.c
@@ -40,8 +40,9 @@ equal() {
 far='remote=off auto_fault=5'
 equal 4 preset=auto 10000
 far=
-for policy in 'preset=auto remote=off auto_fault=5' prefetch=density 'prefetch=none evict=lru4k' preset=uvmsmart-tbn preset=beyond-block 'replay=block batch=1' \
-	'preset=nvidia-once batch=4' preset=access-lfu preset=cppe 'prefetch=random evict=random4k'; do
+for policy in 'preset=auto remote=off auto_fault=5' prefetch=density 'prefetch=none evict=lru4k' preset=uvmsmart-tbn \
+	preset=beyond-block 'replay=block batch=1' 'preset=nvidia-once batch=4' preset=access-lfu preset=cppe \
+	'prefetch=random evict=random4k'; do
 	equal 1 "$policy" 10000
 	equal 4 "$policy" 10000
 done
@@ -70,7 +71,8 @@ heads() {
 }
 heads 8M
 heads 9M
-for policy in 'preset=auto auto_fault=7' preset=uvmsmart-pinned preset=uvmsmart-always 'counters=on map_on_eviction=1' preset=etc; do
+for policy in 'preset=auto auto_fault=7' preset=uvmsmart-pinned preset=uvmsmart-always \
+	'counters=on map_on_eviction=1' preset=etc; do
 	heads 8M "$policy"
 done
 
@@ -83,7 +85,8 @@ for r in range(300):
 print(sum(a[::4096]))' >"$work/sum" 2>"$work/err"
 $limit "$run" --budget 64M --quiet --record "$work/f.csv" -- python3 -c 'a = bytearray(16 << 20)
 for i in range(0, len(a), 4096): a[i] = 1' 2>"$work/err"
-if [ "$(cat "$work/sum")" = $((4096 * (299 & 255))) ] && [ "$(grep -c ,w, "$work/s.csv")" -gt $(($(grep -c ,w, "$work/f.csv") + 200)) ]; then
+if [ "$(cat "$work/sum")" = $((4096 * (299 & 255))) ] &&
+	[ "$(grep -c ,w, "$work/s.csv")" -gt $(($(grep -c ,w, "$work/f.csv") + 200)) ]; then
 	echo "ok   sampling: $(grep -c ,w, "$work/s.csv") rows, where faults alone are $(grep -c ,w, "$work/f.csv")"
 else
 	failed=1

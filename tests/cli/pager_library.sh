@@ -36,7 +36,8 @@ nm -D --defined-only "$build/libuvmp-preload.so" | grep " uvmp_" >"$tmp/out"
 no_lines 'the preload library exports no function of its pager' "$tmp/out"
 
 # The private names, as functions of a program.
-nm -g --defined-only "$build"/rel/adapters/userspace/*.o "$build"/rel/adapters/common/packer.o | awk '$2 == "T" && $3 !~ /^uvmp_/ && $3 != "main" {print $3}' |
+nm -g --defined-only "$build"/rel/adapters/userspace/*.o "$build"/rel/adapters/common/packer.o |
+	awk '$2 == "T" && $3 !~ /^uvmp_/ && $3 != "main" {print $3}' |
 	grep -E '^(areas|pages|pager|packer|uffd|trace_file|waiting)_' | sort -u >"$tmp/private"
 : >"$tmp/out"
 [ "$(wc -l <"$tmp/private")" -ge 40 ] || echo "only $(wc -l <"$tmp/private")" >"$tmp/out"
@@ -53,7 +54,8 @@ for library in "$build/libuvmpolicy-pager.a" "$shared"; do
 	what="a program with such functions, ${library##*/}"
 	: >"$tmp/out"
 	# shellcheck disable=SC2086
-	$CC -I"$tmp/include" "$tmp/program.c" "$library" $zstd -lpthread -o "$tmp/program" >"$tmp/out" 2>&1 || echo 'does not link' >>"$tmp/out"
+	$CC -I"$tmp/include" "$tmp/program.c" "$library" $zstd -lpthread -o "$tmp/program" >"$tmp/out" 2>&1 ||
+		echo 'does not link' >>"$tmp/out"
 	no_lines "$what, links" "$tmp/out"
 	LD_LIBRARY_PATH=$build "$tmp/program" >"$tmp/printed" 2>&1
 	if grep -q userfaultfd "$tmp/printed"; then echo "skipped: $what: $(head -n 1 "$tmp/printed")" && continue; fi

@@ -40,9 +40,16 @@ log "$work/b" 'prefetch=none evict=fifo_page'
 if cmp -s "$work/a" "$work/b"; then fail 'fifo_page decides otherwise'; else ok 'fifo_page decides otherwise'; fi
 
 # Faults of a scan: none but in the first block of as many as are fetched at once.
-faults() { sim run --workload regular:bytes=32m --format json --plugin "$work/ahead.so" --policy "$1" | sed -n 's/.*"far_faults": *\([0-9]*\).*/\1/p'; }
+faults() {
+	sim run --workload regular:bytes=32m --format json --plugin "$work/ahead.so" --policy "$1" |
+		sed -n 's/.*"far_faults": *\([0-9]*\).*/\1/p'
+}
 none=$(faults 'prefetch=ahead ahead_blocks=0 batch=1') some=$(faults 'prefetch=ahead ahead_blocks=3 batch=1')
-if [ "${some:-0}" -gt 0 ] && [ "$some" -lt "$none" ]; then ok "ahead_blocks=3: $some far faults, $none without"; else fail "ahead_blocks: $some, $none far faults"; fi
+if [ "${some:-0}" -gt 0 ] && [ "$some" -lt "$none" ]; then
+	ok "ahead_blocks=3: $some far faults, $none without"
+else
+	fail "ahead_blocks: $some, $none far faults"
+fi
 
 # Several at once, with the name of the policy in each row; threads share the plugin.
 sim compare --workload random:bytes=6m --memory 4M --format csv --plugin "$work/orders.so" --policy evict=lru4k \
@@ -55,12 +62,17 @@ for word in 'auto ahead$' 'auto lru_page fifo_page$' '^plugin prefetch=ahead$' '
 	grep -q "$word" "$work/list" || fail "list policies has $word" "$work/list"
 done
 sim list policies evict --plugin "$work/orders.so" | grep -q 'values: .*lru_page fifo_page$' || fail 'list policies evict'
-sim list policies fifo_page --plugin "$work/orders.so" | grep -q '^plugin evict=fifo_page (units of 4K)$' || fail 'list policies, a plugin'
+sim list policies fifo_page --plugin "$work/orders.so" | grep -q '^plugin evict=fifo_page (units of 4K)$' ||
+	fail 'list policies, a plugin'
 [ "$failed" = 0 ] && ok 'list policies'
 
 # says TEXT ARGUMENT...: exit status 2, and one line with the text; refuses, likewise, of uvmp-run
 one_line() { # NAME TEXT STATUS
-	if [ "$3" = 2 ] && [ "$(wc -l <"$work/log")" = 1 ] && grep -qF -- "$2" "$work/log"; then ok "$1$2"; else fail "$1$2 ($3)" "$work/log"; fi
+	if [ "$3" = 2 ] && [ "$(wc -l <"$work/log")" = 1 ] && grep -qF -- "$2" "$work/log"; then
+		ok "$1$2"
+	else
+		fail "$1$2 ($3)" "$work/log"
+	fi
 }
 says() {
 	text=$1
@@ -82,9 +94,11 @@ loads() {
 	says "$1" list policies --plugin "$2"
 	refuses "$1" --plugin "$2"
 }
-head='static void f(void *user, struct uvmp_prefetch_call *call) {(void)user, (void)call;} static const struct uvmp_prefetch_plugin p = {'
+head='static void f(void *user, struct uvmp_prefetch_call *call) {(void)user, (void)call;}'
+head="$head static const struct uvmp_prefetch_plugin p = {"
 bad symbol 'int other;'
-bad version 'UVMP_PLUGIN_EXPORT const struct uvmp_plugins *uvmp_plugin(uint32_t v); const struct uvmp_plugins *uvmp_plugin(uint32_t v) {return v == 9 ? (const void *)&v : NULL;}'
+bad version 'UVMP_PLUGIN_EXPORT const struct uvmp_plugins *uvmp_plugin(uint32_t v);
+const struct uvmp_plugins *uvmp_plugin(uint32_t v) {return v == 9 ? (const void *)&v : NULL;}'
 bad size "$head.size = 8, .name = \"p\", .decide = f}; UVMP_PLUGIN_PREFETCHER(p)"
 bad name "$head.size = sizeof(p), .name = \"density\", .decide = f}; UVMP_PLUGIN_PREFETCHER(p)"
 bad twice "$head.size = sizeof(p), .name = \"ahead\", .decide = f}; UVMP_PLUGIN_PREFETCHER(p)"
@@ -105,19 +119,24 @@ b.so"
 says 'did you mean ahead?' run --workload regular --plugin "$work/ahead.so" --policy prefetch=ahaed
 says 'did you mean lru_page?' run --workload regular --plugin "$work/orders.so" --policy evict=lru_pag
 says 'did you mean ahead_blocks?' run --workload regular --plugin "$work/ahead.so" --policy 'prefetch=ahead ahead_block=1'
-says 'ahead_blocks: 9 is not accepted; 0..8' run --workload regular --plugin "$work/ahead.so" --policy 'prefetch=ahead ahead_blocks=9'
-says 'a value must follow ahead_blocks=; 0..8; see `uvmsim list policies`' run --workload regular --plugin "$work/ahead.so" --policy 'prefetch=ahead ahead_blocks'
-says 'ahead_blocks: used only by prefetch=ahead' run --workload regular --plugin "$work/ahead.so" --policy 'prefetch=none ahead_blocks=2'
+says 'ahead_blocks: 9 is not accepted; 0..8' run --workload regular --plugin "$work/ahead.so" \
+	--policy 'prefetch=ahead ahead_blocks=9'
+says 'a value must follow ahead_blocks=; 0..8; see `uvmsim list policies`' run --workload regular --plugin "$work/ahead.so" \
+	--policy 'prefetch=ahead ahead_blocks'
+says 'ahead_blocks: used only by prefetch=ahead' run --workload regular --plugin "$work/ahead.so" \
+	--policy 'prefetch=none ahead_blocks=2'
 
 # A plugin that crashes: one line names plugin and signal, the signal ends the run, and the log stays as it was.
 bad segv 'static void f(void *user, struct uvmp_prefetch_call *call) { (void)call; *(volatile int *)user = 1; }
 static const struct uvmp_prefetch_plugin p = {.size = sizeof(p), .name = "p", .decide = f}; UVMP_PLUGIN_PREFETCHER(p)'
-bad endless 'static volatile int more = 1; static int sum(int i) { volatile char frame[4096]; frame[0] = (char)i; return more ? sum(i + 1) + frame[0] : 0; }
+bad endless 'static volatile int more = 1;
+static int sum(int i) { volatile char frame[4096]; frame[0] = (char)i; return more ? sum(i + 1) + frame[0] : 0; }
 static void f(void *user, struct uvmp_prefetch_call *call) { (void)user, (void)call; more = sum(0); }
 static const struct uvmp_prefetch_plugin p = {.size = sizeof(p), .name = "p", .decide = f}; UVMP_PLUGIN_PREFETCHER(p)'
 bad aborts '#include <stdlib.h>
 static uint64_t f(void *user, const struct uvmp_evict_call *call) { (void)user, (void)call; abort(); }
-static const struct uvmp_evict_plugin p = {.size = sizeof(p), .name = "p", .traits = {.unit_pages = 1}, .touch = f}; UVMP_PLUGIN_ORDER(p)'
+static const struct uvmp_evict_plugin p = {.size = sizeof(p), .name = "p", .traits = {.unit_pages = 1}, .touch = f};
+UVMP_PLUGIN_ORDER(p)'
 bad exits '#include <stdlib.h>
 static void f(void *user, struct uvmp_prefetch_call *call) { (void)user, (void)call; exit(0); }
 static const struct uvmp_prefetch_plugin p = {.size = sizeof(p), .name = "p", .decide = f}; UVMP_PLUGIN_PREFETCHER(p)'
@@ -133,7 +152,11 @@ crashes() { # STATUS PLUGIN POLICY MESSAGE
 	status=$?
 	grep '^uvmsim' "$work/log" >"$work/said"
 	if [ $status = "$1" ] && [ "$(cat "$work/said")" = "uvmsim: $4" ] && [ "$(cat "$work/crash/log")" = old ] &&
-		[ "$(ls "$work/crash")" = log ]; then ok "a plugin that crashes: $4"; else fail "a plugin that crashes: $4 ($status: $(ls "$work/crash"))" "$work/log"; fi
+		[ "$(ls "$work/crash")" = log ]; then
+		ok "a plugin that crashes: $4"
+	else
+		fail "a plugin that crashes: $4 ($status: $(ls "$work/crash"))" "$work/log"
+	fi
 	rm -rf "$work/crash"/*
 }
 crashes 139 segv prefetch=p "--plugin: $work/segv.so: crashed with SIGSEGV"
@@ -142,10 +165,20 @@ crashes 134 aborts evict=p "crashed with SIGABRT, with --plugin: $work/ahead.so,
 crashes 132 begins evict=p "crashed with SIGILL, with --plugin: $work/ahead.so, $work/begins.so"
 crashes 2 exits prefetch=p "a plugin called exit, with --plugin: $work/ahead.so, $work/exits.so"
 says "uvmsim: --plugin: $work/exits.so: called exit" run --workload regular --plugin "$work/exits.so" --policy prefetch=p
-sim compare --workload regular --plugin "$work/exits.so" --policy prefetch=p --policy prefetch=none --jobs 2 >"$work/out" 2>"$work/log"
-if [ $? = 2 ] && grep -q "^uvmsim: --plugin: $work/exits.so: called exit$" "$work/log"; then ok 'compare: a plugin that calls exit'; else fail 'compare: a plugin that calls exit' "$work/log"; fi
-sim compare --workload regular --plugin "$work/leaves.so" --policy prefetch=p --policy prefetch=none --jobs 2 >"$work/out" 2>"$work/log"
-if [ $? = 2 ] && grep -q 'its process ended with status 0, without an answer$' "$work/log"; then ok 'compare: a plugin that calls _exit'; else fail 'compare: a plugin that calls _exit' "$work/log"; fi
+sim compare --workload regular --plugin "$work/exits.so" --policy prefetch=p --policy prefetch=none --jobs 2 \
+	>"$work/out" 2>"$work/log"
+if [ $? = 2 ] && grep -q "^uvmsim: --plugin: $work/exits.so: called exit$" "$work/log"; then
+	ok 'compare: a plugin that calls exit'
+else
+	fail 'compare: a plugin that calls exit' "$work/log"
+fi
+sim compare --workload regular --plugin "$work/leaves.so" --policy prefetch=p --policy prefetch=none --jobs 2 \
+	>"$work/out" 2>"$work/log"
+if [ $? = 2 ] && grep -q 'its process ended with status 0, without an answer$' "$work/log"; then
+	ok 'compare: a plugin that calls _exit'
+else
+	fail 'compare: a plugin that calls _exit' "$work/log"
+fi
 # In the process of one run of a sweep: the file of the sweep, which its parent writes, has the other run.
 printf 'workload = random:bytes=6m\npolicy = prefetch=p nvidia-595\n' >"$work/sweep.txt"
 sim sweep "$work/sweep.txt" --out "$work/rows.csv" --jobs 1 --plugin "$work/segv.so" >"$work/out" 2>"$work/log"
@@ -172,27 +205,43 @@ run 'prefetch=ahead ahead_blocks=3' "$touch" simple 32
 if grep -q '^program: all words right' "$work/out" && [ "$(value policy | grep -c '^prefetch=ahead ahead_blocks=3 ')" = 1 ]; then
 	ok 'uvmp-run: the program runs, the report has the policy'
 else fail 'uvmp-run: the program runs, the report has the policy' "$work/log"; fi
-if [ "$(value faults)" -gt 0 ] && [ "$(value faults)" -lt "$none" ]; then ok "uvmp-run: ahead_blocks=3: $(value faults) faults, $none without"; else fail "uvmp-run: ahead_blocks: $(value faults), $none faults"; fi
+if [ "$(value faults)" -gt 0 ] && [ "$(value faults)" -lt "$none" ]; then
+	ok "uvmp-run: ahead_blocks=3: $(value faults) faults, $none without"
+else
+	fail "uvmp-run: ahead_blocks: $(value faults), $none faults"
+fi
 # The decisions are those of the simulator with the same plugins, given the trace, action by action.
 for policy in 'prefetch=ahead ahead_blocks=2' 'prefetch=none evict=lru_page' 'prefetch=ahead ahead_blocks=1 evict=fifo_page'; do
 	run "$policy" "$touch" simple 24
-	sim run --trace "$work/trace" --memory 8M --policy "$policy" --plugin "$work/ahead.so" --plugin "$work/orders.so" --log "$work/b" >"$work/log" 2>&1
-	if [ "$(grep -c evict "$work/a")" -gt 0 ] && cmp -s "$work/a" "$work/b"; then ok "uvmp-run decides as uvmsim: $policy ($(wc -l <"$work/a") actions)"; else fail "uvmp-run decides as uvmsim: $policy" "$work/log"; fi
+	sim run --trace "$work/trace" --memory 8M --policy "$policy" --plugin "$work/ahead.so" --plugin "$work/orders.so" \
+		--log "$work/b" >"$work/log" 2>&1
+	if [ "$(grep -c evict "$work/a")" -gt 0 ] && cmp -s "$work/a" "$work/b"; then
+		ok "uvmp-run decides as uvmsim: $policy ($(wc -l <"$work/a") actions)"
+	else
+		fail "uvmp-run decides as uvmsim: $policy" "$work/log"
+	fi
 done
 run 'prefetch=ahead evict=lru_page' sh -c "cd /; '$touch' simple 16; exec '$touch' fork 16"
-if [ "$(grep -c 'all words right' "$work/out")" -ge 2 ] && [ "$(value managed)" -ge 2 ]; then ok 'uvmp-run: several processes, in other directories'; else fail 'uvmp-run: several processes, in other directories' "$work/log"; fi
+if [ "$(grep -c 'all words right' "$work/out")" -ge 2 ] && [ "$(value managed)" -ge 2 ]; then
+	ok 'uvmp-run: several processes, in other directories'
+else
+	fail 'uvmp-run: several processes, in other directories' "$work/log"
+fi
 cp "$work/ahead.so" "$work/gone.so"
-"$build/uvmp-run" --budget 8M --plugin "$work/gone.so" --policy prefetch=ahead sh -c "rm '$work/gone.so'; '$touch' simple 16" >"$work/out" 2>"$work/log"
-if grep -q "ran without a pager: --plugin: $work/gone.so: No such file or directory" "$work/log" && grep -q 'all words right' "$work/out"; then
+"$build/uvmp-run" --budget 8M --plugin "$work/gone.so" --policy prefetch=ahead sh -c "rm '$work/gone.so'; '$touch' simple 16" \
+	>"$work/out" 2>"$work/log"
+if grep -q "ran without a pager: --plugin: $work/gone.so: No such file or directory" "$work/log" &&
+	grep -q 'all words right' "$work/out"; then
 	ok 'uvmp-run: a plugin that a process cannot load: it runs without a pager, and the report says why'
 else fail 'uvmp-run: a plugin that a process cannot load' "$work/log"; fi
 # A plugin that ends the program's process is named, not the program; the status is not 0.
 blames() { # STATUS PLUGIN POLICY MESSAGE
 	rm -f "$work/a"
-	(cd "$work" && timeout -s KILL 100 "$build/uvmp-run" --budget 8M --plugin ahead.so --plugin "$2.so" --policy "$3" --log a "$touch" simple 32) \
-		>"$work/out" 2>"$work/log"
+	(cd "$work" && timeout -s KILL 100 "$build/uvmp-run" --budget 8M --plugin ahead.so --plugin "$2.so" --policy "$3" \
+		--log a "$touch" simple 32) >"$work/out" 2>"$work/log"
 	status=$?
-	if [ $status = "$1" ] && [ "$(grep -c '^uvmp-run: ' "$work/log")" = 1 ] && grep -q "^uvmp-run: $4, in uvmp_run_progra (process [0-9]*)$" "$work/log" &&
+	if [ $status = "$1" ] && [ "$(grep -c '^uvmp-run: ' "$work/log")" = 1 ] &&
+		grep -q "^uvmp-run: $4, in uvmp_run_progra (process [0-9]*)$" "$work/log" &&
 		[ -e "$work/a" ]; then ok "uvmp-run: $4"; else fail "uvmp-run: $4 ($status)" "$work/log"; fi
 }
 blames 139 segv prefetch=p "--plugin: $work/segv.so: crashed with SIGSEGV"
@@ -202,5 +251,9 @@ blames 1 exits prefetch=p "a plugin called exit, with --plugin: $work/ahead.so, 
 blames 1 leaves prefetch=p "a plugin called exit, with --plugin: $work/ahead.so, $work/leaves.so"
 # A crash of the program is its own.
 (cd "$work" && "$build/uvmp-run" --budget 8M --plugin ahead.so --policy prefetch=ahead "$touch" abort 16) >"$work/out" 2>"$work/log"
-if [ $? = 134 ] && grep -q 'was ended by signal 6' "$work/log" && ! grep -q plugin "$work/log"; then ok 'uvmp-run: a program that crashes'; else fail 'uvmp-run: a program that crashes' "$work/log"; fi
+if [ $? = 134 ] && grep -q 'was ended by signal 6' "$work/log" && ! grep -q plugin "$work/log"; then
+	ok 'uvmp-run: a program that crashes'
+else
+	fail 'uvmp-run: a program that crashes' "$work/log"
+fi
 exit $failed

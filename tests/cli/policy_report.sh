@@ -31,7 +31,9 @@ row() { # PRESET POLICY TIME_NS IN_BYTES [BOUND_IN]; the last copy ends with the
 }
 results() { # CASE AUTO_NS AUTO_IN LOCAL_NS
 	{
-		echo 'preset,policy,seed,complete,error,time_ns,h2d_bytes,d2h_bytes,far_faults,refaults,accesses,pages_touched,evictions,memory_bytes,footprint_bytes,bound_h2d_bytes,bound_d2h_bytes,remote_h2d_bytes,remote_d2h_bytes,link_end_ns'
+		printf %s preset,policy,seed,complete,error,time_ns,h2d_bytes,d2h_bytes,far_faults,refaults,accesses,pages_touched,
+		printf %s evictions,memory_bytes,footprint_bytes,bound_h2d_bytes,bound_d2h_bytes,remote_h2d_bytes,remote_d2h_bytes,
+		echo link_end_ns
 		row nvidia-595 prefetch=density 1000000 9000
 		row auto 'prefetch=auto remote=auto' "$2" "$3"
 		row auto-local 'prefetch=auto' "$4" 9000
@@ -60,9 +62,9 @@ list_runs() {
 list_runs | sed 's/$/|0123abc/' >"$work/runs"
 program() { # NAME [SCALE]
 	large=$([ "${2:-1}" = 1 ] || echo -large)
-	awk -v is_large="$large" -v presets="$work/presets" -v workloads="$work/workloads" -v runs="$work/runs" -v seeds=1 -v gpu=titan-v -v rate_in=10000 \
-		-v rate_out=10000 -v eligible="$work/eligible" -v scale="${2:-1}" -v is_first=1 -v head=/dev/null -f tests/policies/read.awk \
-		-f "tests/policies/$1.awk" </dev/null >"$work/out" 2>&1
+	awk -v is_large="$large" -v presets="$work/presets" -v workloads="$work/workloads" -v runs="$work/runs" -v seeds=1 \
+		-v gpu=titan-v -v rate_in=10000 -v rate_out=10000 -v eligible="$work/eligible" -v scale="${2:-1}" -v is_first=1 \
+		-v head=/dev/null -f tests/policies/read.awk -f "tests/policies/$1.awk" </dev/null >"$work/out" 2>&1
 }
 program report || fail 'report'
 cp "$work/out" "$work/page"
@@ -70,8 +72,8 @@ section() { # HEADING
 	awk -v heading="$1" '/^## / { is_it = $0 == heading } is_it' "$work/page" >"$work/out"
 }
 section '## auto'
-has auto 'with remote access' '| [a](#a) | 1.00 | 4.00 (+25 %) |' '| [b](#b) | 1.00 | 0.80 (+525 %) |' '| geometric mean | 1.00 | 1.79 (+180 %) |' \
-	'| worst | 1.00 | 0.80 (+525 %) |' '| bytes, at most | 1.00 | 2.00 |'
+has auto 'with remote access' '| [a](#a) | 1.00 | 4.00 (+25 %) |' '| [b](#b) | 1.00 | 0.80 (+525 %) |' \
+	'| geometric mean | 1.00 | 1.79 (+180 %) |' '| worst | 1.00 | 0.80 (+525 %) |' '| bytes, at most | 1.00 | 2.00 |'
 section '## auto-local'
 has auto-local 'without remote access' '| [a](#a) | 1.00 | 2.00 (+0 %) |' '| [b](#b) | 1.00 | 1.82 (+10 %) |'
 cp "$work/page" "$work/out"
@@ -84,11 +86,16 @@ has 'two revisions' '| fedc | 1 | a 100 % |' '| 0123abc | 7 | all others |'
 cp "$work/a-200.csv" "$work/whole"
 sed -i '/^"auto",/s/,1,1,"",/,1,0,"a: cut by --until: not done by 4000000 ns",/' "$work/a-200.csv"
 program report 16 || fail 'report, cut'
-has cut 'Cut at four times the time of nvidia-595: auto.' '| auto | **1.00** | >2.24 |' '| a | 1.00 | <0.25 |' '| geometric mean | 1.00 | 0.45 (+525 %) |' '| worst | 1.00 | 0.25 (+525 %) |' '| a | 1.00 | 2.00 (+0 %) |'
+has cut 'Cut at four times the time of nvidia-595: auto.' '| auto | **1.00** | >2.24 |' '| a | 1.00 | <0.25 |' \
+	'| geometric mean | 1.00 | 0.45 (+525 %) |' '| worst | 1.00 | 0.25 (+525 %) |' '| a | 1.00 | 2.00 (+0 %) |'
 program heat 16 || fail 'heat, cut'
 has cut '<path fill="#e97a47" d="M'
 if program check 16; then ok 'check: a cut run holds'; else fail 'check: a cut run holds'; fi
-if program check; then fail 'not noticed: a cut run at the base size'; else has check 'auto: 0 of 1 runs are complete: a: cut by --until'; fi
+if program check; then
+	fail 'not noticed: a cut run at the base size'
+else
+	has check 'auto: 0 of 1 runs are complete: a: cut by --until'
+fi
 mv "$work/whole" "$work/a-200.csv"
 
 # -- statements --
@@ -110,14 +117,19 @@ for numbers in 40000,200,100,0,0 5000,300,0,0,0 9000,60,40,0,0 9000,0,0,300,60; 
 	echo "\"prefetch=none link_ratio=100\",$numbers,true,"
 done >"$work/rows"
 echo '"link_ratio=200",5000,300,0,0,0,true,' >>"$work/rows"
-{ echo policy,time_ns,h2d_bytes,remote_h2d_bytes,d2h_bytes,remote_d2h_bytes,complete,error && cat "$work/rows"; } >"$work/comparison"
+{
+	echo policy,time_ns,h2d_bytes,remote_h2d_bytes,d2h_bytes,remote_d2h_bytes,complete,error
+	cat "$work/rows"
+} >"$work/comparison"
 awk -v what=case -v rate_in=10 -v rate_out=20 -f tests/policies/read.awk -f tests/policies/ablation_times.awk \
 	"$work/comparison" >"$work/out"
 has 'the link' 'case|1|1.333333|1.000000' 'case|2|4.000000|0.333333' 'case|3|2.222222|1.200000' 'case|4|8.000000|1.000000'
 for times in 5000,300,0 9000000000,300,0; do
-	printf '%s\n' policy,complete,seed,time_ns,h2d_bytes,remote_h2d_bytes,d2h_bytes,remote_d2h_bytes "auto link_ratio=100,1,1,$times,0,0"
+	printf '%s\n' policy,complete,seed,time_ns,h2d_bytes,remote_h2d_bytes,d2h_bytes,remote_d2h_bytes \
+		"auto link_ratio=100,1,1,$times,0,0"
 done >"$work/comparison"
-awk -v csv="$work/comparison" -v rate_in=10 -v rate_out=20 -f tests/policies/read.awk -f tests/policies/known.awk </dev/null >"$work/out"
+awk -v csv="$work/comparison" -v rate_in=10 -v rate_out=20 -f tests/policies/read.awk -f tests/policies/known.awk </dev/null \
+	>"$work/out"
 has 'starts of a search' 'auto link_ratio=100|30000' 'auto link_ratio=100|9000000000'
 
 # -- programs drawn at random --
@@ -132,10 +144,18 @@ else
 	fail 'drawn: other programs than those of the page'
 fi
 for seed in -1 abc 2147483647; do
-	if draw $seed 1 >"$work/out" 2>&1; then fail "drawn: seed $seed"; else has "drawn: seed $seed" "drawn: seed: $seed is not accepted"; fi
+	if draw $seed 1 >"$work/out" 2>&1; then
+		fail "drawn: seed $seed"
+	else
+		has "drawn: seed $seed" "drawn: seed: $seed is not accepted"
+	fi
 done
 for count in 0 10001 x; do
-	if draw 1 $count >"$work/out" 2>&1; then fail "drawn: count $count"; else has "drawn: count $count" "drawn: count: $count is not"; fi
+	if draw 1 $count >"$work/out" 2>&1; then
+		fail "drawn: count $count"
+	else
+		has "drawn: count $count" "drawn: count: $count is not"
+	fi
 done
 printf '%s\n' 'a 110 p:x=1|1|4|0.5' 'a 110 p:x=1|2|0.985|1.015' 'b 150 q|1|0.98|1' 'b 150 q|2|1|1' 'b 200 r|1|1|1' \
 	'b 200 r|2|1|1.022' >"$work/results"
@@ -144,7 +164,8 @@ has 'drawn' '| `q` | `b`, 150 % | 0.98; 1.00 | 1.00; 1.00 |' '| `r` | `b`, 200 %
 	'| 3 programs |' '| `auto` | 1.58 | 0.98 | 1 | 0.79 | 1.00 | 0 |' '| `auto remote=off` | 0.99 | 0.98 | 0 | 1.01 | 1.02 | 1 |'
 if grep -q 'p:x' "$work/out"; then fail 'drawn: lists what misses nothing'; else ok 'drawn: lists only what misses'; fi
 runs_of_one() { # RUNS...: indexes
-	for index; do echo "a 110 p|$index|1|1"; done | awk -v against=preset=nvidia-595 -f tests/policies/drawn_report.awk >"$work/out" 2>&1
+	for index; do echo "a 110 p|$index|1|1"; done |
+		awk -v against=preset=nvidia-595 -f tests/policies/drawn_report.awk >"$work/out" 2>&1
 	[ $? = 1 ]
 }
 if runs_of_one 1; then has 'drawn' 'a 110 p: 1 runs instead of 2'; else fail 'drawn: 1 of 2 runs'; fi
@@ -167,7 +188,11 @@ cp tests/policies/sets.txt "$work/programs"
 if drawn; then has 'drawn: sets of data in turn' '| 30 programs |'; else fail 'drawn.sh: sets of data in turn'; fi
 # The worst known programs for preset=auto: none is more than 2 % slower than with the driver, with remote access or without.
 slower=$(awk -F'|' '$2 ~ /^ `auto/ && NF > 6 {printf "%d ", $5}' "$work/out")
-if [ "$slower" = '0 0 ' ]; then ok 'sets of data in turn: auto is never slower'; else fail "sets of data in turn: slower: $slower"; fi
+if [ "$slower" = '0 0 ' ]; then
+	ok 'sets of data in turn: auto is never slower'
+else
+	fail "sets of data in turn: slower: $slower"
+fi
 # Where all data fit: batches of few blocks, and of many.
 printf 'titan-v %s regular:bytes=64m,passes=2\n' 150 200 >"$work/programs"
 echo 'h100-sxm 150 tealeaf:n=768' >>"$work/programs"

@@ -47,14 +47,22 @@ if sh $search "$work/uvmsim" --check >"$work/out" 2>&1; then ok 'auto is known';
 sh $search "$work/uvmsim" --eligible >"$work/out"
 if grep -q '^nvidia-595|' "$work/out" && ! grep -q '^auto' "$work/out"; then ok 'auto is no start'; else fail 'auto is no start'; fi
 sed 's/ auto_\*//' tests/policies/search.txt >"$work/table"
-if SEARCH_TABLE=$work/table sh $search "$work/uvmsim" --check >"$work/out" 2>&1; then fail 'not noticed: auto_test'; else ok 'noticed: auto_test'; fi
+if SEARCH_TABLE=$work/table sh $search "$work/uvmsim" --check >"$work/out" 2>&1; then
+	fail 'not noticed: auto_test'
+else
+	ok 'noticed: auto_test'
+fi
 
 # -- presets as starts --
 sh $search "$uvmsim" --eligible >"$work/eligible"
 for line in 'nvidia-595|both' 'uvmsmart-pinned|remote' 'cyclic|remote' 'second-chance|both'; do
 	if grep -q "^${line%|*}|.*|${line#*|}\$" "$work/eligible"; then ok "a start: $line"; else fail "a start: $line"; fi
 done
-if grep -qE '(memory_ratio|link_ratio)=[2-9]|(threads|sm_throttle)=on' "$work/eligible"; then fail 'no other machine'; else ok 'no other machine'; fi
+if grep -qE '(memory_ratio|link_ratio)=[2-9]|(threads|sm_throttle)=on' "$work/eligible"; then
+	fail 'no other machine'
+else
+	ok 'no other machine'
+fi
 
 # -- copies that go on after the program's end --
 stale='threshold=1 evict=lru2m granularity=512k reserve=10 replay=block batch=64 plan=overlapped'
@@ -65,10 +73,15 @@ SEARCH_NAMES=none sh $search "$uvmsim" "$work/stale" both "$stale_run" "$stale" 
 "$uvmsim" run $stale_run --policy "$stale" --format json >"$work/run"
 number() { sed "s/.*\"$1\": \([0-9]*\).*/\1/" "$work/run"; }
 link_ns=$((($(number h2d_bytes) * 1000 + 11597) / 11598))
-if [ "$(number time_ns)" -lt $link_ns ] && [ "$(number link_end_ns)" -ge $link_ns ] && grep -q "^$stale|$link_ns\$" "$work/stale/evaluations"; then
+if [ "$(number time_ns)" -lt $link_ns ] && [ "$(number link_end_ns)" -ge $link_ns ] &&
+	grep -q "^$stale|$link_ns\$" "$work/stale/evaluations"; then
 	ok 'the time is at least that of the link'
 else fail "a run that copies after its end: $link_ns: $(cat "$work/run" "$work/stale/evaluations")"; fi
-if [ "$(sh $search "$uvmsim" --link titan-v)" = '11598 13059' ]; then ok 'what the link carries'; else fail 'what the link carries'; fi
+if [ "$(sh $search "$uvmsim" --link titan-v)" = '11598 13059' ]; then
+	ok 'what the link carries'
+else
+	fail 'what the link carries'
+fi
 
 # -- as good as every combination --
 # Of these coordinates a good order is one thing for one threshold and another for another.
@@ -116,9 +129,15 @@ for kind in both remote; do
 	policy=$(cut -d'|' -f1 "$work/$kind/best-$kind")
 	# shellcheck disable=SC2086
 	again=$("$uvmsim" run $arguments --policy "$policy" --format json 2>/dev/null | sed -n 's/.*"time_ns": \([0-9]*\), .*/\1/p')
-	if [ "$again" = "$found" ]; then ok "$kind: the string takes that time"; else fail "$kind: \"$policy\" takes $again ns, not $found"; fi
+	if [ "$again" = "$found" ]; then
+		ok "$kind: the string takes that time"
+	else
+		fail "$kind: \"$policy\" takes $again ns, not $found"
+	fi
 done
-if [ "$(cut -d'|' -f2 "$work/remote/best-remote")" -le "$(cut -d'|' -f2 "$work/both/best-both")" ]; then ok 'remote access costs nothing'; else
+if [ "$(cut -d'|' -f2 "$work/remote/best-remote")" -le "$(cut -d'|' -f2 "$work/both/best-both")" ]; then
+	ok 'remote access costs nothing'
+else
 	fail 'remote access costs nothing'
 fi
 
@@ -126,7 +145,11 @@ fi
 runs=$(wc -l <"$work/both/evaluations")
 cp -r "$work/both" "$work/again"
 find_best "$work/again" both nvidia-595 nvidia-aggressive
-if cmp -s "$work/both/evaluations" "$work/again/evaluations"; then ok 'a second search runs nothing'; else fail 'a second search runs nothing'; fi
+if cmp -s "$work/both/evaluations" "$work/again/evaluations"; then
+	ok 'a second search runs nothing'
+else
+	fail 'a second search runs nothing'
+fi
 for kept in 1 3 $((runs / 2)) $((runs - 1)); do
 	head -n "$kept" "$work/both/evaluations" >"$work/again/evaluations"
 	rm "$work/again/best-both"
@@ -137,12 +160,18 @@ for kept in 1 3 $((runs / 2)) $((runs - 1)); do
 done
 sed 's/^# /# other /' "$work/both/evaluations" | sed 's/|[0-9]*$/|1/' >"$work/again/evaluations"
 find_best "$work/again" both nvidia-595 nvidia-aggressive
-if cmp -s "$work/both/best-both" "$work/again/best-both"; then ok 'runs of another program are not taken'; else fail 'runs of another program are not taken'; fi
+if cmp -s "$work/both/best-both" "$work/again/best-both"; then
+	ok 'runs of another program are not taken'
+else
+	fail 'runs of another program are not taken'
+fi
 
 # -- bad input --
 find_best "$work/bad" both nvidia-59
 status=$?
-if [ $status != 0 ] && grep -q 'no preset is named nvidia-59' "$work/out" && [ ! -f "$work/bad/best-both" ]; then ok 'an unknown start'; else
+if [ $status != 0 ] && grep -q 'no preset is named nvidia-59' "$work/out" && [ ! -f "$work/bad/best-both" ]; then
+	ok 'an unknown start'
+else
 	fail 'an unknown start'
 fi
 find_best "$work/bad" both remote=always

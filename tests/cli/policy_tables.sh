@@ -37,5 +37,9 @@ grep -vE '^"[a-z0-9_-]+=?"$' "$work/dict" >"$work/out"
 words=$(wc -l <"$work/dict")
 "$uvmsim" list policies | sed -n 's/^\([a-z_][a-z_]*\)$/"\1="/p' >"$work/keys"
 grep -vxFf "$work/dict" "$work/keys" >>"$work/out"
-if [ "$words" -gt 130 ] && [ ! -s "$work/out" ]; then ok "the dictionary has every key ($words words)"; else fail 'the dictionary' "$work/out"; fi
+if [ "$words" -gt 130 ] && [ ! -s "$work/out" ]; then
+	ok "the dictionary has every key ($words words)"
+else
+	fail 'the dictionary' "$work/out"
+fi
 exit $failed

@@ -73,8 +73,8 @@ for way in e:7 _:7 q:7 a:134 k:137 x:0; do
 done
 
 # Programs that the preload cannot reach.
-printf '%s\n' '#include <stdlib.h>' '#include <string.h>' 'int main(void) { return *(char *)memset(malloc(8 << 20), 0, 8 << 20); }' \
-	>"$work/static.c"
+printf '%s\n' '#include <stdlib.h>' '#include <string.h>' \
+	'int main(void) { return *(char *)memset(malloc(8 << 20), 0, 8 << 20); }' >"$work/static.c"
 if $CC -static -w -fno-builtin "$work/static.c" -o "$work/static" 2>"$work/err"; then
 	managed --user-mode "$work/static" 2>"$work/err"
 	judge $? 'a static program runs'
@@ -112,7 +112,12 @@ int main(int, char **argument)
 	pages[1023].bytes[5] = 1;
 	delete[] pages;
 	delete one;
-	try { volatile size_t most = SIZE_MAX / 2; char *volatile all = new char[most]; delete[] all; return 3; } catch (const std::bad_alloc &) { }
+	try {
+		volatile size_t most = SIZE_MAX / 2;
+		char *volatile all = new char[most];
+		delete[] all;
+		return 3;
+	} catch (const std::bad_alloc &) { }
 	std::string text(3 << 20, 'x');
 	std::ofstream(argument[1]) << text;
 	std::ifstream in(argument[1]);
@@ -140,7 +145,8 @@ allocate() { # NAME COMMAND...: all functions of the allocator are used together
 }
 build preload_allocator -fno-builtin && allocate 'the C library' "$work/preload_allocator"
 for library in libjemalloc.so.2 libtcmalloc_minimal.so.4 libmimalloc.so.2.0; do
-	if $CC -O1 -w -D_GNU_SOURCE -fno-builtin tests/cli/preload_allocator.c -o "$work/linked" -Wl,--no-as-needed "-l:$library" -lpthread 2>/dev/null; then
+	if $CC -O1 -w -D_GNU_SOURCE -fno-builtin tests/cli/preload_allocator.c -o "$work/linked" -Wl,--no-as-needed \
+		"-l:$library" -lpthread 2>/dev/null; then
 		allocate "linked with $library" "$work/linked"
 		allocate "$library preloaded" env "LD_PRELOAD=$run_library:$(ldd "$work/linked" | sed -n "s/.*$library => \([^ ]*\).*/\1/p")" \
 			"$work/preload_allocator"
@@ -227,7 +233,8 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null 2>&1; then
 	if as_nobody "$preloaded --budget 8M -- $work/preload_memory e" 2>&1 | grep -q 'with managed memory'; then
 		programs as_nobody
 		mkdir -m 777 "$work/theirs"
-		(cd "$work/theirs" && UVMP_RUN_USER_MODE=1 as_nobody "timeout 100 $preloaded $limits -- $work/preload_calls") >"$work/out" 2>"$work/err"
+		(cd "$work/theirs" && UVMP_RUN_USER_MODE=1 as_nobody "timeout 100 $preloaded $limits -- $work/preload_calls") \
+			>"$work/out" 2>"$work/err"
 		judge $? 'preload_calls as an ordinary user'
 		grep '^FAIL' "$work/out"
 	else

@@ -112,7 +112,8 @@ try() {
 }
 
 if [ -n "$table" ]; then
-	echo '| program | ms without | peak MiB | budget MiB | policy | CPU ms | least..most | of the best | ms | faults | MiB in | MiB out |'
+	echo '| program | ms without | peak MiB | budget MiB | policy | CPU ms | least..most | of the best |' \
+		'ms | faults | MiB in | MiB out |'
 	echo '|---|---|---|---|---|---|---|---|---|---|---|---|'
 fi
 
@@ -189,7 +190,10 @@ select group_concat(a) from (select a from t order by b limit 50);
 P
 try sqlite3 sqlite3 '' 'sqlite3 -pagecache 4360 8000 :memory: <index.sql'
 
-awk 'BEGIN { for (i = 1; i <= 700000; i++) printf "%d line %d of a text that is read from its beginning to its end\n", (i * 7919) % 1000003, i }' >text
+awk 'BEGIN {
+	for (i = 1; i <= 700000; i++)
+		printf "%d line %d of a text that is read from its beginning to its end\n", (i * 7919) % 1000003, i
+}' >text
 try zstd zstd '' 'zstd -1 -T2 -B4M -c text'
 zstd -q -3 --long=25 text -o text.zst 2>/dev/null
 try 'zstd -d' zstd '' 'zstd -dc --long=25 text.zst'
@@ -198,8 +202,10 @@ try 'xz -d' xz '' 'xz -dc text.xz'
 
 awk 'BEGIN { for (f = 0; f < 90; f++) {
 	printf "int f%d(int a, int b)\n{\n\tint s = 0;\n", f
-	for (i = 0; i < 8; i++)
-		printf "\tfor (int i = a; i < b; i++) {\n\t\ts += i * %d ^ (s >> %d);\n\t\tif (s & %d)\n\t\t\ts -= b * %d;\n\t}\n", i + f, i % 7 + 1, i * 3 + 1, f + 1
+	for (i = 0; i < 8; i++) {
+		printf "\tfor (int i = a; i < b; i++) {\n\t\ts += i * %d ^ (s >> %d);\n", i + f, i % 7 + 1
+		printf "\t\tif (s & %d)\n\t\t\ts -= b * %d;\n\t}\n", i * 3 + 1, f + 1
+	}
 	print "\treturn s;\n}"
 } }' >big.c
 try gcc gcc '--threshold 256K' 'gcc -O1 -S -o - big.c'
@@ -264,6 +270,6 @@ fi
 
 head -n 80000 text | sed 's/$/ and has a tail that is not looked at, so that the buffer holds more than it compares/' >lines
 try sort sort '' 'sort -S 32M lines'
-try perl perl '' \
-	"perl -e '\$s = join(q(,), map { \$_ * 7 } 1..900000); (\$t = \$s) =~ tr/0-9/9876543210/; print unpack(q(%32C*), \$t . \$s), qq(\\n)'"
+turned="\$s = join(q(,), map { \$_ * 7 } 1..900000); (\$t = \$s) =~ tr/0-9/9876543210/;"
+try perl perl '' "perl -e '$turned print unpack(q(%32C*), \$t . \$s), qq(\\n)'"
 exit $failed

@@ -90,7 +90,8 @@ printf '```\n%s\n```\n- [`x`](%s)\nNobody waits.\n' "$long" "$(echo "$long" | tr
 {
 	printf '1\n2\n3\n4\n5\n6\n\n- 1\n  2\n  3\n  4\n  5\n  6\n  7\n\n'
 	printf '1\n2\n3\n4\n5\n6\n7\n8\n\n    1\n    2\n    3\n    4\n    5\n    6\n    7\n'
-	printf -- '- 1\n  2\n  3\n  4\n  5\n  6\n- 1\n\n  1\n  2\n  3\n  4\n  5\n  6\n  7\n\n    1\n    2\n    3\n    4\n    5\n    6\n    7\n'
+	printf -- '- 1\n  2\n  3\n  4\n  5\n  6\n- 1\n\n  1\n  2\n  3\n  4\n  5\n  6\n  7\n\n'
+	printf '    1\n    2\n    3\n    4\n    5\n    6\n    7\n'
 } > "$tmp/paragraphs.md"
 seen=$(cd "$tmp" && wide a.md b.md && long_paragraphs a.md b.md paragraphs.md && old_words a.md b.md)
 expected='a.md:1: 104 columns

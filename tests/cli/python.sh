@@ -16,5 +16,6 @@ if [ -z "$python" ]; then
 	exit 0
 fi
 unset PYTHONHOME UVMSIM
-PYTHONPATH="$PWD/adapters/python" PYTHONDONTWRITEBYTECODE=1 UVMPOLICY_LIBRARY="$build/libuvmpolicy-python.so" UVMSIM="$build/uvmsim" \
+PYTHONPATH="$PWD/adapters/python" PYTHONDONTWRITEBYTECODE=1 \
+	UVMPOLICY_LIBRARY="$build/libuvmpolicy-python.so" UVMSIM="$build/uvmsim" \
 	exec "$python" tests/python/run.py

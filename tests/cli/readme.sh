@@ -20,7 +20,9 @@ sed -n 1,24p "$readme" >"$work/first"
 sed -n 1,5p "$work/first" | grep -q '^    make run' && sed -n 1,5p "$work/first" | grep -q '^    make test'
 verdict "it opens with make run and make test" $?
 # Its commands need what `make` builds, and `make run` does not.
-awk '/^    make  *#/ {is_made = 1} /`cc -I.*libuvmpolicy\.a|^ *build\/uvmp-run/ && !is_made {print NR ": " $0; wrong = 1} END {exit wrong}' "$readme" >"$work/out"
+awk '/^    make  *#/ {is_made = 1}
+	/`cc -I.*libuvmpolicy\.a|^ *build\/uvmp-run/ && !is_made {print NR ": " $0; wrong = 1}
+	END {exit wrong}' "$readme" >"$work/out"
 verdict "it says make before it needs build/libuvmpolicy.a and build/uvmp-run" $?
 grep -q 'Decisions are equal' "$work/first" && grep -q '(docs/accuracy.md)' "$work/first"
 verdict "the first screen claims equal decisions and links docs/accuracy.md" $?
@@ -36,7 +38,8 @@ pages="$readme $root/docs/targets.md $root/docs/index.md"
 targets=$(grep -ohE '(^    |`|&& )make( -s)? [a-z][a-z-]+' $pages | sed 's/.* //' | sort -u)
 : >"$work/out"
 for target in $targets; do
-	grep -qE "^([a-z-]+ )*$target( [a-z-]+)*:" "$root/Makefile" "$root"/tests/*.mk "$root"/adapters/*.mk || echo "the Makefile has no target $target" >>"$work/out"
+	grep -qE "^([a-z-]+ )*$target( [a-z-]+)*:" "$root/Makefile" "$root"/tests/*.mk "$root"/adapters/*.mk ||
+		echo "the Makefile has no target $target" >>"$work/out"
 done
 [ ! -s "$work/out" ] && [ "$(echo "$targets" | wc -l)" -ge 12 ]
 verdict "$(echo "$targets" | wc -l) targets exist" $?

@@ -35,7 +35,8 @@ timeline() { # NAME ARGUMENTS...
 }
 timeline "evictions in both directions" --workload stencil:n=1408,tile=32,iterations=4 --gpu titan-v --memory 12M
 timeline "prefetches and copies of the program" --workload regular:bytes=16m,passes=1 --gpu p100-pcie --policy prefetch=none
-timeline "an order of pages, plan=unobtrusive" --workload random:bytes=8m,passes=1 --gpu uvmsmart --oversub 125 --policy preset=uvmsmart
+timeline "an order of pages, plan=unobtrusive" --workload random:bytes=8m,passes=1 --gpu uvmsmart --oversub 125 \
+	--policy preset=uvmsmart
 timeline "pages of 64 KiB" --workload stream:bytes=8m,passes=1 --gpu gh200
 timeline "a run that is cut off" --workload random:bytes=16m,passes=1 --gpu titan-v --until 1ms
 mkdir "$work/<" # a path that holds </script>
@@ -57,7 +58,8 @@ report() {
 	python3 "$root/tests/cli/report_check.py" "$work/report.html" "$work/run" "uvmsim $sub " 2>>"$work/err"
 	verdict "report: $name" $?
 }
-if "$uvmsim" bound --workload regular:bytes=4m --report "$work/report.html" 2>&1 >"$work/out" | grep -q 'install libjs-chart.js'; then
+if "$uvmsim" bound --workload regular:bytes=4m --report "$work/report.html" 2>&1 >"$work/out" |
+	grep -q 'install libjs-chart.js'; then
 	echo "skipped: reports; uvmsim was built without libjs-chart.js"
 else
 	report "a run with time" run --workload stencil:n=1408,tile=32,iterations=4 --gpu titan-v --memory 12M
@@ -107,7 +109,8 @@ E
 diff "$work/want" "$work/out" >"$work/err"
 verdict "plot: heat map of a known trace" $?
 # Two small ranges far apart: no row between them, and a line that says where each of them lies.
-printf 'uvmp-trace 1\nrange,100000000000,65536,a\nrange,108000000000,65536\n,0,r,100000000000\n,0,r,108000000000\n' >"$work/trace.csv"
+printf 'uvmp-trace 1\nrange,100000000000,65536,a\nrange,108000000000,65536\n,0,r,100000000000\n,0,r,108000000000\n' \
+	>"$work/trace.csv"
 "$uvmsim" plot --trace "$work/trace.csv" --memory 2M --policy prefetch=density --rows 4 >"$work/out" 2>"$work/err"
 sed 1,2d "$work/out" >"$work/got"
 cat >"$work/want" <<'E'
@@ -128,18 +131,22 @@ verdict "plot: no rows between allocations" $?
 	for i in 0 1 2 3 4 5 6 7 8 9; do printf 'range,20%d000000,4096,r%d\n,0,r,20%d000000\n' $i $i $i; done
 } >"$work/trace.csv"
 "$uvmsim" plot --trace "$work/trace.csv" --memory 32M >"$work/out" 2>"$work/err"
-[ "$(grep -c ' KiB at 0x20' "$work/out")" = 8 ] && grep -q '^           and 2 more allocations$' "$work/out" && [ "$(grep -c '|.*[+].*|' "$work/out")" = 10 ]
+[ "$(grep -c ' KiB at 0x20' "$work/out")" = 8 ] && grep -q '^           and 2 more allocations$' "$work/out" &&
+	[ "$(grep -c '|.*[+].*|' "$work/out")" = 10 ]
 verdict "plot: eight allocations are named" $?
 plot() { # NAME ARGUMENTS...: 80 columns of ASCII, no colours
 	name=$1
 	shift
-	"$uvmsim" plot "$@" >"$work/out" 2>"$work/err" && awk 'length > 80 || /[^ -~]/ {bad = 1; print > "/dev/stderr"} END {exit bad || NR < 5}' "$work/out" 2>>"$work/err"
+	"$uvmsim" plot "$@" >"$work/out" 2>"$work/err" &&
+		awk 'length > 80 || /[^ -~]/ {bad = 1; print > "/dev/stderr"} END {exit bad || NR < 5}' "$work/out" 2>>"$work/err"
 	verdict "plot: $name" $?
 }
-plot "heat maps of two policies" --workload stencil:n=1408,iterations=4 --gpu titan-v --memory 12M --policy preset=nvidia-595 --policy preset=auto
+plot "heat maps of two policies" --workload stencil:n=1408,iterations=4 --gpu titan-v --memory 12M --policy preset=nvidia-595 \
+	--policy preset=auto
 [ "$(grep -c 'one row: 1.0 MiB' "$work/out")" = 2 ]
 verdict "plot: two pictures" $?
-plot bars --kind bars --workload random:bytes=4m,passes=2 --workload regular:bytes=4m --policy prefetch=none --policy prefetch=density
+plot bars --kind bars --workload random:bytes=4m,passes=2 --workload regular:bytes=4m --policy prefetch=none \
+	--policy prefetch=density
 faults() { "$uvmsim" run --workload regular:bytes=4m --policy "$1" --format json | sed 's/.*"far_faults": \([0-9]*\).*/\1/'; }
 awk -v a="$(faults prefetch=none)" -v b="$(faults prefetch=density)" '
 	/^regular/ {there = 1}
@@ -151,7 +158,8 @@ verdict "plot: bars say the far faults of the runs" $?
 plot curve --kind curve --workload stencil:n=1408,iterations=4 --policy preset=nvidia-595 --policy prefetch=none
 grep -q '^  b  prefetch=none$' "$work/out" && grep -q "Belady's optimum" "$work/out"
 verdict "plot: letters of the curve" $?
-LC_ALL=C.UTF-8 "$uvmsim" plot --workload regular:bytes=4m >"$work/out" 2>"$work/err" && grep -q '│.*█.*│' "$work/out" && ! grep -q "$(printf '\033')" "$work/out"
+LC_ALL=C.UTF-8 "$uvmsim" plot --workload regular:bytes=4m >"$work/out" 2>"$work/err" && grep -q '│.*█.*│' "$work/out" &&
+	! grep -q "$(printf '\033')" "$work/out"
 verdict "plot: block characters in UTF-8, no colours in a file" $?
 refused "heat maps; at most" plot --workload regular:bytes=4m --policy 'preset=*'
 refused "--kind head: not one of heat, bars, curve" plot --workload regular:bytes=4m --kind head

@@ -62,7 +62,9 @@ citations_of() { # FILE...
 
 # Prints lines that cite a rule by a number of some text: file:line: text.
 numbers_in() { # FILE...
-	grep -nHE '(driver|UVM Smart|[Qq]uirks?) Q[0-9]+|[( ]Q[0-9]{1,2}[,:;.) ]|(uvm-smart|nvidia|[Ss]pecification),? (section )?[0-9]+(\.[0-9])?[^0-9%]|\([1-9]\.[0-9][,;:)]|/\* [1-9]\.[0-9][:, ]' "$@" || :
+	grep -nHE -e '(driver|UVM Smart|[Qq]uirks?) Q[0-9]+|[( ]Q[0-9]{1,2}[,:;.) ]' \
+		-e '(uvm-smart|nvidia|[Ss]pecification),? (section )?[0-9]+(\.[0-9])?[^0-9%]' \
+		-e '\([1-9]\.[0-9][,;:)]|/\* [1-9]\.[0-9][:, ]' "$@" || :
 }
 
 # Prints what is wrong in a folder that holds docs/ and the rest.
@@ -86,17 +88,21 @@ check() { # ROOT
 			!(($2 "\t" $3) in known) {print $1 ": [" $2 ": " $3 "]: no such heading in docs/" $2 "-rules.md"}' "$tmp/known" "$tmp/citations"
 		# Prose of pages cites papers by section; only their words are searched there.
 		# shellcheck disable=SC2046
-		numbers_in $(grep -vE '\.md$|^tests/(fidelity|policies)/|^tests/coverage|^tests/cli/' "$tmp/files") | sed 's/$/ (a rule cited by number)/'
+		numbers_in $(grep -vE '\.md$|^tests/(fidelity|policies)/|^tests/coverage|^tests/cli/' "$tmp/files") |
+			sed 's/$/ (a rule cited by number)/'
 		# shellcheck disable=SC2046
-		grep -nHE '(driver|UVM Smart|[Qq]uirk) Q[0-9]+|\(Q[0-9]+[,;)]' $(grep -E '\.md$' "$tmp/files") | sed 's/$/ (a rule cited by number)/' || :
+		grep -nHE '(driver|UVM Smart|[Qq]uirk) Q[0-9]+|\(Q[0-9]+[,;)]' $(grep -E '\.md$' "$tmp/files") |
+			sed 's/$/ (a rule cited by number)/' || :
 	)
 }
 
 # The check sees each kind of mistake.
 probe=$tmp/probe
 mkdir -p "$probe/docs" "$probe/include" "$probe/tests"
-printf '# P\n\n## A\n\n### one-rule\n\nText.\n\nExample: x.\n\nHeld by: `a.h`; `test_a`.\n\n### bare\n\nText.\n\n### Gone\n\nExample: y.\n\nHeld by: `b.h`;\n`test_a`.\n' \
-	> "$probe/docs/driver-rules.md"
+{
+	printf '# P\n\n## A\n\n### one-rule\n\nText.\n\nExample: x.\n\nHeld by: `a.h`; `test_a`.\n\n### bare\n\nText.\n\n'
+	printf '### Gone\n\nExample: y.\n\nHeld by: `b.h`;\n`test_a`.\n'
+} > "$probe/docs/driver-rules.md"
 printf '# P\n\n## Outside of the library\n\n### far\n\nText.\n' > "$probe/docs/uvmsmart-rules.md"
 printf '/* a.h [driver: one-rule,\n * nothing] [uvmsmart: far] [uvmsmart: one-rule] (3.6) Q5: */\n' > "$probe/include/a.h"
 echo '/* 4.5 as it was (driver Q7) */' > "$probe/tests/test_a.c"

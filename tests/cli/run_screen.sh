@@ -15,7 +15,11 @@ verdict() { # NAME STATUS
 	tail -n 8 "$work/out" | sed 's/^/     /'
 }
 screen() { sh "$root/tests/run.sh" "$1" >"$work/out" 2>&1; }
-fits() { awk -v lines="$1" 'length > 80 {wide = 1; print "wider than 80: " $0} END {exit wide || NR > lines || NR < 20}' "$work/out"; }
+fits() {
+	awk -v lines="$1" '
+		length > 80 {wide = 1; print "wider than 80: " $0}
+		END {exit wide || NR > lines || NR < 20}' "$work/out"
+}
 
 unset V
 screen "$uvmsim"
@@ -41,8 +45,9 @@ verdict "table of $rows programs" $?
 figure() { # POLICY NAME: from a run of the program of the row
 	"$uvmsim" run --workload regular:bytes=40m,passes=3 --oversub 125 --policy "$1" | sed -n "s/^$2  *\([0-9.]*\).*/\1/p"
 }
-row=$(awk -v z="$(figure prefetch=none 'far faults')" -v d="$(figure prefetch=density 'far faults')" -v zm="$(figure prefetch=none 'moved to the GPU')" \
-	-v dm="$(figure prefetch=density 'moved to the GPU')" 'BEGIN {printf "%.1f %% %.1f x", 100 * (1 - d / z), dm / zm}')
+row=$(awk -v z="$(figure prefetch=none 'far faults')" -v d="$(figure prefetch=density 'far faults')" \
+	-v zm="$(figure prefetch=none 'moved to the GPU')" -v dm="$(figure prefetch=density 'moved to the GPU')" \
+	'BEGIN {printf "%.1f %% %.1f x", 100 * (1 - d / z), dm / zm}')
 [ "$(awk '$1 == "regular" {print $6, $7, $8, $9}' "$work/screen")" = "$row" ]
 verdict "row regular, a fifth does not fit: $row" $?
 random=$(awk '$1 == "random" {print $8}' "$work/screen")
@@ -62,7 +67,8 @@ timed() { # POLICY: ns
 		awk -F': ' '/"time_ns"/ {print $2}'
 }
 both="$(timed preset=auto) $(timed preset=nvidia-595)"
-line=$(echo "$both" | awk '{printf "   on a modelled Titan V the program takes %.1f ms, not %.1f: %.1f x as fast.", $1 / 1e6, $2 / 1e6, $2 / $1}')
+line=$(echo "$both" |
+	awk '{printf "   on a modelled Titan V the program takes %.1f ms, not %.1f: %.1f x as fast.", $1 / 1e6, $2 / 1e6, $2 / $1}')
 grep -qxF "$line" "$work/screen"
 verdict "the Titan V:${line#*Titan V}" $?
 grep -q '^Next: ' "$work/screen" && grep -q 'make run V=1' "$work/screen" && grep -q 'README.md' "$work/screen"
@@ -104,7 +110,8 @@ V=1
 export V
 screen "$uvmsim"
 verdict "V=1: exit status 0" $?
-fits 400 && grep -q '^   micro-benchmark P3: the host reads back' "$work/out" && [ "$(grep -c ' agree$' "$work/out")" = $((recorded + 7 + 4)) ]
+fits 400 && grep -q '^   micro-benchmark P3: the host reads back' "$work/out" &&
+	[ "$(grep -c ' agree$' "$work/out")" = $((recorded + 7 + 4)) ]
 verdict "V=1: every recorded fault, three wrong thresholds, 80 columns" $?
 [ "$(grep -cE '^   [a-z.]+: [0-9.]+ MiB on a GPU with' "$work/out")" = 18 ]
 verdict "V=1: 18 tables" $?

@@ -22,7 +22,8 @@ says_not() {
 
 # A program of cmocka: the third of sixty tests fails; or the third crashes.
 {
-	printf '#include <stdarg.h>\n#include <stddef.h>\n#include <setjmp.h>\n#include <stdint.h>\n#include <stdlib.h>\n#include <cmocka.h>\n'
+	printf '#include <stdarg.h>\n#include <stddef.h>\n#include <setjmp.h>\n#include <stdint.h>\n#include <stdlib.h>\n'
+	printf '#include <cmocka.h>\n'
 	printf '#ifndef BAD\n#define BAD assert_int_equal(17, 18)\n#endif\n'
 	for i in $(seq 60); do
 		[ "$i" = 3 ] && echo 'static void number_3(void **state) { (void)state; BAD; }' && continue
@@ -76,7 +77,8 @@ makes 0 'TEST=test_policy, exactly' test_policy
 [ "$(cat "$work/line")" = 'sh tests/test.sh build build/san/test_policy' ]
 verdict $? "$name"
 makes 0 'TEST=prefetch, a part of names' prefetch
-grep -q ' build/san/test_prefetch .* build/san/prop_prefetch' "$work/line" || grep -q ' build/san/prop_prefetch .* build/san/test_prefetch' "$work/line"
+grep -q ' build/san/test_prefetch .* build/san/prop_prefetch' "$work/line" ||
+	grep -q ' build/san/prop_prefetch .* build/san/test_prefetch' "$work/line"
 verdict $? "$name: unit and property tests"
 ! grep -qE 'test_policy|cli\.sh' "$work/line"
 verdict $? "$name: no others"

@@ -19,10 +19,14 @@ grep -v '^#' docs/site/navigation.txt | sort >"$work/listed"
 	comm -13 "$work/pages" "$work/listed" | sed 's/^/docs\/site\/navigation.txt, no such page or twice: /'
 } >"$work/log"
 no_lines "the navigation has every page once ($(wc -l <"$work/pages"))" "$work/log"
-while read -r page; do grep -qF "($page.md" docs/index.md || echo "docs/index.md has no link to $page.md"; done <"$work/pages" >"$work/log"
+while read -r page; do
+	grep -qF "($page.md" docs/index.md || echo "docs/index.md has no link to $page.md"
+done <"$work/pages" >"$work/log"
 no_lines 'the index has every page' "$work/log"
 find docs -name '*.svg' -o -name '*.png' | sed 's|docs/||' | sort >"$work/pictures"
-while read -r picture; do grep -qF "]($picture)" docs/gallery.md || echo "docs/gallery.md does not show $picture"; done <"$work/pictures" >"$work/log"
+while read -r picture; do
+	grep -qF "]($picture)" docs/gallery.md || echo "docs/gallery.md does not show $picture"
+done <"$work/pictures" >"$work/log"
 no_lines "the gallery has every picture ($(wc -l <"$work/pictures"))" "$work/log"
 for source in docs/pictures/*.dot; do [ -f "${source%.dot}.svg" ] || echo "$source has no picture beside it"; done >"$work/log"
 no_lines 'every drawing has its picture' "$work/log"
@@ -33,7 +37,8 @@ version=$(sed -n 's/^VERSION := //p' Makefile)
 	grep -qx "version: $version" docs/CITATION.cff || echo "docs/CITATION.cff: not version $version"
 	sed -n 's/^Copyright (c) [0-9]* //p' LICENSE >"$work/owner"
 	grep -qi "name: $(cat "$work/owner")\$" docs/CITATION.cff || echo "docs/CITATION.cff: the authors are not those of LICENSE"
-	[ "$(head -n 1 LICENSE)" = 'MIT License' ] && grep -qx 'license: MIT' docs/CITATION.cff || echo "docs/CITATION.cff: not the licence of LICENSE"
+	[ "$(head -n 1 LICENSE)" = 'MIT License' ] && grep -qx 'license: MIT' docs/CITATION.cff ||
+		echo "docs/CITATION.cff: not the licence of LICENSE"
 } >"$work/log"
 no_lines 'CITATION.cff: version, authors and licence' "$work/log"
 python=
@@ -74,19 +79,24 @@ grep -ohE 'FIGURE=[a-z0-9-]+' README.md docs/*.md | sed 's/FIGURE=//' | sort -u 
 done >"$work/log"
 no_lines "the documents name figures that exist ($(wc -l <"$work/figures") exist)" "$work/log"
 grep -oE "FIDELITY='[^']*'" docs/reproduce.md | sed "s/FIDELITY='\(.*\), \(.*\)'/\1	\2/" | while IFS='	' read -r heading label; do
-	awk -v heading="## $heading" -v label="| $label" '/^## / {on = $0 == heading} on && /^row / && index($0, label) {n++} END {exit !n}' \
+	awk -v heading="## $heading" -v label="| $label" '
+		/^## / {on = $0 == heading}
+		on && /^row / && index($0, label) {n++}
+		END {exit !n}' \
 		tests/fidelity/rows.txt || echo "no row has the heading $heading and a label that begins with $label"
 done >"$work/log"
 [ "$(grep -c "FIDELITY='" docs/reproduce.md)" -ge 3 ] || echo 'docs/reproduce.md: its commands are not understood' >>"$work/log"
 no_lines 'the commands of docs/reproduce.md name rows that exist' "$work/log"
 for name in ag-fig4 ag-fig7-regular; do
-	sh tests/fidelity/figure.sh "$build/uvmsim" "$work" $name >"$work/out" 2>&1 && grep -qx "equal to docs/fidelity/$name.csv" "$work/out" &&
+	sh tests/fidelity/figure.sh "$build/uvmsim" "$work" $name >"$work/out" 2>&1 &&
+		grep -qx "equal to docs/fidelity/$name.csv" "$work/out" &&
 		: >"$work/log" || cp "$work/out" "$work/log"
 	no_lines "make figure FIGURE=$name: the data of docs/fidelity" "$work/log"
 done
 sh tests/fidelity/figure.sh "$build/uvmsim" "$work" ag-fig44 >"$work/out" 2>"$work/err"
 status=$?
-[ $status = 2 ] && grep -q '^figure: no figure is named ag-fig44; the nearest are: ag-fig4' "$work/err" && : >"$work/log" || cp "$work/err" "$work/log"
+[ $status = 2 ] && grep -q '^figure: no figure is named ag-fig44; the nearest are: ag-fig4' "$work/err" && : >"$work/log" ||
+	cp "$work/err" "$work/log"
 no_lines 'a figure that does not exist: the nearest are named' "$work/log"
 
 # -- the reference of the API -------------------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Checks every ```cpp block and compiles every ```c block of README.md and docs/*.md, and runs every shell line there that calls uvmsim or uvmp-run.
+# Checks every ```cpp block and compiles every ```c block of README.md and docs/*.md, and runs every shell line there that calls
+# uvmsim or uvmp-run.
 #
 # A block is a whole file, unless the line above it says otherwise:
 #   <!-- in: FILE -->       its lines stand in FILE, one after the other, with any indentation; tests compile FILE
@@ -24,7 +25,8 @@ verdict() { if [ -s "$2" ]; then fail "$1" "$2"; else ok "$1"; fi; } # WHAT FILE
 
 # -- blocks of C ------------------------------------------------------------------------------------------------------
 mkdir -p "$tmp/include/uvmpolicy" "$tmp/c"
-cp include/uvmpolicy/*.h adapters/userspace/pager.h adapters/userspace/store.h adapters/common/uvmpolicy/host.h "$tmp/include/uvmpolicy"
+cp include/uvmpolicy/*.h adapters/userspace/pager.h adapters/userspace/store.h adapters/common/uvmpolicy/host.h \
+	"$tmp/include/uvmpolicy"
 awk -v out="$tmp/c" '
 	FNR == 1 { above = "" }
 	/^```c(pp)?$/ { n++; file = out "/" n ".c"; printf "" > file; print FILENAME ":" FNR > (out "/" n ".name")
@@ -42,7 +44,9 @@ stands_in() # BLOCK FILE: the lines of the block, in FILE, one after the other
 		{ have[NR] = $0 }
 		END { for (i = 0; i + n <= NR; i++) { for (k = 1; k <= n && have[i + k] == want[k]; k++); if (n > 0 && k > n) exit 0 } exit 1 }'
 }
-compile() { $CC -std=gnu11 -Wall -Wextra -Werror -Wno-unused -Wno-misleading-indentation -I"$tmp/include" -c "$1" -o "$tmp/block.o"; }
+compile() {
+	$CC -std=gnu11 -Wall -Wextra -Werror -Wno-unused -Wno-misleading-indentation -I"$tmp/include" -c "$1" -o "$tmp/block.o"
+}
 
 blocks=0
 for block in "$tmp"/c/*.c; do
@@ -73,12 +77,16 @@ $CC -std=c11 -Wall -Wextra -Werror -Iinclude docs/examples/decide.c "$build/libu
 verdict "docs/examples/decide.c compiles, and decides as the driver" "$tmp/log"
 
 # The simulator of docs/host.md: all accesses are made, under several policies, and its glue has at most 80 lines.
-$CC -std=c11 -Wall -Wextra -Werror -I"$tmp/include" docs/examples/host_simulator.c "$build/libuvmpolicy-host.a" -o "$tmp/simulator" >"$tmp/log" 2>&1 &&
+$CC -std=c11 -Wall -Wextra -Werror -I"$tmp/include" docs/examples/host_simulator.c "$build/libuvmpolicy-host.a" \
+	-o "$tmp/simulator" >"$tmp/log" 2>&1 &&
 	for policy in '' preset=uvmsmart evict=lru4k 'thrash=off plan=overlapped'; do
-		timeout 60 "$tmp/simulator" "$policy" >"$tmp/out" && grep -q '^8192 accesses, [1-9][0-9]* faults, [1-9]' "$tmp/out" || echo "policy '$policy': $(cat "$tmp/out")" >>"$tmp/log"
+		timeout 60 "$tmp/simulator" "$policy" >"$tmp/out" && grep -q '^8192 accesses, [1-9][0-9]* faults, [1-9]' "$tmp/out" ||
+			echo "policy '$policy': $(cat "$tmp/out")" >>"$tmp/log"
 	done
-"$tmp/simulator" evict=none 2>&1 | grep -q '^policy: evict: "none" is not accepted; lru ' || echo "a wrong policy is not named" >>"$tmp/log"
-[ "$(sed -n '/glue: begin/,/glue: end/p' docs/examples/host_simulator.c | wc -l)" -le 80 ] || echo "more than 80 lines of glue" >>"$tmp/log"
+"$tmp/simulator" evict=none 2>&1 | grep -q '^policy: evict: "none" is not accepted; lru ' ||
+	echo "a wrong policy is not named" >>"$tmp/log"
+[ "$(sed -n '/glue: begin/,/glue: end/p' docs/examples/host_simulator.c | wc -l)" -le 80 ] ||
+	echo "more than 80 lines of glue" >>"$tmp/log"
 verdict "docs/examples/host_simulator.c compiles, and its warps read all pages" "$tmp/log"
 
 # -- the files of one decision (docs/embedding.md) --------------------------------------------------------------------
@@ -101,7 +109,10 @@ calls() # WHAT IS WANTED: the calls
 	esac
 }
 mkdir -p "$tmp/rows"
-awk -F ' *[|] *' '/^[|] you want/ {on = 1; next} on && !/^[|]/ {exit} on && !/^[|]-/ {print $2 "\t" $3 "\t" $4}' docs/embedding.md >"$tmp/table"
+awk -F ' *[|] *' '
+	/^[|] you want/ {on = 1; next}
+	on && !/^[|]/ {exit}
+	on && !/^[|]-/ {print $2 "\t" $3 "\t" $4}' docs/embedding.md >"$tmp/table"
 rows=0
 while IFS='	' read -r want files headers; do
 	rows=$((rows + 1))
@@ -118,7 +129,8 @@ while IFS='	' read -r want files headers; do
 	: >"$tmp/log"
 	[ ! -f "$tmp/rows/none" ] || cat "$tmp/rows/none" >>"$tmp/log"
 	# shellcheck disable=SC2086 # a list of files
-	$CC -std=c11 -ffreestanding -Iinclude $sources "$tmp/rows/main.c" -o "$tmp/rows/main" >>"$tmp/log" 2>&1 && "$tmp/rows/main" >>"$tmp/log" 2>&1
+	$CC -std=c11 -ffreestanding -Iinclude $sources "$tmp/rows/main.c" -o "$tmp/rows/main" >>"$tmp/log" 2>&1 &&
+		"$tmp/rows/main" >>"$tmp/log" 2>&1
 	rm -f "$tmp/rows/none"
 	verdict "docs/embedding.md: $want: $files" "$tmp/log"
 done <"$tmp/table"
@@ -139,7 +151,11 @@ END
 awk '
 	FNR == 1 { fenced = 0 }
 	/^```/ { fenced = !fenced; next }
-	joining { more = $0; gsub(/  +/, " ", more); line = line more; sub(/\\$/, "", line); if ($0 !~ /\\$/) { joining = 0; print name "\t" line } next }
+	joining {
+		more = $0; gsub(/  +/, " ", more); line = line more; sub(/\\$/, "", line)
+		if ($0 !~ /\\$/) { joining = 0; print name "\t" line }
+		next
+	}
 	(fenced && /^\$ /) || (!fenced && /^    [^ ]/) {
 		line = $0; sub(/^ *(\$ )?/, "", line); name = FILENAME ":" FNR
 		if (line !~ /(^|[|(] *)(build\/)?(uvmsim|uvmp-run) /) next
@@ -148,7 +164,10 @@ awk '
 	}' README.md docs/*.md >"$tmp/lines"
 
 # What a synopsis has and a command has not: [optional], NAME in capitals as an argument, a|b, two blanks before a remark.
-is_synopsis() { echo "$1" | sed 's/"[^"]*"//g; s/'"'[^']*'"'//g; s/ #.*//' | grep -qE '\[|\.\.\.| (NAME|FILE|LOG|FORMAT|SUBCOMMAND)( |$)|[a-z] \| [a-z]+( \||$)|   +[a-z]|^[^ ]+ [a-z]+  [a-z]'; }
+is_synopsis() {
+	echo "$1" | sed 's/"[^"]*"//g; s/'"'[^']*'"'//g; s/ #.*//' |
+		grep -qE '\[|\.\.\.| (NAME|FILE|LOG|FORMAT|SUBCOMMAND)( |$)|[a-z] \| [a-z]+( \||$)|   +[a-z]|^[^ ]+ [a-z]+  [a-z]'
+}
 
 work=$tmp/work
 mkdir -p "$work"
@@ -156,7 +175,8 @@ for entry in build tests docs adapters include; do ln -s "$root/$entry" "$work/$
 [ "$build" = "$root/build" ] || { rm "$work/build" && ln -s "$build" "$work/build"; }
 cp docs/examples/*.csv "$work"
 for example in docs/examples/plugin_*.c; do
-	$CC -shared -fPIC -Iinclude "$example" -o "$work/$(basename "$example" .c).so" >"$tmp/log" 2>&1 || fail "$example compiles" "$tmp/log"
+	$CC -shared -fPIC -Iinclude "$example" -o "$work/$(basename "$example" .c).so" >"$tmp/log" 2>&1 ||
+		fail "$example compiles" "$tmp/log"
 done
 PATH=$build:$PATH
 export PATH
@@ -173,7 +193,11 @@ while IFS='	' read -r name line; do
 	# a pipe ends early where its reader has seen enough; its first command counts
 	(cd "$work" && timeout 300 sh -c "$line" </dev/null) >"$tmp/log" 2>&1
 	status=$?
-	case $line in *uvmp-run*) if grep -q userfaultfd "$tmp/log"; then echo "skipped: $name: $(grep -m1 userfaultfd "$tmp/log")" && continue; fi ;; esac
+	case $line in
+	*uvmp-run*) if grep -q userfaultfd "$tmp/log"; then
+		echo "skipped: $name: $(grep -m1 userfaultfd "$tmp/log")" && continue
+	fi ;;
+	esac
 	if [ $status = 0 ]; then ok "$name: $line"; else fail "$name: exit status $status: $line" "$tmp/log"; fi
 done <"$tmp/lines"
 [ "$lines" -ge 15 ] || { echo "only $lines lines were found" >"$tmp/log" && fail "shell lines" "$tmp/log"; }

@@ -29,7 +29,8 @@ seed     = 99 0..0 11..11
 END
 grep -v '^seed' s.txt >small.txt # 40 runs
 "$uvmsim" sweep s.txt --list >out
-[ "$(wc -l <out)" = 520 ] && [ "$(sed -n 15p out)" = '14 workload=regular:bytes=2m,passes=2 oversub=50 policy=nvidia-595 threshold=51 seed=2' ] &&
+[ "$(wc -l <out)" = 520 ] &&
+	[ "$(sed -n 15p out)" = '14 workload=regular:bytes=2m,passes=2 oversub=50 policy=nvidia-595 threshold=51 seed=2' ] &&
 	tail -n 1 out | grep -qx '519 workload=random:bytes=2m oversub=100 policy="prefetch=density evict=lru2m" threshold=99 seed=11'
 verdict $? 'the runs: all combinations, the last key changes fastest'
 
@@ -38,16 +39,20 @@ verdict $? 'the runs: all combinations, the last key changes fastest'
 verdict $? '520 runs'
 awk -F, 'NR > 1 && $2 != NR - 2 {exit 1}' all.csv
 verdict $? 'the results are in the order of the sweep'
-"$uvmsim" sweep small.txt --out few.csv >out 2>&1 && "$uvmsim" sweep small.txt --out one.csv --jobs 1 >out 2>&1 && cmp -s few.csv one.csv
+"$uvmsim" sweep small.txt --out few.csv >out 2>&1 && "$uvmsim" sweep small.txt --out one.csv --jobs 1 >out 2>&1 &&
+	cmp -s few.csv one.csv
 verdict $? '--jobs has no influence'
 
 # Each run is that of `uvmsim run`, whose last column is the version: a sweep has the version in front.
-"$uvmsim" run --workload random:bytes=2m --oversub 100 --policy 'prefetch=density evict=lru2m threshold=67' --seed 7 --format csv >run.csv
+"$uvmsim" run --workload random:bytes=2m --oversub 100 --policy 'prefetch=density evict=lru2m threshold=67' --seed 7 \
+	--format csv >run.csv
 sed -n '2{s/,[^,]*$//; p;}' run.csv >want
-grep '"random:bytes=2m",100%,"prefetch=density evict=lru2m",67,7,' all.csv | sed 's/^.*"prefetch=density evict=lru2m",67,7,//; s/,[^,]*$//' >got
+grep '"random:bytes=2m",100%,"prefetch=density evict=lru2m",67,7,' all.csv |
+	sed 's/^.*"prefetch=density evict=lru2m",67,7,//; s/,[^,]*$//' >got
 [ -s got ] && cmp -s want got
 verdict $? 'a row has the columns of uvmsim run'
-[ "$(head -n 1 all.csv | tr , '\n' | sort | uniq -d)" = '' ] && head -n 1 all.csv | grep -q '^sweep,run,runs,version,.*,oversub_percent,memory_asked,host$'
+[ "$(head -n 1 all.csv | tr , '\n' | sort | uniq -d)" = '' ] &&
+	head -n 1 all.csv | grep -q '^sweep,run,runs,version,.*,oversub_percent,memory_asked,host$'
 verdict $? 'no two columns have the same name'
 
 # Half of the runs: interrupted, killed, cut, resumed.
@@ -68,7 +73,8 @@ broken_off() {
 	for _ in $(seq 50); do
 		rm -f part.csv
 		[ ! -e start.csv ] || cp start.csv part.csv
-		env --default-signal=INT "$uvmsim" sweep s.txt --shard 1/2 --out part.csv --jobs 1 "$@" >out 2>&1 & # the shell has its jobs ignore it
+		# the shell has its jobs ignore SIGINT
+		env --default-signal=INT "$uvmsim" sweep s.txt --shard 1/2 --out part.csv --jobs 1 "$@" >out 2>&1 &
 		sweep=$!
 		wait_for "$count" part.csv
 		kill -"$signal" $sweep 2>/dev/null
@@ -109,8 +115,12 @@ verdict $continued 'after SIGKILL the same command continues at once'
 
 # Shards, in any order, some twice.
 cp part.csv shard1.csv
-{ "$uvmsim" sweep s.txt --out shard3.csv --shard 4/4 --host host3 && "$uvmsim" sweep s.txt --out shard2.csv --shard 2/4 --host host2; } >out 2>&1
-[ $? = 0 ] && [ "$(cat shard?.csv | wc -l)" = 523 ] && ! cut -d, -f2 shard1.csv | sed 1d | grep -qxF "$(cut -d, -f2 shard2.csv shard3.csv | grep -v run)"
+{
+	"$uvmsim" sweep s.txt --out shard3.csv --shard 4/4 --host host3 &&
+		"$uvmsim" sweep s.txt --out shard2.csv --shard 2/4 --host host2
+} >out 2>&1
+[ $? = 0 ] && [ "$(cat shard?.csv | wc -l)" = 523 ] &&
+	! cut -d, -f2 shard1.csv | sed 1d | grep -qxF "$(cut -d, -f2 shard2.csv shard3.csv | grep -v run)"
 verdict $? 'three shards have all runs, each once'
 "$uvmsim" sweep --merge merged.csv shard2.csv shard3.csv shard1.csv shard2.csv >out 2>&1
 [ $? = 0 ] && same merged.csv all.csv && grep -q '"host3"$' merged.csv
@@ -219,7 +229,8 @@ awk 'NR == FNR {n = $1; r = $2; next} {exit !($1 == n && $2 - r < 0.0002 && r - 
 verdict $? "compare: cases and ratio are those of awk ($(cat want))"
 "$uvmsim" sweep --compare memory all.csv >out 2>&1 && grep -q '^100% .* 1.0000 .* no difference shown$' out
 verdict $? 'compare: no difference shown'
-"$uvmsim" sweep --compare policy all.csv --of h2d_bytes --format json >out 2>&1 && grep -q '"column": "h2d_bytes", .*"verdict": "no difference shown"}]' out
+"$uvmsim" sweep --compare policy all.csv --of h2d_bytes --format json >out 2>&1 &&
+	grep -q '"column": "h2d_bytes", .*"verdict": "no difference shown"}]' out
 verdict $? 'compare: another column, JSON'
 "$uvmsim" sweep --compare threshold all.csv --of refaults >out 2>&1 && grep -q 'no difference shown' out
 verdict $? 'compare: zeros on both sides are equal'

@@ -20,7 +20,9 @@ same() {
 rows() {
 	page=docs/$(sh $tables --list | sed -n "s/^$1 //p")
 	sh $tables "$uvmsim" "$1" "$2" >"$work/rows" && [ -s "$work/rows" ] || return 1
-	while read -r row; do grep -qE "^ *\\|" "$page" && sed 's/^ *//' "$page" | grep -qxF -- "$row" || { echo "$page lacks $row"; return 1; }; done <"$work/rows"
+	while read -r row; do
+		grep -qE "^ *\\|" "$page" && sed 's/^ *//' "$page" | grep -qxF -- "$row" || { echo "$page lacks $row"; return 1; }
+	done <"$work/rows"
 }
 if [ $# -gt 0 ]; then
 	for table in "$@"; do check "table $table; $advice" same "$table"; done

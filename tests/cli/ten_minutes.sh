@@ -32,8 +32,8 @@ run_all() { # NAME PROGRAM...
 	done <"$tmp/shown"
 }
 : >"$tmp/log"
-$CC -std=c11 -Wall -Wextra -Werror -Iinclude -Iadapters/common docs/examples/ten_minutes.c "$build/libuvmpolicy-host.a" -o "$tmp/c" \
-	2>"$tmp/log"
+$CC -std=c11 -Wall -Wextra -Werror -Iinclude -Iadapters/common docs/examples/ten_minutes.c "$build/libuvmpolicy-host.a" \
+	-o "$tmp/c" 2>"$tmp/log"
 verdict 'C: compiles'
 run_all C "$tmp/c"
 if command -v "$CXX" >/dev/null 2>&1; then

@@ -82,7 +82,8 @@ refuses 'record is a directory' '--record: /: Is a directory' "$run" --budget 8M
 refuses 'report not writable' '--report: /nonexistent/r: No such file' "$run" --budget 8M --report /nonexistent/r true
 echo data >"$work/mine"
 refuses 'store holds something' "--store: $work/mine: holds 5 bytes" "$run" --budget 8M --store "file:$work/mine" true
-[ "$(cat "$work/mine")" = data ] && ok 'a file that holds something is not touched' || fail 'a file that holds something is not touched'
+[ "$(cat "$work/mine")" = data ] && ok 'a file that holds something is not touched' ||
+	fail 'a file that holds something is not touched'
 refuses 'store in no directory' 'No such file' "$run" --budget 8M --store file:/nonexistent/store true
 expect 127 'program not found' "$run" --budget 8M no-such-program
 says 'uvmp-run: no-such-program: not found'
@@ -133,7 +134,8 @@ grep -q right "$work/out" && fail "$name: does not run" || ok "$name: does not r
 expect 0 'a process without userfaultfd' "$run" --budget 8M "$program" without 1 "$program" simple 32
 says 'the process has no pager'
 if [ -x "$work/static" ]; then
-	printf '#!%s\n' "$work/static" >"$work/inner" && printf '#!%s\n' "$work/inner" >"$work/outer" && chmod 755 "$work/inner" "$work/outer"
+	printf '#!%s\n' "$work/static" >"$work/inner" && printf '#!%s\n' "$work/inner" >"$work/outer" &&
+		chmod 755 "$work/inner" "$work/outer"
 	expect 2 '--require, found out at the end' "$run" --budget 8M --require "$work/outer"
 	says 'did not load libuvmp-preload.so: no pager has run, which --require asks for'
 fi
@@ -144,7 +146,8 @@ for mib in $(seq 104 8 600); do
 	status=$?
 	grep -q 'no address space for the map of managed memory' "$work/err" && found=$status && break
 done
-[ "$found" = 2 ] && ! grep -q right "$work/out" && ok "$name: status 2" || fail "$name: status 2" "status $found; $(cat "$work/err")"
+[ "$found" = 2 ] && ! grep -q right "$work/out" && ok "$name: status 2" ||
+	fail "$name: status 2" "status $found; $(cat "$work/err")"
 expect 0 '--require' "$run" --budget 8M --require --format json --report "$work/report" "$program" simple 32
 [ "$(value budget_bytes)" = 8388608 ] && [ "$(value peak_managed_bytes)" = 33554432 ] && [ "$(value faults)" -gt 0 ] &&
 	[ "$(value evictions)" -ge 12 ] && [ "$(value bytes_out)" -ge 25165824 ] && [ "$(value exit_status)" = 0 ] &&
@@ -183,12 +186,16 @@ grep -q 'times what it managed' "$work/err" && fail 'verbose: no word of moving 
 expect 0 'a program that goes round' "$run" --budget 8M --policy 'prefetch=density evict=lru' "$program" circle 16 30
 prints 'program: all words right'
 times=$(sed -n 's/^  moved \([0-9]*\) times what it managed: another --policy or --budget may suit it better$/\1/p' "$work/err")
-[ "${times:-0}" -gt 20 ] && [ "$times" -le 33 ] && ok "$name: moved $times times" || fail "$name: moved 21 to 33 times" "$(cat "$work/err")"
+[ "${times:-0}" -gt 20 ] && [ "$times" -le 33 ] && ok "$name: moved $times times" ||
+	fail "$name: moved 21 to 33 times" "$(cat "$work/err")"
 # The budget in force: evict=lru has memory in blocks of 2 MiB.
 expect 0 'a budget of 9 MiB' "$run" --budget 9M --format json --report "$work/report" "$program" simple 16
-[ "$(value budget_bytes)" = 9437184 ] && [ "$(value peak_resident_bytes)" = 9437184 ] && ok "$name: pages" || fail "$name: pages" "$(cat "$work/report")"
-expect 0 'a budget of 9 MiB, evict=lru' "$run" --budget 9M --policy evict=lru --format json --report "$work/report" "$program" simple 16
-[ "$(value budget_bytes)" = 8388608 ] && [ "$(value peak_resident_bytes)" = 8388608 ] && ok "$name: blocks" || fail "$name: blocks" "$(cat "$work/report")"
+[ "$(value budget_bytes)" = 9437184 ] && [ "$(value peak_resident_bytes)" = 9437184 ] && ok "$name: pages" ||
+	fail "$name: pages" "$(cat "$work/report")"
+expect 0 'a budget of 9 MiB, evict=lru' "$run" --budget 9M --policy evict=lru --format json --report "$work/report" \
+	"$program" simple 16
+[ "$(value budget_bytes)" = 8388608 ] && [ "$(value peak_resident_bytes)" = 8388608 ] && ok "$name: blocks" ||
+	fail "$name: blocks" "$(cat "$work/report")"
 # Standard error is a pipe that its reader has left: nothing but the report is lost. The program has SIGPIPE's default action.
 mkdir "$work/piped"
 cat >"$work/piped/inner" <<'EOF'
@@ -197,7 +204,8 @@ cat >"$work/piped/inner" <<'EOF'
 grep -q '^SigIgn:.*[13579bdf][0-9a-f]\{3\}$' /proc/self/status && exit 8
 exit 3
 EOF
-expect 3 'the reader of standard error has left' sh tests/cli/support/abandoned.sh "$work" sh -c 'exec "$@" 5>"$0/own" 2>&1' "$work/piped" \
+expect 3 'the reader of standard error has left' sh tests/cli/support/abandoned.sh "$work" \
+	sh -c 'exec "$@" 5>"$0/own" 2>&1' "$work/piped" \
 	"$run" --budget 8M --record "$work/piped/trace" --log "$work/piped/log" sh "$work/piped/inner" "$program"
 (cd "$work/piped" && ls) >"$work/out"
 prints inner log own trace
@@ -220,7 +228,8 @@ waits_for() { # TEXT: on standard error, at most five minutes
 name='a program that thrashes says so while it runs'
 thrashes 8M 16 --policy 'prefetch=density evict=lru'
 waits_for thrashes
-line='^uvmp-run: uvmp_run_[a-z]* (process [0-9]*) thrashes: in [0-9.]* s, threads waited for pages in \([0-9]*\) % of the time, and [0-9.]* [MG]iB came again after eviction; --budget 16M would hold all that is managed$'
+line='^uvmp-run: uvmp_run_[a-z]* (process [0-9]*) thrashes: in [0-9.]* s, threads waited for pages in \([0-9]*\) % of the time,'
+line="$line and [0-9.]* [MG]iB came again after eviction; --budget 16M would hold all that is managed\$"
 percent=$(sed -n "s/$line/\1/p" "$work/err" | head -n 1)
 touch "$work/end"
 wait $pid || fail "$name: exit status"
@@ -233,7 +242,8 @@ name='a program that thrashes, --quiet'
 thrashes 8M 16 --policy 'prefetch=density evict=lru' --quiet
 sleep 4
 touch "$work/end"
-wait $pid && [ ! -s "$work/err" ] && [ "$(value thrash_ns)" -gt 0 ] && ok "$name" || fail "$name" "$(cat "$work/err" "$work/report")"
+wait $pid && [ ! -s "$work/err" ] && [ "$(value thrash_ns)" -gt 0 ] && ok "$name" ||
+	fail "$name" "$(cat "$work/err" "$work/report")"
 name='a program that fits does not thrash'
 thrashes 16M 16
 sleep 4
@@ -244,7 +254,8 @@ for store in mem zstd "file:$work" "file:$work/store"; do
 	prints 'program: all words right'
 done
 [ -e "$work/store" ] && fail 'the store leaves no file' || ok 'the store leaves no file'
-(cd "$work" && timeout 60 "$run" --budget 8M --quiet --store file:relative --log log -- sh -c "cd / && exec $program simple 32") >"$work/out"
+(cd "$work" && timeout 60 "$run" --budget 8M --quiet --store file:relative --log log -- sh -c "cd / && exec $program simple 32") \
+	>"$work/out"
 prints 'program: all words right'
 [ -s "$work/log" ] && ok 'paths are those of the directory of the start' || fail 'paths are those of the directory of the start'
 refuses 'completions without a log' '--log-completions belongs to --log FILE' "$run" --budget 8M --log-completions true
@@ -262,8 +273,9 @@ expect 0 'two, one in the other' "$run" --budget 16M "$run" --budget 8M "$progra
 says 'budget 8.0 MiB' 'no memory was managed'
 "${CC:-cc}" -shared -fPIC -Iinclude docs/examples/plugin_prefetch.c -o "$work/ahead.so" || fail 'a plugin is compiled'
 "$run" --budget 8M --quiet env | sed -n 's/^\(UVMP_RUN_[A-Z_]*=\).*/\1/p' | sort >"$work/alone"
-"$run" --budget 16M --threshold 8M --policy prefetch=none --store zstd --managed 64M --threads 2 --log "$work/log" --log-completions --record "$work/trace.csv" \
-	--plugin "$work/ahead.so" --sample 8 --user-mode --quiet "$run" --budget 8M --quiet env >"$work/inner"
+"$run" --budget 16M --threshold 8M --policy prefetch=none --store zstd --managed 64M --threads 2 --log "$work/log" \
+	--log-completions --record "$work/trace.csv" --plugin "$work/ahead.so" --sample 8 --user-mode --quiet \
+	"$run" --budget 8M --quiet env >"$work/inner"
 sed -n 's/^\(UVMP_RUN_[A-Z_]*=\).*/\1/p' "$work/inner" | sort | cmp -s - "$work/alone" && [ -s "$work/alone" ] &&
 	grep -q '^UVMP_RUN_THRESHOLD=1048576$' "$work/inner" && ok 'two, one in the other: no option of the outer one is left' ||
 	fail 'two, one in the other: no option of the outer one is left' "$(grep UVMP_RUN "$work/inner")"
@@ -276,8 +288,10 @@ expect 0 'a budget of which 64 times is more than can be managed' "$run" --budge
 expect 0 'a budget of 1 TiB starts' "$run" --budget 1T "$program" simple 32
 refuses 'a budget for which an order has no numbers' 'at most with evict=lru4k' "$run" --budget 16T --policy evict=lru4k true
 for policy in preset=auto 'evict=lru2m granularity=64k' 'prefetch=none evict=lru4k' 'evict=random4k' 'prefetch=tbn evict=tbne'; do
-	expect 0 "bookkeeping of 64 GiB, $policy" "$run" --budget 64G --policy "$policy" --format json --report "$work/report" "$program" simple 1
-	[ "$(value peak_rss_bytes)" -le 25165824 ] && ok "$name: as much as is used" || fail "$name: as much as is used" "$(value peak_rss_bytes)"
+	expect 0 "bookkeeping of 64 GiB, $policy" "$run" --budget 64G --policy "$policy" --format json --report "$work/report" \
+		"$program" simple 1
+	[ "$(value peak_rss_bytes)" -le 25165824 ] && ok "$name: as much as is used" ||
+		fail "$name: as much as is used" "$(value peak_rss_bytes)"
 done
 refuses 'too much managed' '(managed_bytes, --managed)' "$run" --budget 8M --managed 64T true
 
@@ -348,28 +362,33 @@ for n in 4 5 6 7 8 9 10 12; do
 	grep -q 'without a pager: \|: the program runs without a pager\|1 process with managed memory' "$work/err" &&
 		ok "$name: says whether there is a pager" || fail "$name: says whether there is a pager" "$(cat "$work/err")"
 done
-expect 0 'a program that closes what it does not know' "$run" --budget 8M --log "$work/log" --record "$work/trace.csv" "$program" daemon 32 "$work/mine"
+expect 0 'a program that closes what it does not know' "$run" --budget 8M --log "$work/log" --record "$work/trace.csv" \
+	"$program" daemon 32 "$work/mine"
 prints 'file 3 has 4 bytes' 'program: all words right'
 [ "$(cat "$work/mine")" = mine ] && tail -n 1 "$work/log" | grep -q '^[0-9]* [a-z]' && ! grep -q 'not complete' "$work/err" &&
 	ok "$name: its file is its own, the log is whole" || fail "$name: its file is its own, the log is whole" "$(cat "$work/err")"
 expect 1 'log on a full disk' "$run" --budget 8M --log /dev/full "$program" simple 32
 prints 'program: all words right'
 says 'the log is not complete: No space left'
-expect 3 'log on a full disk: the status of the program goes first' "$run" --budget 8M --log /dev/full sh -c "$program simple 32; exit 3"
+expect 3 'log on a full disk: the status of the program goes first' "$run" --budget 8M --log /dev/full \
+	sh -c "$program simple 32; exit 3"
 expect 1 'trace on a full disk' "$run" --budget 8M --record /dev/full "$program" simple 32
 says 'the trace ends early: No space left'
 expect 1 'report on a full disk' "$run" --budget 8M --report /dev/full "$program" simple 32
 says '--report: /dev/full: No space left'
 # 256 KiB: more than uvmp-run itself needs
 for kind in log record; do
-	expect 1 "a limit on the size of files, --$kind" sh -c "ulimit -f 512; exec $run --budget 8M --policy prefetch=none --$kind $work/limited $program simple 32"
+	expect 1 "a limit on the size of files, --$kind" sh -c \
+		"ulimit -f 512; exec $run --budget 8M --policy prefetch=none --$kind $work/limited $program simple 32"
 	prints 'program: all words right'
 	says ': File too large'
-	[ "$(wc -c <"$work/limited")" -le 262144 ] && [ -s "$work/limited" ] && ok "$name: as much as fits" || fail "$name: as much as fits"
+	[ "$(wc -c <"$work/limited")" -le 262144 ] && [ -s "$work/limited" ] && ok "$name: as much as fits" ||
+		fail "$name: as much as fits"
 done
 (seq 1 200000 | sed 's/$/ of so many lines/') >"$work/long"
-expect 1 'a limit on the size of files, --report' sh -c "ulimit -f 512; exec $run --budget 8M --format json --report $work/limited true \"\$(head -c 100000 $work/long)\" \
-	\"\$(head -c 100000 $work/long)\" \"\$(head -c 100000 $work/long)\" \"\$(head -c 100000 $work/long)\" \"\$(head -c 100000 $work/long)\" \"\$(head -c 100000 $work/long)\""
+long="\"\$(head -c 100000 $work/long)\""
+expect 1 'a limit on the size of files, --report' sh -c \
+	"ulimit -f 512; exec $run --budget 8M --format json --report $work/limited true $long $long $long $long $long $long"
 says '--report: ' ': File too large'
 if [ "$(id -u)" = 0 ] && mkdir -p "$work/disk" && mount -t tmpfs -o size=12m tmpfs "$work/disk" 2>/dev/null; then
 	echo others >"$work/disk/others"

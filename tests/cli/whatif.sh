@@ -14,30 +14,44 @@ prints() {
 # and the driver brings 15 pages more, which may have been used or not.
 awk 'BEGIN {
 	base = 139637976727552
+	migration = "Migration migrationCause=%s srcIndex=%d dstIndex=%d address=%.0f migratedBytes=%d "
+	migration = migration "beginTimeStamp=%d endTimeStamp=%d\n"
 	for (pass = 0; pass < 3; pass++)
 		for (i = 0; i < 96; i++) {
 			time += 1000
 			at = base + i * 262144
 			printf "GpuFault accessType=Read gpuIndex=1 address=%.0f timeStamp=%d batchId=%d\n", at, time, ++batch
-			printf "Migration migrationCause=Coherence srcIndex=0 dstIndex=1 address=%.0f migratedBytes=4096 beginTimeStamp=%d endTimeStamp=%d\n", at, time + 1, time + 2
-			printf "Migration migrationCause=Prefetch srcIndex=0 dstIndex=1 address=%.0f migratedBytes=61440 beginTimeStamp=%d endTimeStamp=%d\n", at + 4096, time + 3, time + 4
+			printf migration, "Coherence", 0, 1, at, 4096, time + 1, time + 2
+			printf migration, "Prefetch", 0, 1, at + 4096, 61440, time + 3, time + 4
 			if (pass > 0)
-				printf "Migration migrationCause=Eviction srcIndex=1 dstIndex=0 address=%.0f migratedBytes=65536 beginTimeStamp=%d endTimeStamp=%d\n", at, time - 9, time - 8
+				printf migration, "Eviction", 1, 0, at, 65536, time - 9, time - 8
 		}
 }' >"$work/profile"
 two='--policy nvidia-595 --policy prefetch=none'
 
 # shellcheck disable=SC2086 # $two is four words
 run 0 'a profile' whatif "$work/profile" --memory 16M $two
-prints 'What moved, as recorded' 'GPU 288 of 288 pages, CPU 0; 0 kernels' 'to the GPU  18.0 MiB in 576 copies: faults 1.1, prefetching 16.9' \
-	'to the CPU  12.0 MiB in 192 copies: eviction 12.0' 'Of the bytes moved to the GPU, 6 % served faults, 94 % were prefetched by the driver' \
-	"Belady's optimum, pages of 4 KiB, if each page that is used must move to the GPU" 'all that migrated' 'Not told' 'Accesses to resident or prefetched pages'
+prints 'What moved, as recorded' 'GPU 288 of 288 pages, CPU 0; 0 kernels' \
+	'to the GPU  18.0 MiB in 576 copies: faults 1.1, prefetching 16.9' \
+	'to the CPU  12.0 MiB in 192 copies: eviction 12.0' \
+	'Of the bytes moved to the GPU, 6 % served faults, 94 % were prefetched by the driver' \
+	"Belady's optimum, pages of 4 KiB, if each page that is used must move to the GPU" 'all that migrated' 'Not told' \
+	'Accesses to resident or prefetched pages'
 says_words() { tr -s ' \n' ' ' <"$work/out" | grep -qF "$1" && ok "$name: $1" || fail "$name: $1"; }
-says_words '12.0 MiB were evicted; of the same blocks up to 12.0 MiB, 100 % of the evicted bytes, were migrated to the GPU again later.'
+says_words \
+	'12.0 MiB were evicted; of the same blocks up to 12.0 MiB, 100 % of the evicted bytes, were migrated to the GPU again later.'
 # The profile does not show why.
-if grep -q 'working set' "$work/out"; then fail "$name: no cause that is not in the data"; else ok "$name: no cause that is not in the data"; fi
+if grep -q 'working set' "$work/out"; then
+	fail "$name: no cause that is not in the data"
+else
+	ok "$name: no cause that is not in the data"
+fi
 sed "s|$work|.|g" "$work/out" >"$work/short" # the path of a checkout may be long
-if [ "$(awk 'length > 110' "$work/short" | wc -l)" = 0 ] && [ "$(wc -l <"$work/out")" -le 60 ]; then ok "$name: one page"; else fail "$name: more than a page"; fi
+if [ "$(awk 'length > 110' "$work/short" | wc -l)" = 0 ] && [ "$(wc -l <"$work/out")" -le 60 ]; then
+	ok "$name: one page"
+else
+	fail "$name: more than a page"
+fi
 
 # The two readings are the two imports.
 for touched in faults migrated; do
@@ -91,13 +105,21 @@ run 0 'JSON, one job' whatif "$work/profile" --memory 16M $two --format json --j
 cmp -s "$work/out" "$work/json" && ok "$name: the same bytes" || fail "$name: other bytes"
 # shellcheck disable=SC2086
 run 0 'CSV' whatif "$work/profile" --memory 16M $two --format csv
-if [ "$(awk -F, 'NR == 1 {n = NF} NF != n' "$work/out" | wc -l)" = 0 ] && [ "$(wc -l <"$work/out")" = 3 ]; then ok "$name: 3 rows"; else fail "$name: rows"; fi
+if [ "$(awk -F, 'NR == 1 {n = NF} NF != n' "$work/out" | wc -l)" = 0 ] && [ "$(wc -l <"$work/out")" = 3 ]; then
+	ok "$name: 3 rows"
+else
+	fail "$name: rows"
+fi
 # shellcheck disable=SC2086
 run 0 'with time' whatif "$work/profile" --memory 16M $two --gpu titan-v --uncertainty 2
 prints 'time in ms' '2 readings and 3 draws' 'The time of computing is not in it'
 run 0 'all policies' whatif "$work/profile" --memory 16M --seeds 1
 prints ' nvidia-595 ' ' on-demand ' ' auto '
-if grep -q ' access-lru ' "$work/out"; then fail "$name: an order that needs accesses"; else ok "$name: no order that needs accesses"; fi
+if grep -q ' access-lru ' "$work/out"; then
+	fail "$name: an order that needs accesses"
+else
+	ok "$name: no order that needs accesses"
+fi
 "$uvmsim" whatif - --memory 16M --policy nvidia-595 --format json <"$work/profile" >"$work/out" 2>"$work/err"
 name='standard input' && prints '"format": "uvm-tools"'
 
@@ -114,7 +136,8 @@ printf '==1== Lackey, an example Valgrind tool\n L 1000,8\n S 2000,8\n' >"$work/
 run 0 'accesses of lackey' whatif "$work/lackey" --policy nvidia-595 --policy access-lru
 prints 'accesses    2 to 2 pages'
 if grep -q 'Accesses to resident' "$work/out"; then fail "$name: a limit of profiles"; else ok "$name: no limit of profiles"; fi
-if python3 -c 'import sqlite3' 2>/dev/null && python3 "$support/nsys.py" "$work" && "$uvmsim" import "$work/new.sqlite" >/dev/null 2>&1; then
+if python3 -c 'import sqlite3' 2>/dev/null && python3 "$support/nsys.py" "$work" &&
+	"$uvmsim" import "$work/new.sqlite" >/dev/null 2>&1; then
 	run 0 'nsys' whatif "$work/new.sqlite" --memory 32M --seeds 1 --policy nvidia-595
 	prints 'calls 2.0, faults 0.2, prefetching 2.3' 'The profile has 4.6 MiB to the GPU'
 	run 2 'nsys, a GPU that is not there' whatif "$work/two-gpus.sqlite" --memory 32M --device 7

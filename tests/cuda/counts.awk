@@ -17,6 +17,6 @@ $2 == "map" && field("to") == 1 { blocks++; mapped += pages() }
 $2 == "unmap" && field("to") == 0 { moved_blocks++ }
 $2 == "copy" && field("to") == 1 { moved += pages() }
 END {
-	printf "run,%s,%d,0,%d,%d,%d,%d,%d,%d,%d\n", name, value["kernel_ns"], value["batches"], value["faults_raw"], value["faults_serviced"],
-		blocks, mapped, moved_blocks, moved
+	printf "run,%s,%d,0,%d,%d,%d,%d,%d,%d,%d\n", name, value["kernel_ns"], value["batches"],
+		value["faults_raw"], value["faults_serviced"], blocks, mapped, moved_blocks, moved
 }

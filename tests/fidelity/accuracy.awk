@@ -53,8 +53,10 @@ function tables(    i, k) {
 	print "| cannot fail | " left["certain"] + 0 " | " would["certain"] + 0 " |"
 	print "| compares decisions, which are exact | " left["decision"] + 0 " | " would["decision"] + 0 " |"
 	print "| its authors did not repeat the published figure | " left["source"] + 0 " | " would["source"] + 0 " |"
-	print "| the policy draws victims or pages, as the original did with draws that are not known | " left["random"] + 0 " | " would["random"] + 0 " |"
-	print "| the published figures would have more resident than the memory holds | " left["contradicts"] + 0 " | " would["contradicts"] + 0 " |"
+	print "| the policy draws victims or pages, as the original did with draws that are not known | " \
+		left["random"] + 0 " | " would["random"] + 0 " |"
+	print "| the published figures would have more resident than the memory holds | " \
+		left["contradicts"] + 0 " | " would["contradicts"] + 0 " |"
 	print "| an input that the source does not state decides the figure | " left["undisclosed"] + 0 " | " would["undisclosed"] + 0 " |"
 	print "| shows a size that the row itself chose | " left["given"] + 0 " | |"
 	print "\nNo result within the limit of a run: " missing + 0 " rows, counted as misses."

@@ -200,7 +200,8 @@ END {
 			else if (word[1] == "quotient" && !is_quotient(id, word[2], word[3]))
 				finding(id, "is not " word[2] " over " word[3] ", so it counts")
 			else if (word[1] !~ /^(repeats|input|decision|certain|source|random|contradicts|undisclosed|quotient)$/)
-				finding(id, "`uncounted` is followed by repeats, input, decision, certain, source, random, contradicts, undisclosed or quotient")
+				finding(id, "`uncounted` is followed by repeats, input, decision, certain, source, random, contradicts, " \
+					"undisclosed or quotient")
 			continue
 		}
 		if (of != "")

@@ -1,10 +1,11 @@
 # The fault sequence of a decision log: the pages that were brought because they faulted, in the order in which the driver serves
 # them: block services one behind the other, pages ascending in each. A run is a stretch of pages in one VABlock, a delta the
 # difference of the page numbers of two neighbours of a run. The driver starts a service again after each eviction that the service
-# needs; so each of its pages comes once more, as in a recording of the prefetcher's decisions. A page that follows itself is no delta,
-# and a run of one page that repeats is none of two pages. Output: numbers; shares and means in thousandths.
+# needs; so each of its pages comes once more, as in a recording of the prefetcher's decisions. A page that follows itself is no
+# delta, and a run of one page that repeats is none of two pages. Output: numbers; shares and means in thousandths.
 #   ev_*   pages, VABlocks, runs          run_*  mean, median, longest; shares by least length; of those of two and more pages
-#   d_*    shares of deltas, by size      blk_*  of block services: to the next block, forward; of residencies: of blocks evicted before
+#   d_*    shares of deltas, by size      blk_*  of block services: to the next block, forward; of residencies: of blocks evicted
+#                                                before
 function field(name,    i) {
 	for (i = 3; i <= NF; i++)
 		if (index($i, name "=") == 1)

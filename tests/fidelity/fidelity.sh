@@ -18,7 +18,8 @@ trap 'exit 130' INT TERM
 jobs=${FIDELITY_JOBS:-$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)}
 tab=$(printf '\t')
 # Runs are recorded under a checksum of everything that they depend on but their command line.
-store=$build/fidelity-runs/$(cat "$uvmsim" adapters/simulator/models/*.gpu adapters/simulator/models/*.host adapters/simulator/models/*.link tests/data/gtx1080ti.txt \
+store=$build/fidelity-runs/$(cat "$uvmsim" adapters/simulator/models/*.gpu adapters/simulator/models/*.host \
+	adapters/simulator/models/*.link tests/data/gtx1080ti.txt \
 	"$here"/batches.awk "$here"/faults.awk "$here"/pattern.awk "$here"/sharing.awk "$here"/sparse.awk "$here"/*.vec "$here"/instant.* |
 	cksum | tr ' ' -)
 mkdir -p "$store"

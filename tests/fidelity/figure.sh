@@ -11,7 +11,8 @@ if ! echo "$names" | grep -qxF -e "$name"; then
 	exit 2
 fi
 sed -n "s/^figure $name | \([^|]*[^| ]\) *|.*/\1/p" "$here/figures.txt"
-FIDELITY_LONG=1 FIDELITY_PICTURES="^$name\$" sh "$here/fidelity.sh" "$uvmsim" "$build" '^no row$' >/dev/null 2>"$build/figure.err" || {
+FIDELITY_LONG=1 FIDELITY_PICTURES="^$name\$" sh "$here/fidelity.sh" "$uvmsim" "$build" '^no row$' \
+	>/dev/null 2>"$build/figure.err" || {
 	cat "$build/figure.err" >&2
 	exit 1
 }

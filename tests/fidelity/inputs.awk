@@ -19,7 +19,8 @@ END {
 	printf " %.2f | %.2f | %.2f | %.2f | %.2f | %.2f | %.2f | %.2f |", of["bfs_dwc", "base", 1] / of["bfs_dwc", "ue", 1], \
 		mean("to", "base", 2), mean("to", "base", 4), mean("both", "base", 3), mean("both", "to", 3), fewer / programs, \
 		mean("tenth", "tenth-ue", 1), mean("base", "ue", 1)
-	printf " %s | %s | %.2f | %s | %s | %s |\n", verdict(mean("tenth", "tenth-ue", 1) > mean("base", "ue", 1) && mean("base", "ue", 1) > 1), \
+	printf " %s | %s | %.2f | %s | %s | %s |\n", \
+		verdict(mean("tenth", "tenth-ue", 1) > mean("base", "ue", 1) && mean("base", "ue", 1) > 1), \
 		halves, mean("to", "base", 6), verdict(mean("all", "tenth", 1) < mean("all", "base", 1) && mean("all", "base", 1) < 1), \
 		verdict(mean("base50", "both50", 1) > mean("base", "both", 1)), \
 		verdict(three("ahead") > three("etc"))

@@ -39,15 +39,19 @@ function kind_of(text) {
 		return 4
 	if (text ~ /^([0-9,]+ ns, )?(inherited|extrapolated)/)
 		return 5
-	if (text ~ /^(free there|no limit|none is given|nothing|no matter|no second|part of|NVIDIA's fault buffer has none|the (driver|simulated|original)|its (published|units))/)
+	if (text ~ /^(free there|no limit|none is given|nothing|no matter|no second|part of|NVIDIA's fault buffer has none)/ ||
+	    text ~ /^(the (driver|simulated|original)|its (published|units))/)
 		return 6
 	if (text ~ /^(as |the same|computed|[0-9,.* ]+MHz|[0-9,]+ ns, computed)/)
 		return 2
-	if (text ~ /^([A-Z][a-z]+ et al[.]|[A-Z][a-z]+ whitepaper|([A-Z0-9]+ )?data sheet|CUDA programming guide|NVIDIA (blog|driver)|SAND2022-1528|UVM Smart:)/)
+	if (text ~ /^([A-Z][a-z]+ et al[.]|[A-Z][a-z]+ whitepaper|([A-Z0-9]+ )?data sheet|CUDA programming guide)/ ||
+	    text ~ /^(NVIDIA (blog|driver)|SAND2022-1528|UVM Smart:)/)
 		return 1
-	if (text ~ /^((table|section|footnote|specification) [0-9]|uvm-smart specification|configuration|the (logs|paper|report)|nvprof logs)/)
+	if (text ~ /^((table|section|footnote|specification) [0-9]|uvm-smart specification|configuration)/ ||
+	    text ~ /^(the (logs|paper|report)|nvprof logs)/)
 		return 1
-	if (text ~ /^(deviceQuery|[0-9]+ GB: |[0-9][0-9.,]*( ns| us| cycles|$)|start-up of a copy|in the order of their times|a TLB for each SM|coherent: |x86$)/)
+	if (text ~ /^(deviceQuery|[0-9]+ GB: |[0-9][0-9.,]*( ns| us| cycles|$)|start-up of a copy)/ ||
+	    text ~ /^(in the order of their times|a TLB for each SM|coherent: |x86$)/)
 		return 1
 	return 0
 }
@@ -60,7 +64,8 @@ function read_model(file,    line, comment, key) {
 			comment = ""
 		if (kind_of(comment) == 0) {
 			sub(/ =.*/, "", line)
-			print models "/" file ": " line ": the comment \"" comment "\" begins with no kind of source; see kind_of in validation.awk" > "/dev/stderr"
+			print models "/" file ": " line ": the comment \"" comment "\" begins with no kind of source;" \
+				" see kind_of in validation.awk" > "/dev/stderr"
 			unknown++
 		}
 		kinds[file, kind_of(comment)]++
@@ -75,7 +80,8 @@ function tables(    i, k, file, name) {
 	print "\n| source | calibration: inside | | validation: inside | | all: inside | |\n|---|---|---|---|---|---|---|"
 	for (i = 1; i <= headings; i++) {
 		name = heading[i]
-		print "| " name " | " rate(good[name, 1], all[name, 1]) " | " rate(good[name, 0], all[name, 0]) " | " rate(good[name, 0] + good[name, 1], all[name, 0] + all[name, 1]) " |"
+		print "| " name " | " rate(good[name, 1], all[name, 1]) " | " rate(good[name, 0], all[name, 0]) " | " \
+			rate(good[name, 0] + good[name, 1], all[name, 0] + all[name, 1]) " |"
 	}
 	print "\n| GPU model | calibration: inside | | validation: inside | |\n|---|---|---|---|---|"
 	for (i = 1; i <= files; i++) {
@@ -86,7 +92,8 @@ function tables(    i, k, file, name) {
 	print "\n| constants | how | by rows | of them counted | inside |\n|---|---|---|---|---|"
 	for (i = 1; i <= constants; i++)
 		print "| " constant[i] " | " how[i] " | " matched[i] + 0 " | " counted[i] + 0 " | " inside[i] + 0 " |"
-	print "\n| model file | published or measured | computed, or as another | calibrated | estimate | inherited | not in the original |\n|---|---|---|---|---|---|---|"
+	print "\n| model file | published or measured | computed, or as another | calibrated | estimate | inherited |" \
+		" not in the original |\n|---|---|---|---|---|---|---|"
 	for (i = 1; i <= files; i++) {
 		file = "| " model[i]
 		for (k = 1; k <= 6; k++)

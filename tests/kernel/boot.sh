@@ -8,7 +8,8 @@ kernel=$1 initramfs=$2 directory=$3 seconds=$4
 shift 4
 cd "$directory" || exit 1
 rm -rf console.log results.log out.tgz out qemu.log
-timeout -k 5 "$seconds" qemu-system-x86_64 -accel tcg -cpu max,-erms,-la57 -smp 2 -m 1024 -nodefaults -no-user-config -display none -no-reboot \
+timeout -k 5 "$seconds" qemu-system-x86_64 -accel tcg -cpu max,-erms,-la57 -smp 2 -m 1024 \
+	-nodefaults -no-user-config -display none -no-reboot \
 	-kernel "$kernel" -initrd "$initramfs" -serial file:console.log -serial file:results.log -serial file:out.tgz \
 	-append "console=ttyS0 loglevel=7 nokaslr no_timer_check mitigations=off oops=panic panic=-1 reboot=t $*" >qemu.log 2>&1 </dev/null
 status=$?

@@ -34,8 +34,12 @@ stock)
 	kernel=$work/image/boot/vmlinuz-$version
 	if [ ! -e "$kernel" ]; then
 		rm -rf "$work/image" && mkdir "$work/image"
-		fetch() { (cd "$work/image" && apt-get download -q "linux-image-$version" && dpkg -x ./*.deb . && rm -f ./*.deb) >"$work/fetch.log" 2>&1; }
-		fetch || { apt-get update >/dev/null 2>&1; fetch; } || skip "make kernel-test: cannot fetch the package linux-image-$version: $(tail -n 1 "$work/fetch.log")"
+		fetch() {
+			(cd "$work/image" && apt-get download -q "linux-image-$version" && dpkg -x ./*.deb . && rm -f ./*.deb) \
+				>"$work/fetch.log" 2>&1
+		}
+		fetch || { apt-get update >/dev/null 2>&1; fetch; } ||
+			skip "make kernel-test: cannot fetch the package linux-image-$version: $(tail -n 1 "$work/fetch.log")"
 	fi
 	;;
 debug)
@@ -53,7 +57,10 @@ esac
 mkdir -p "$work"
 log=$work/build.log
 started=$(date +%s)
-kbuild() { make -j"$(nproc)" -C adapters/kernel KDIR="$KDIR" BUILD="$work" EXTRA="$PWD/$here/uvmp_selftest.c" KCFLAGS=-Werror "$@" >"$log" 2>&1; }
+kbuild() {
+	make -j"$(nproc)" -C adapters/kernel KDIR="$KDIR" BUILD="$work" EXTRA="$PWD/$here/uvmp_selftest.c" KCFLAGS=-Werror "$@" \
+		>"$log" 2>&1
+}
 warnings() { grep -i 'warning:' "$log" | grep -v 'the compiler differs from the one used to build the kernel'; }
 modules() { # NAME, what to make
 	name=$1
@@ -68,7 +75,8 @@ modules() { # NAME, what to make
 rm -f "$log.lines"
 modules "the modules build without a warning"
 # shellcheck disable=SC2046 # a list
-CC=$CC sh tests/check/cycles.sh "$work"/module/core/*/*.o $(for source in adapters/kernel/emu_*.c; do echo "$work/module/$(basename "$source" .c).o"; done) \
+CC=$CC sh tests/check/cycles.sh "$work"/module/core/*/*.o \
+	$(for source in adapters/kernel/emu_*.c; do echo "$work/module/$(basename "$source" .c).o"; done) \
 	>"$log" 2>&1 || die "no two files of the modules need each other" "$log"
 echo "ok   no two files of the modules need each other" | tee -a "$log.lines"
 [ "$which" != stock ] || modules "sparse is content" sparse
@@ -79,8 +87,8 @@ for name in $programs uvmp_selftest; do
 	with=$shared program=$root/tests/$name
 	[ "$name" != uvmp_selftest ] || with= program=$work/selftest
 	# shellcheck disable=SC2086
-	$CC -std=c11 -O2 -g0 -Wall -Wextra -Werror -D_GNU_SOURCE -Iinclude -Iadapters/kernel -static $here/$name.c $with "$build/libuvmpolicy.a" \
-		-lpthread -o "$program" >"$log" 2>&1 || die "$name.c builds" "$log"
+	$CC -std=c11 -O2 -g0 -Wall -Wextra -Werror -D_GNU_SOURCE -Iinclude -Iadapters/kernel -static $here/$name.c $with \
+		"$build/libuvmpolicy.a" -lpthread -o "$program" >"$log" 2>&1 || die "$name.c builds" "$log"
 done
 for module in "$work"/module/*.ko; do strip -g "$module" -o "$root/modules/$(basename "$module")" || exit 1; done
 disk=$work/image/lib/modules/${version:-}/kernel/drivers/block/brd.ko # of the stock kernel's own: a disk in memory
@@ -109,8 +117,9 @@ grep -v '^the end' "$results"
 # What a kernel says when something is wrong with it. "test:" lines are init's, and say under which test it was.
 bad='WARNING: |BUG: |BUG |Oops|UBSAN: |KASAN: |Kernel panic|Call Trace|cut here|general protection|Bad page|bad_page|stack-protector
 possible (recursive|circular|irq|deadlock)|inconsistent lock state|INFO: (task|rcu|possible|suspicious|trying|lockdep)|DEBUG_LOCKS
-refcount_t: |corruption|scheduling while atomic|sleeping function|soft lockup|hung|stall|kmemleak: [0-9]+ new|ODEBUG|suspected memory leak
-Object .* not freed|Objects remaining|Redzone|Poison overwritten|out of memory|Out of memory|page allocation failure|workqueue lockup'
+refcount_t: |corruption|scheduling while atomic|sleeping function|soft lockup|hung|stall|kmemleak: [0-9]+ new|ODEBUG
+suspected memory leak|Object .* not freed|Objects remaining|Redzone|Poison overwritten
+out of memory|Out of memory|page allocation failure|workqueue lockup'
 {
 	if [ $booted = 0 ]; then
 		grep -nE "$(printf %s "$bad" | tr '\n' '|')|] test: " "$work/console.log" | tr -d '\r' |

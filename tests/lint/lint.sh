@@ -28,7 +28,8 @@ verdict() # WHAT FILE: FILE holds what is wrong
 	fi
 }
 
-headers="$(ls include/uvmpolicy/*.h adapters/*/uvmpolicy/*.h adapters/*/uvmpolicy/*.hpp) adapters/userspace/pager.h adapters/userspace/store.h"
+headers="$(ls include/uvmpolicy/*.h adapters/*/uvmpolicy/*.h adapters/*/uvmpolicy/*.hpp)"
+headers="$headers adapters/userspace/pager.h adapters/userspace/store.h"
 sources=$(find libuvmpolicy adapters/common adapters/simulator adapters/userspace adapters/cuda -name '*.c' | sort)
 include="-Iinclude -Ilibuvmpolicy -Iadapters/common -Iadapters/simulator -Iadapters/userspace -Itests/support/cuda -I$build"
 
@@ -57,17 +58,23 @@ cppcheck -q --enable=warning,performance,portability --std=c11 -j"$(nproc)" -D_G
 # shellcheck disable=SC2086
 verdict "cppcheck: $(echo $sources | wc -w) files" "$tmp/cppcheck"
 
-find Makefile libuvmpolicy include adapters tests fuzz docs/examples -name '*.[ch]' -o -name '*.hpp' -o -name '*.mk' -o -name Makefile |
-	grep -v '^tests/data/' | sort | xargs awk 'length > 132 {print FILENAME ":" FNR ": " length " characters"}' > "$tmp/long"
-verdict 'C and make: no line has more than 132 characters' "$tmp/long"
+# C, make and scripts; one without an ending of these is known by its first line.
+{
+	find Makefile libuvmpolicy include adapters tests fuzz docs -name '*.[ch]' -o -name '*.hpp' -o -name '*.mk' -o -name Makefile \
+		-o -name '*.sh' -o -name '*.awk' -o -name '*.py'
+	find .ci adapters tests fuzz docs -type f -exec awk 'FNR == 1 && /^#!/ {print FILENAME} {nextfile}' {} +
+} | sort -u | xargs awk 'length > 132 {print FILENAME ":" FNR ": " length " characters"}' > "$tmp/long"
+verdict 'C, make, shell, awk and Python: no line has more than 132 characters' "$tmp/long"
 
 scripts=$(find adapters/python tests/python -name '*.py' | sort)
 if command -v black >/dev/null 2>&1 && command -v mypy >/dev/null 2>&1; then
 	# shellcheck disable=SC2086
 	{
-		black --quiet --check --line-length 99 $scripts 2>&1 || echo 'black -l 99 changes a file: run it over adapters/python and tests/python'
+		black --quiet --check --line-length 99 $scripts 2>&1 ||
+			echo 'black -l 99 changes a file: run it over adapters/python and tests/python'
 		awk 'length > 99 {print FILENAME ":" FNR ": " length " columns"}' $scripts
-		MYPYPATH=adapters/python:adapters/python/backend mypy --strict --ignore-missing-imports --no-error-summary --cache-dir="$build/mypy" $scripts 2>&1
+		MYPYPATH=adapters/python:adapters/python/backend mypy --strict --ignore-missing-imports --no-error-summary \
+			--cache-dir="$build/mypy" $scripts 2>&1
 	} > "$tmp/python"
 	# shellcheck disable=SC2086
 	verdict "black and mypy: $(echo $scripts | wc -w) files" "$tmp/python"

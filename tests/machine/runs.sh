@@ -1,5 +1,5 @@
-# Runs of uvmsim for scripts that print tables, which source this file and set $uvmsim. Leaves the caller in a temporary folder. A run
-# that fails ends the script: its message, exit status 1.
+# Runs of uvmsim for scripts that print tables, which source this file and set $uvmsim. Leaves the caller in a temporary folder.
+# A run that fails ends the script: its message, exit status 1.
 # shellcheck shell=sh
 case $uvmsim in */*) uvmsim=$(cd "$(dirname "$uvmsim")" && pwd)/${uvmsim##*/} ;; esac
 work=$(mktemp -d)

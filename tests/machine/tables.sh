@@ -91,7 +91,8 @@ first() {
 }
 
 code() {
-	for keys in 'neither executes_code=0 memory_spread_ns=0' '`executes_code` memory_spread_ns=0' '`memory_spread_ns` executes_code=0' both; do
+	for keys in 'neither executes_code=0 memory_spread_ns=0' '`executes_code` memory_spread_ns=0' \
+		'`memory_spread_ns` executes_code=0' both; do
 		# shellcheck disable=SC2086 # several keys
 		set -- $keys
 		name=$1
@@ -102,7 +103,10 @@ code() {
 			echo "$(value h2d_bytes) $(value h2d_copies) $(value d2h_bytes) $(value batches) $(value kernel_ns)"
 		done | awk -v name="$name" '
 			{for (i = 1; i <= NF; i++) sum[i] += $i / 5}
-			END {printf "| %s | %.1f | %.0f | %.1f | %.0f | %.1f |\n", name, sum[1] / 1048576, sum[2], sum[3] / 1048576, sum[4], sum[5] / 1e6}'
+			END {
+				printf "| %s | %.1f | %.0f | %.1f | %.0f | %.1f |\n", name,
+					sum[1] / 1048576, sum[2], sum[3] / 1048576, sum[4], sum[5] / 1e6
+			}'
 	done
 	echo '| published, 125 % | 56.2 | 1,034 | 56.2 | 169 | 29.7 |'
 	echo '| published, 150 %, the same memory | 63.3 | 1,319 | 63.3 | 187 | 31.6 |'
@@ -156,7 +160,8 @@ extra_blocks() {
 			run --gpu asplos20 --oversub 200 --policy "$policy" --workload $program
 			first $program
 			printf ' %s |' $extra
-			cells 'f("%.2f", v["time_ns"] / 1e6)' 'v["batches"]' 'f("%.0f", v["batch_pages_mean"])' 'c(v["h2d_bytes"] / 65536)' 'c(v["context_switches"])'
+			cells 'f("%.2f", v["time_ns"] / 1e6)' 'v["batches"]' 'f("%.0f", v["batch_pages_mean"])' 'c(v["h2d_bytes"] / 65536)' \
+				'c(v["context_switches"])'
 			echo
 		done
 	done
@@ -167,17 +172,25 @@ tlbs() {
 			for shootdown in entry whole; do
 				model ./tlb.gpu v100-sand tlb_shootdown=$shootdown utlb_entries=$entries
 				run --gpu ./tlb.gpu --workload $program --policy preset=uvmsmart
-				awk '{v[$1] = $2} END {printf "%.1f %% %.2f\n", 100 * v["tlb_hits"] / (v["tlb_hits"] + v["tlb_misses"]), v["kernel_ns"] * 1.312 / 1e6}' counts
+				awk '
+					{v[$1] = $2}
+					END {
+						printf "%.1f %% %.2f\n", 100 * v["tlb_hits"] / (v["tlb_hits"] + v["tlb_misses"]),
+							v["kernel_ns"] * 1.312 / 1e6
+					}' counts
 			done >both
 			first $program
-			awk -v entries=$entries '{hits[NR] = $1; cycles[NR] = $3} END {print "", entries, "|", hits[1], "% |", hits[2], "% |", cycles[1], "|", cycles[2], "|"}' both
+			awk -v entries=$entries '
+				{hits[NR] = $1; cycles[NR] = $3}
+				END {print "", entries, "|", hits[1], "% |", hits[2], "% |", cycles[1], "|", cycles[2], "|"}' both
 		done
 	done
 }
 keys() {
 	set -- retires_idle keeps_faults queues_copies holds_memory lists_arrivals coalesces maps_copies
 	for count in 0 1 2 3 4 5 6 7; do
-		model ./keys.gpu uvmsmart block_ns=0 retires_idle=0 keeps_faults=0 queues_copies=0 holds_memory=0 lists_arrivals=0 coalesces=0 maps_copies=0
+		model ./keys.gpu uvmsmart block_ns=0 retires_idle=0 keeps_faults=0 queues_copies=0 holds_memory=0 lists_arrivals=0 coalesces=0 \
+			maps_copies=0
 		n=0 name='none of the seven'
 		for key in "$@"; do
 			n=$((n + 1))
@@ -271,7 +284,10 @@ remote_programs() {
 runtime() {
 	model ./runtime.gpu uvmsmart title=uvmsmart source=uvmsmart block_ns=0
 	while read -r size program; do
-		case $size in --memory=*) printf '| `%s`, %s MiB |' "$program" "$(echo "$size" | tr -dc 0-9)" ;; *) printf '| `%s` |' "$program" ;; esac
+		case $size in
+		--memory=*) printf '| `%s`, %s MiB |' "$program" "$(echo "$size" | tr -dc 0-9)" ;;
+		*) printf '| `%s` |' "$program" ;;
+		esac
 		for preset in runtime '' -tbn -runtime; do
 			policy=preset=uvmsmart${preset:+-${preset#-}},replay=batch
 			set -- --gpu ./runtime.gpu ${size%%=*} "${size#*=}" --workload "$program" --policy "$policy"
@@ -326,7 +342,8 @@ prefetchers_further() {
 }
 forest() { compared preset=nvidia-595 prefetch=forest preset=forest; }
 evictions() { # untimed: far faults, pages to the GPU, EVICT actions
-	for keys in evict=lru2m evict=lru4k evict=lru4k,prefetch_full=none evict=sl64k evict=tbne evict=tbne,reserve=10 evict=tbne,free_buffer=5 evict=lfu2m; do
+	for keys in evict=lru2m evict=lru4k evict=lru4k,prefetch_full=none evict=sl64k evict=tbne evict=tbne,reserve=10 \
+		evict=tbne,free_buffer=5 evict=lfu2m; do
 		printf '| `%s` |' $keys
 		while read -r percent program; do
 			run --workload "$program" --oversub "$percent" --policy preset=uvmsmart,$keys

@@ -19,7 +19,8 @@ BEGIN {
 		print "ablation: no results" >"/dev/stderr"
 		exit 1
 	}
-	printf "| %s | `%s` | %.2f | %.2f | %.2f | `%s` |\n", $1, $2, exp(sum[NR] / count[NR]), exp(bytes[NR] / count[NR]), least[NR], worst[NR]
+	printf "| %s | `%s` | %.2f | %.2f | %.2f | `%s` |\n",
+		$1, $2, exp(sum[NR] / count[NR]), exp(bytes[NR] / count[NR]), least[NR], worst[NR]
 }
 END {
 	printf "\n%d cases\n", count[1]

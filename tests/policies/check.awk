@@ -8,7 +8,8 @@ function bad(w, s, p, text) {
 # No more crosses the link than it carries until the last copy has ended; rate: MB/s. Results of earlier revisions do not say
 # when that was.
 function check_link(w, s, p, k, key, rate) {
-	if (policy[w, s, p] ~ /link_ratio=100/ && value[w, s, p, k, "end_ns"] > 0 && value[w, s, p, k, key] * 1000 > value[w, s, p, k, "end_ns"] * rate)
+	if (policy[w, s, p] ~ /link_ratio=100/ && value[w, s, p, k, "end_ns"] > 0 &&
+	    value[w, s, p, k, key] * 1000 > value[w, s, p, k, "end_ns"] * rate)
 		bad(w, s, p, key " " value[w, s, p, k, key] " in " value[w, s, p, k, "end_ns"] " ns, and the link has " rate " MB/s")
 }
 

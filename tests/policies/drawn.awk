@@ -1,4 +1,5 @@
-# Draws `count` different programs: a line `GPU OVER WORKLOAD` each, over-subscription in percent. The same seed draws the same programs.
+# Draws `count` different programs: a line `GPU OVER WORKLOAD` each, over-subscription in percent. The same seed draws the same
+# programs.
 function below(bound) { # Park and Miller 1988: minimal standard generator
 	state = state * 16807 % 2147483647
 	return int(state / 2147483647 * bound)

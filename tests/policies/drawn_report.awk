@@ -1,5 +1,5 @@
-# The lines of ablation_times.awk, `GPU OVER WORKLOAD|INDEX|SPEED-UP|BYTES`, index 1 with remote access and 2 without: a table of the
-# programs that are more than 2 % slower than the policy `against` or move more than 2 % more bytes, and a summary.
+# The lines of ablation_times.awk, `GPU OVER WORKLOAD|INDEX|SPEED-UP|BYTES`, index 1 with remote access and 2 without: a table
+# of the programs that are more than 2 % slower than the policy `against` or move more than 2 % more bytes, and a summary.
 function cell(name, i) {
 	return sprintf("%.2f; %.2f", speed[name, i], bytes[name, i])
 }
@@ -18,7 +18,8 @@ function summary(what, i,   n, slower, least, more, most, sum, sum_bytes) {
 		if (speed[name[n], i] < least) least = speed[name[n], i]
 		if (bytes[name[n], i] > most) most = bytes[name[n], i]
 	}
-	return sprintf("| %s | %.2f | %.2f | %d | %.2f | %.2f | %d |", what, exp(sum / names), least, slower, exp(sum_bytes / names), most, more)
+	return sprintf("| %s | %.2f | %.2f | %d | %.2f | %.2f | %d |",
+		what, exp(sum / names), least, slower, exp(sum_bytes / names), most, more)
 }
 
 {

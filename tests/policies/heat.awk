@@ -26,11 +26,14 @@ BEGIN {
 	width = left + workload_count * group + 20
 	if (width < 740) width = 740
 	height = top + preset_count * cell + 70
-	printf "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" font-size=\"11\">\n",
+	printf "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\"",
 		width, height, width, height
+	printf " font-family=\"sans-serif\" font-size=\"11\">\n"
 	printf "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n"
-	text(10, 22, " font-size=\"15\"", "Time against nvidia-595: blue is faster, red slower" (scale > 1 ? "; programs of " scale " times the size" : ""))
-	text(10, 40, " fill=\"#555\"", "for each workload memory gets smaller from left to right: " size[1] " to " size[size_count] " %; grey: not run; a dot: the least time")
+	text(10, 22, " font-size=\"15\"", "Time against nvidia-595: blue is faster, red slower" \
+		(scale > 1 ? "; programs of " scale " times the size" : ""))
+	text(10, 40, " fill=\"#555\"", "for each workload memory gets smaller from left to right: " \
+		size[1] " to " size[size_count] " %; grey: not run; a dot: the least time")
 	for (w = 1; w <= workload_count; w++) {
 		x = left + (w - 1) * group
 		printf "<text transform=\"translate(%d,%d) rotate(-35)\">%s</text>\n", x + group / 2 - 8, top - 8, escaped(workload[w])

@@ -1,6 +1,7 @@
 #!/bin/sh
 # The parts of the manual pages that come from the library, between lines `.\" NAME: begin` and `.\" NAME: end`: keys and presets
-# in uvmpolicy-policy.7; functions and errors, from the headers, in uvmpolicy.3 and uvmp_host.3. usage: man_tables.sh UVMSIM DIRECTORY
+# in uvmpolicy-policy.7; functions and errors, from the headers, in uvmpolicy.3 and uvmp_host.3.
+# usage: man_tables.sh UVMSIM DIRECTORY
 set -eu
 export LC_ALL=C
 uvmsim=$1 pages=$2
@@ -25,7 +26,12 @@ fill() { # PAGE DIRECTORY NAMES
 		}
 		/^\.\\" [a-z]*: end/ { is_old = 0 }
 		!is_old && !/^\.\\" [a-z]*: begin/
-		END { if (left || is_old || is_wrong) { print "man_tables.sh: " FILENAME ": marks of " names " are missing" >"/dev/stderr"; exit 1 } }
+		END {
+			if (left || is_old || is_wrong) {
+				print "man_tables.sh: " FILENAME ": marks of " names " are missing" >"/dev/stderr"
+				exit 1
+			}
+		}
 	' "$1" >"$work/page"
 	cat "$work/page" >"$1"
 }
@@ -49,7 +55,8 @@ values '^eviction orders' 1 >"$work/orders"
 fill "$pages/uvmpolicy-policy.7" "$work" 'keys prefetchers orders presets'
 
 # The headers in the order of the tables in uvmpolicy.h and advanced.h, with their lines there.
-sed -n 's/^ \*   \([a-z]*\.h\) *| \(.*\)/\1	\2/p' "$top/include/uvmpolicy/uvmpolicy.h" "$top/include/uvmpolicy/advanced.h" >"$work/headers"
+sed -n 's/^ \*   \([a-z]*\.h\) *| \(.*\)/\1	\2/p' "$top/include/uvmpolicy/uvmpolicy.h" "$top/include/uvmpolicy/advanced.h" \
+	>"$work/headers"
 {
 	echo '.Bl -tag -width indent'
 	while IFS='	' read -r header summary; do
@@ -58,7 +65,9 @@ sed -n 's/^ \*   \([a-z]*\.h\) *| \(.*\)/\1	\2/p' "$top/include/uvmpolicy/uvmpol
 		echo "$first${summary#?}."
 		tr '\n\t' '  ' <"$top/include/uvmpolicy/$header" | sed 's/UVMP_API/\
 &/g; s/static inline/\
-&/g' | sed -nE 's/^(UVMP_API|static inline)[^;({]*[ *](uvmp_[a-z0-9_]*)\(.*/\2/p' | awk '!seen[$0]++ { if (last != "") print ".Fn " last " ,"; last = $0 } END { if (last != "") print ".Fn " last }'
+&/g' | sed -nE 's/^(UVMP_API|static inline)[^;({]*[ *](uvmp_[a-z0-9_]*)\(.*/\2/p' | awk '
+			!seen[$0]++ { if (last != "") print ".Fn " last " ,"; last = $0 }
+			END { if (last != "") print ".Fn " last }'
 	done <"$work/headers"
 	echo '.El'
 } >"$work/functions"

@@ -1,12 +1,15 @@
 #!/bin/sh
-# Every preset, and the best combination of keys that search.sh finds, on the workloads of workloads.txt. usage: policies.sh UVMSIM BUILD
+# Every preset, and the best combination of keys that search.sh finds, on the workloads of workloads.txt.
+# usage: policies.sh UVMSIM BUILD
 # In sets of one scale and one GPU each: the base size on titan-v; 16 times that size on titan-v, and on two more GPUs with a few
-# presets and sizes. At 16 times the size a preset is cut when it takes four times as long as nvidia-595. Writes docs/policies-results.md (base size) and docs/policies-results-large.md, with pictures. Finished
-# comparisons and runs of the search are kept under BUILD/policies/ and made again only when the program or their arguments have
-# changed, so that an interrupted run goes on where it was.
+# presets and sizes. At 16 times the size a preset is cut when it takes four times as long as nvidia-595. Writes
+# docs/policies-results.md (base size) and docs/policies-results-large.md, with pictures. Finished comparisons and runs of the
+# search are kept under BUILD/policies/ and made again only when the program or their arguments have changed, so that an
+# interrupted run goes on where it was.
 # Environment: POLICIES_SHORT=1: two workloads, two sizes, one seed, a search over few keys at one of the sizes.
 # POLICIES_GPUS, POLICIES_SIZES, POLICIES_WORKLOADS='WORD...', POLICIES_SCALE=1|16: only these. With any of these four or
-# POLICIES_SHORT the pages are written under BUILD/policies/part/ (short/). POLICIES_SEARCH=SIZES: a search at these sizes only, 0: none.
+# POLICIES_SHORT the pages are written under BUILD/policies/part/ (short/).
+# POLICIES_SEARCH=SIZES: a search at these sizes only, 0: none.
 # POLICIES_KEPT=1: nothing runs; the pages show what is kept.
 # POLICIES_REUSE=1: results of other builds of uvmsim are taken, but for presets that they lack or that have changed. The pages
 # then say which revision each comparison is of.
@@ -37,7 +40,8 @@ grep '^[a-z]' "$top/list" >"$top/all"
 # Revisions of the programs whose results are kept: CKSUM BYTES REVISION.
 if ! grep -qs "^$program " "$top/revisions"; then
 	revision=$(git -C "$here" rev-parse --short HEAD 2>/dev/null || echo unknown)
-	git -C "$here" diff --quiet HEAD -- ../../libuvmpolicy ../../include ../../adapters 2>/dev/null || revision="$revision with changes"
+	git -C "$here" diff --quiet HEAD -- ../../libuvmpolicy ../../include ../../adapters 2>/dev/null ||
+		revision="$revision with changes"
 	echo "$program $revision" >>"$top/revisions"
 fi
 revision_of() { # CKSUM BYTES ...
@@ -46,7 +50,8 @@ revision_of() { # CKSUM BYTES ...
 		END { if (!is_known) print "unknown" }' "$top/revisions"
 }
 
-# Presets that draw, on workloads that do not (`two` in workloads.txt). Of all others there two seeds must do the same, and stand for five.
+# Presets that draw, on workloads that do not (`two` in workloads.txt). Of all others there two seeds must do the same, and
+# stand for five.
 drawing=$("$uvmsim" list presets | awk '/^[a-z]/ { name = $1 } /(^|[ =])(prefetch|prefetch_full|evict)=random/ { print name }' |
 	sort -u | sed 's/^/--policy preset=/' | tr '\n' ' ')
 
@@ -81,7 +86,9 @@ compare() { # CSV LABEL ARGUMENTS [POLICY]: made again only if need be. LABEL: o
 
 # The complete runs of comparisons with seed 1: POLICY|TIME_NS.
 times_of() { # CSV...
-	for csv in "$@"; do awk -v csv="$csv" -v rate_in="${rates% *}" -v rate_out="${rates#* }" -f "$here/read.awk" -f "$here/known.awk" </dev/null; done
+	for csv in "$@"; do
+		awk -v csv="$csv" -v rate_in="${rates% *}" -v rate_out="${rates#* }" -f "$here/read.awk" -f "$here/known.awk" </dev/null
+	done
 }
 
 # The presets' own runs are starts of the search, and so is the best string of the nearest size that has run, and of titan-v. When
@@ -235,7 +242,11 @@ fi
 for page in policies-results-large policies-results; do
 	[ -s "$top/$page" ] || continue
 	# the link to the large page, if there is one
-	if [ -f "$out/policies-results-large.md" ]; then sed 's/^LARGE: //' "$top/$page"; else sed '/^LARGE: /d' "$top/$page"; fi >"$out/$page.md"
+	if [ -f "$out/policies-results-large.md" ]; then
+		sed 's/^LARGE: //' "$top/$page"
+	else
+		sed '/^LARGE: /d' "$top/$page"
+	fi >"$out/$page.md"
 	rm "$top/$page"
 done
 exit "$failed"

@@ -1,8 +1,9 @@
-# Reads what the comparisons printed. For the programs behind it, in order: workload[w], spec[w], kind[w], about[w], w = 1..workload_count;
-# preset[p], p = 1..preset_count; size[s], s = 1..size_count. Of the run of workload w, size s, preset p, seed number k:
-# value[w, s, p, k, KEY] for the columns of wanted; policy[w, s, p] the policy string; ran[w, s, p] how many seeds are complete,
-# error[w, s, p] why the others are not, and is_cut(w, s, p) if they take more than four times as long as nvidia-595. Beyond preset_count are the best combinations of keys, p = best_both (without remote
-# access) and best_remote, if has_best[p], with best_string[w, s, p] as it was found.
+# Reads what the comparisons printed. For the programs behind it, in order: workload[w], spec[w], kind[w], about[w],
+# w = 1..workload_count; preset[p], p = 1..preset_count; size[s], s = 1..size_count. Of the run of workload w, size s, preset p,
+# seed number k: value[w, s, p, k, KEY] for the columns of wanted; policy[w, s, p] the policy string; ran[w, s, p] how many seeds
+# are complete, error[w, s, p] why the others are not, and is_cut(w, s, p) if they take more than four times as long as
+# nvidia-595. Beyond preset_count are the best combinations of keys, p = best_both (without remote access) and best_remote, if
+# has_best[p], with best_string[w, s, p] as it was found.
 
 # Splits a CSV line, quotes and all, into field[1..]; returns how many.
 function split_csv(line, field,    n, text, end) {
@@ -80,7 +81,8 @@ function read_results(file, w, s, label,    line, n, i, f, column, p, k, key, se
 		value[w, s, p, k, "out_bytes"] = value[w, s, p, k, "d2h_bytes"] + value[w, s, p, k, "remote_d2h_bytes"]
 		value[w, s, p, k, "program_ns"] = value[w, s, p, k, "time_ns"]
 		value[w, s, p, k, "end_ns"] = "link_end_ns" in column ? larger(value[w, s, p, k, "time_ns"], value[w, s, p, k, "link_end_ns"]) : 0
-		value[w, s, p, k, "time_ns"] = with_link(f[column["policy"]], value[w, s, p, k, "time_ns"], value[w, s, p, k, "in_bytes"], value[w, s, p, k, "out_bytes"])
+		value[w, s, p, k, "time_ns"] = with_link(f[column["policy"]], value[w, s, p, k, "time_ns"],
+			value[w, s, p, k, "in_bytes"], value[w, s, p, k, "out_bytes"])
 		policy[w, s, p] = f[column["policy"]]
 	}
 	close(file)
@@ -123,7 +125,8 @@ BEGIN { if (presets != "") read_all() }
 
 function read_all(    line, part, p, w, s) {
 	wanted_count = split("time_ns h2d_bytes d2h_bytes far_faults refaults accesses pages_touched evictions memory_bytes " \
-		"footprint_bytes bound_h2d_bytes bound_d2h_bytes remote_h2d_bytes remote_d2h_bytes link_end_ns in_bytes out_bytes program_ns end_ns", wanted, " ")
+		"footprint_bytes bound_h2d_bytes bound_d2h_bytes remote_h2d_bytes remote_d2h_bytes link_end_ns in_bytes out_bytes " \
+		"program_ns end_ns", wanted, " ")
 	while ((getline line <presets) > 0) {
 		preset[++preset_count] = line
 		number_of[line] = preset_count

@@ -132,8 +132,9 @@ function print_one_auto(p,    w, s, best, line, gains, losses, n, compared, leas
 		for (s = 1; s <= size_count; s++)
 			if (may_stay(w, s, p)) best = best_remote
 	print heading("##", preset[p])
-	print "How many times as fast as nvidia-595 `" preset[p] "` is, and behind it by how much it is slower than the best combination of keys" \
-		(best == best_remote ? " with" : " without") " remote access. *Bytes* are those that cross the link, both ways, against nvidia-595.\n"
+	print "How many times as fast as nvidia-595 `" preset[p] "` is, and behind it by how much it is slower than the best" \
+		" combination of keys" (best == best_remote ? " with" : " without") " remote access. *Bytes* are those that cross" \
+		" the link, both ways, against nvidia-595.\n"
 	print head_row("workload")
 	for (w = 1; w <= workload_count; w++) {
 		line = "| " link(workload[w]) " |"
@@ -171,7 +172,8 @@ function print_one_auto(p,    w, s, best, line, gains, losses, n, compared, leas
 	print line
 	line = "| worst |"
 	for (s = 1; s <= size_count; s++)
-		line = line (n[s] ? sprintf(" %.2f", least_gain[s]) : " –") (compared[s] ? sprintf(" (%+.0f %%)", 100 * (most_loss[s] - 1)) : "") " |"
+		line = line (n[s] ? sprintf(" %.2f", least_gain[s]) : " –") \
+			(compared[s] ? sprintf(" (%+.0f %%)", 100 * (most_loss[s] - 1)) : "") " |"
 	print line
 	line = "| bytes, at most |"
 	for (s = 1; s <= size_count; s++) line = line (n[s] ? sprintf(" %.2f |", most_bytes[s]) : " – |")
@@ -179,8 +181,8 @@ function print_one_auto(p,    w, s, best, line, gains, losses, n, compared, leas
 }
 
 function print_winners(    w, s, p, line) {
-	print heading("##", "The fastest") "\nFor each workload and memory size the preset with the least time, and how many times faster it is than" \
-		" nvidia-595. *+n*: so many others took the same time.\n"
+	print heading("##", "The fastest") "\nFor each workload and memory size the preset with the least time, and how many" \
+		" times faster it is than nvidia-595. *+n*: so many others took the same time.\n"
 	print head_row("workload")
 	for (w = 1; w <= workload_count; w++) {
 		line = "| " link(workload[w]) " |"
@@ -211,8 +213,10 @@ function mean(s, p,    w, sum, n) {
 }
 
 function print_means(    s, p, m, best, line, bound) {
-	print heading("##", "Each preset over all workloads") "\nTime against nvidia-595: the geometric mean over the workloads, below 1 is faster; the least" \
-		" of a column is bold" (is_large ? ", and \">\" marks means over runs that were cut. *Wins*:" : ". *Wins*:") " in how many of the " workload_count * size_count " cases it has the least time, and how often alone.\n"
+	print heading("##", "Each preset over all workloads") "\nTime against nvidia-595: the geometric mean over the workloads," \
+		" below 1 is faster; the least of a column is bold" \
+		(is_large ? ", and \">\" marks means over runs that were cut. *Wins*:" : ". *Wins*:") " in how many of the " \
+		workload_count * size_count " cases it has the least time, and how often alone.\n"
 	line = head_row("preset")
 	sub(/\n/, " wins | alone |\n", line)
 	print line "--:|--:|"
@@ -225,7 +229,8 @@ function print_means(    s, p, m, best, line, bound) {
 	for (p = 1; p <= preset_count; p++) {
 		line = "| " preset[p] " |"
 		for (s = 1; s <= size_count; s++)
-			line = line " " (m[s, p] == 0 ? "–" : bound[s, p] sprintf(sprintf("%.2f", m[s, p]) + 0 == best[s] ? "**%.2f**" : "%.2f", m[s, p])) " |"
+			line = line " " (m[s, p] == 0 ? "–" : bound[s, p] \
+				sprintf(sprintf("%.2f", m[s, p]) + 0 == best[s] ? "**%.2f**" : "%.2f", m[s, p])) " |"
 		print line " " wins[p] + 0 " | " alone[p] + 0 " |"
 	}
 }
@@ -280,7 +285,8 @@ function print_size(w, s,    p, i, j, n, order, rows, names, text, key, any, cut
 		return
 	}
 	print heading("###", workload[w] " at " size[s] " %")
-	printf "%s MiB managed, %s MiB of GPU memory; Belady's optimum: %s MiB in, %s MiB out.\n\n", mib(value[w, s, any, 1, "footprint_bytes"]), mib(value[w, s, any, 1, "memory_bytes"]),
+	printf "%s MiB managed, %s MiB of GPU memory; Belady's optimum: %s MiB in, %s MiB out.\n\n",
+		mib(value[w, s, any, 1, "footprint_bytes"]), mib(value[w, s, any, 1, "memory_bytes"]),
 		cell(w, s, any, "bound_h2d_bytes", "mib"), cell(w, s, any, "bound_d2h_bytes", "mib")
 	print "| preset | time, ms | against nvidia-595 | MiB in | MiB out | above the optimum | far faults | refaults |"
 	print "|---|--:|--:|--:|--:|--:|--:|--:|"
@@ -305,8 +311,8 @@ function print_revisions(    i, most) {
 		print "\nThe figures are of revision " revision[1] "."
 		return
 	}
-	print "\nThe figures are of " revisions " revisions: results of earlier ones were reused, and a later one may decide differently." \
-		" A search also takes the times of earlier revisions.\n"
+	print "\nThe figures are of " revisions " revisions: results of earlier ones were reused, and a later one may decide" \
+		" differently. A search also takes the times of earlier revisions.\n"
 	print "| revision | comparisons | of |\n|---|--:|---|"
 	most = 1
 	for (i = 2; i <= revisions; i++) if (its_runs[i] > its_runs[most]) most = i
@@ -340,7 +346,8 @@ BEGIN {
 			print_best_strings(w, s)
 		}
 	}
-	print heading("##", "Commands") "\nEach for the tables of one workload and size; with `--format csv` or `json` it prints every run.\n\n```text"
+	print heading("##", "Commands") "\nEach for the tables of one workload and size; with `--format csv` or `json` it prints" \
+		" every run.\n\n```text"
 	for (i = 1; i <= command_count; i++) print "uvmsim " command[i]
 	print "```"
 }

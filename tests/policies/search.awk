@@ -60,8 +60,8 @@ function policy_of(assignment,    i, text) {
 
 # -- the table --
 
-# coordinate[1..coordinates]: name; choice[c, 1..choices[c]]; pair_a, pair_b[1..pairs]; leaves, kept and excluded: sets of words and keys;
-# prefix[1..prefixes]: of excluded keys
+# coordinate[1..coordinates]: name; choice[c, 1..choices[c]]; pair_a, pair_b[1..pairs]; leaves, kept and excluded: sets of words
+# and keys; prefix[1..prefixes]: of excluded keys
 function exclude(word) {
 	if (sub(/[*]$/, "", word)) prefix[++prefixes] = word
 	else excluded[word]

@@ -91,6 +91,6 @@ fi
 for start in "$@"; do printf '%s\n' "$start"; done >"$dir/starts"
 one="xargs -d '\\n' -n 1 -P ${SEARCH_JOBS:-$(nproc)} sh '$0' --one '$uvmsim' '$dir'"
 awk -v mode=search -v keys="$keys" -v table="$table" -v kind="$kind" -v dir="$dir" -v one="$one" -v arguments="$arguments" \
-	-v names="${SEARCH_NAMES:-}" -v jobs="${SEARCH_JOBS:-$(nproc)}" -v sweeps="${SEARCH_SWEEPS:-3}" -v descents="${SEARCH_DESCENTS:-2}" \
-	-f "$here/search.awk" </dev/null >"$dir/best-$kind.part"
+	-v names="${SEARCH_NAMES:-}" -v jobs="${SEARCH_JOBS:-$(nproc)}" -v sweeps="${SEARCH_SWEEPS:-3}" \
+	-v descents="${SEARCH_DESCENTS:-2}" -f "$here/search.awk" </dev/null >"$dir/best-$kind.part"
 mv "$dir/best-$kind.part" "$dir/best-$kind"

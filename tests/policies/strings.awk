@@ -1,5 +1,6 @@
-# `KIND|POLICY` on standard input, in the order of the policies that ran; `results`, the lines of ablation_times.awk: a table of how many
-# times as fast as nvidia-595 auto and the best string of each kind are, and by how much auto is slower than the best string.
+# `KIND|POLICY` on standard input, in the order of the policies that ran; `results`, the lines of ablation_times.awk: a table of
+# how many times as fast as nvidia-595 auto and the best string of each kind are, and by how much auto is slower than the best
+# string.
 function add(column, ratio) {
 	sum[column] += log(ratio)
 	cases[column]++
@@ -60,5 +61,6 @@ END {
 	auto = exp(sum["auto"] / n)
 	printf "| geometric mean of %d | %s | %.2f | %.2f | %s | %.2f |\n", n, cell(off, exp(sum["touches"] / n)), \
 		exp(sum["faults"] / n), exp(sum["touches"] / n), cell(auto, exp(sum["remote"] / n)), exp(sum["remote"] / n)
-	printf "| least | %.2f | %.2f | %.2f | %.2f | %.2f |\n", worst["off"], worst["faults"], worst["touches"], worst["auto"], worst["remote"]
+	printf "| least | %.2f | %.2f | %.2f | %.2f | %.2f |\n",
+		worst["off"], worst["faults"], worst["touches"], worst["auto"], worst["remote"]
 }

@@ -19,7 +19,11 @@ run() {
 	shift 2
 	"$uvmsim" "$@" >"$work/out" 2>"$work/err" </dev/null
 	status=$?
-	if [ $status = "$want" ] && ! grep -q 'Sanitizer\|runtime error' "$work/err"; then ok "$name"; else fail "$name: exit status $status, not $want"; fi
+	if [ $status = "$want" ] && ! grep -q 'Sanitizer\|runtime error' "$work/err"; then
+		ok "$name"
+	else
+		fail "$name: exit status $status, not $want"
+	fi
 }
 # says TEXT...: on stderr
 says() {
@@ -30,5 +34,9 @@ says() {
 # error TEXT: one line on stderr, with this text, and no output
 error() {
 	says "$1"
-	if [ "$(wc -l <"$work/err")" = 1 ] && [ ! -s "$work/out" ]; then ok "$name: one line"; else fail "$name: $(wc -l <"$work/err") lines"; fi
+	if [ "$(wc -l <"$work/err")" = 1 ] && [ ! -s "$work/out" ]; then
+		ok "$name: one line"
+	else
+		fail "$name: $(wc -l <"$work/err") lines"
+	fi
 }

@@ -30,7 +30,8 @@ ag_left() {
 				run --gpu ./left.gpu --workload $program --policy $policy
 				value faults_raw
 			done
-		done | awk -v row="| ag_left | $keys |" '{f[NR] = $1} END {for (i = 1; i < NR; i += 2) row = row sprintf(" %.2f |", 100 * f[i + 1] / f[i]); print row}'
+		done | awk -v row="| ag_left | $keys |" \
+			'{f[NR] = $1} END {for (i = 1; i < NR; i += 2) row = row sprintf(" %.2f |", 100 * f[i + 1] / f[i]); print row}'
 	done
 }
 ag_victims() {
@@ -67,7 +68,10 @@ allen_stale() {
 	END
 }
 # left ROW: of counts that come in twos, without and with prefetching, in percent
-left() { awk -v row="$1" '{f[NR] = $1} END {for (i = 1; i < NR; i += 2) row = row sprintf(" %.2f |", 100 * f[i + 1] / f[i]); print row}'; }
+left() {
+	awk -v row="$1" \
+		'{f[NR] = $1} END {for (i = 1; i < NR; i += 2) row = row sprintf(" %.2f |", 100 * f[i + 1] / f[i]); print row}'
+}
 ag_programs() {
 	for keys in utlb_faults=56 utlb_faults=16 utlb_faults=4 fault_write_ns=3 fault_write_ns=50 lock_holds=0; do
 		model programs.gpu titan-v-logged $keys
@@ -85,7 +89,8 @@ ag_sizes() {
 		for policy in prefetch=none prefetch=density; do
 			run --gpu titan-v-logged --workload $program --policy $policy
 			value faults_raw
-		done | awk -v row="| ag_sizes | $program |" '{f[NR] = $1} END {printf "%s %d | %d | %.2f |\n", row, f[1], f[2], 100 * f[2] / f[1]}'
+		done | awk -v row="| ag_sizes | $program |" \
+			'{f[NR] = $1} END {printf "%s %d | %d | %.2f |\n", row, f[1], f[2], 100 * f[2] / f[1]}'
 	done
 }
 # Kernels that cuBLAS may use for a product without transposition, as the authors call it, after that of the rows.
@@ -105,7 +110,8 @@ ag_panels() {
 			run --gpu titan-v --memory $memory --workload sgemm:n=4096,$kernel
 			counted 'printf "%.2f %.3f %d\n", v["pages_evicted"] / 49152, v["faults_raw"] / 49152, v["time_ns"]'
 		done | awk -v row="| ag_panels | $kernel |" '
-			{row = row " " $1 "; " $2 " |"; t[NR] = $3} END {printf "%s %s | %.2f |\n", row, t[1] < t[2] && t[2] < t[3] ? "yes" : "no", t[4] / t[3]}'
+			{row = row " " $1 "; " $2 " |"; t[NR] = $3}
+			END {printf "%s %s | %.2f |\n", row, t[1] < t[2] && t[2] < t[3] ? "yes" : "no", t[4] / t[3]}'
 	done
 }
 # Entries without and with prefetching, and the share that is left.
@@ -114,7 +120,8 @@ ag_cufft() {
 		for policy in prefetch=none prefetch=density; do
 			run --gpu titan-v-logged --workload cufft:$program --policy $policy
 			value faults_raw
-		done | awk -v row="| ag_cufft | $program |" '{f[NR] = $1} END {printf "%s %d | %d | %.2f |\n", row, f[1], f[2], 100 * f[2] / f[1]}'
+		done | awk -v row="| ag_cufft | $program |" \
+			'{f[NR] = $1} END {printf "%s %d | %d | %.2f |\n", row, f[1], f[2], 100 * f[2] / f[1]}'
 	done
 }
 # Programs at small sizes: entries a page without prefetching.
@@ -122,7 +129,8 @@ ag_merges() {
 	while read -r name keys; do
 		# shellcheck disable=SC2086 # several keys
 		model merges.gpu $name $keys
-		for program in regular:bytes=64m,passes=1,threads=64 random:bytes=64m,passes=1,threads=64 stream:bytes=24m,passes=1 tealeaf:n=512 hpgmg:box=5,boxes=1; do
+		for program in regular:bytes=64m,passes=1,threads=64 random:bytes=64m,passes=1,threads=64 stream:bytes=24m,passes=1 \
+			tealeaf:n=512 hpgmg:box=5,boxes=1; do
 			run --gpu ./merges.gpu --workload $program --policy prefetch=none
 			counted 'printf "%.2f\n", v["faults_raw"] / v["faults_serviced"]'
 		done | awk -v row="| ag_merges | $name${keys:+, $keys} |" '{row = row " " $1 " |"} END {print row}'
@@ -157,7 +165,8 @@ ag_replay() {
 		for program in regular random; do
 			for bytes in 64m 256m; do
 				run --gpu ./replay.gpu --workload $program:bytes=$bytes,passes=1 --policy prefetch=none
-				counted 'printf "%.1f\n", 100 * v["replay_ns"] / (v["fetch_ns"] + v["order_ns"] + v["service_ns"] + v["migrate_ns"] + v["map_ns"] + v["replay_ns"])'
+				counted 'handling = v["fetch_ns"] + v["order_ns"] + v["service_ns"] + v["migrate_ns"] + v["map_ns"]
+					printf "%.1f\n", 100 * v["replay_ns"] / (handling + v["replay_ns"])'
 			done
 		done | awk -v row="| ag_replay | $name${keys:+, $keys} |" '{row = row " " $1 " |"} END {print row}'
 	done <<-'END'

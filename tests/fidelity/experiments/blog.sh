@@ -2,7 +2,8 @@
 # shellcheck shell=sh
 minsky() { # CHANGE GPU WORKLOAD
 	run --gpu $2 --workload $3
-	counted 'print v["h2d_copies"], v["h2d_bytes"] / v["h2d_copies"] / 1024, v["h2d_most_bytes"] / 1024, v["batches"], v["batch_faults_most"]' | means "| $name | $1 |" %.0f
+	counted 'print v["h2d_copies"], v["h2d_bytes"] / v["h2d_copies"] / 1024, v["h2d_most_bytes"] / 1024,
+		v["batches"], v["batch_faults_most"]' | means "| $name | $1 |" %.0f
 }
 blog_utlb() {
 	for each in 2 4 8 16; do
@@ -26,7 +27,9 @@ blog_grid() { # nvprof records each run of pages
 	model profiled.gpu p100-nvlink pipelines_copies=0
 	for launch in $launches; do
 		run --gpu ./profiled.gpu --workload stream_thread:bytes=64m,$launch
-		thread=$(counted 'printf "%.0f | %.0f | %.0f | %.0f | %.0f | %.0f | %.2f", v["h2d_copies"], v["h2d_bytes"] / v["h2d_copies"] / 1024, v["h2d_least_bytes"] / 1024, v["h2d_most_bytes"] / 1024, v["batches"], v["batch_faults_most"], v["batches"] * v["batch_ns_mean"] / 1e6')
+		thread=$(counted 'printf "%.0f | %.0f | %.0f | %.0f | %.0f | %.0f | %.2f", v["h2d_copies"],
+			v["h2d_bytes"] / v["h2d_copies"] / 1024, v["h2d_least_bytes"] / 1024, v["h2d_most_bytes"] / 1024,
+			v["batches"], v["batch_faults_most"], v["batches"] * v["batch_ns_mean"] / 1e6')
 		run --gpu ./profiled.gpu --workload stream_warp:bytes=64m,$launch
 		counted "printf \"| blog_grid | $launch | $thread | %.2f | %.0f |\\n\", v[\"faults_raw\"] / v[\"far_faults\"], v[\"batches\"]"
 	done
@@ -59,7 +62,10 @@ blog_tiles() {
 			value time_ns
 		done | awk -v row="| blog_tiles | weight $weight |" '
 			{t[NR] = $1}
-			END {printf "%s %.2f | %.2f | %.2f | %.2f | %.2f |\n", row, t[2] / t[3], t[2] / t[1], t[3] / t[1], t[4] / t[5], t[3] / (t[4] > t[5] ? t[4] : t[5])}'
+			END {
+				printf "%s %.2f | %.2f | %.2f | %.2f | %.2f |\n", row, t[2] / t[3], t[2] / t[1], t[3] / t[1],
+					t[4] / t[5], t[3] / (t[4] > t[5] ? t[4] : t[5])
+			}'
 	done
 }
 # Hosts: how far a warp per page is short of a copy, and what else they change.
@@ -74,7 +80,10 @@ blog_short() {
 			done
 		done | awk -v row="| blog_short | $change |" '
 			{t[NR] = $1}
-			END {printf "%s %.1f | %.1f | %.2f | %.2f | %.2f |\n", row, 100 - 100 * t[3] / t[1], 100 - 100 * t[6] / t[4], 134217728 / t[2], t[2] / t[1], t[5] / t[4]}'
+			END {
+				printf "%s %.1f | %.1f | %.2f | %.2f | %.2f |\n", row, 100 - 100 * t[3] / t[1], 100 - 100 * t[6] / t[4],
+					134217728 / t[2], t[2] / t[1], t[5] / t[4]
+			}'
 	done <<-'END'
 		as the model|utlb_faults=4
 		pipelines_copies=0|pipelines_copies=0

@@ -10,7 +10,8 @@ gx_prompt() {
 	while read -r change; do
 		printf '| gx_prompt | %s |' $change
 		sequence moe:layers=2,shared=59m,experts=128,active=4,expert=12900k,prompt=512,tokens=0,$change 184 preset=nvidia-595 \
-			'v["run_mean"] / 1000, v["run_median"], v["run_1"] / 10, 100 - v["run_ascending"] / 10, v["d_backward"] / 10, 100 - v["d_1"] / 10, v["d_2_16"] / 10' \
+			'v["run_mean"] / 1000, v["run_median"], v["run_1"] / 10, 100 - v["run_ascending"] / 10,
+				v["d_backward"] / 10, 100 - v["d_1"] / 10, v["d_2_16"] / 10' \
 			' %.2f | %d | %.1f | %.1f | %.1f | %.1f | %.1f |\n'
 	done <<-'END'
 		tile=2m
@@ -26,7 +27,8 @@ gx_slabs() {
 	while read -r change policy; do
 		printf '| gx_slabs | %s, %s |' $change $policy
 		sequence gnn:scale=15,degree=10,skew=0,features=512,batch=0,chunk=6553,$change 143 $policy \
-			'v["d_69"] ? v["d_138"] / v["d_69"] : 0, v["run_mean"] / 1000, 100 - v["run_1"] / 10, 100 - v["d_65_256"] / 10, v["d_backward"] / 10' \
+			'v["d_69"] ? v["d_138"] / v["d_69"] : 0, v["run_mean"] / 1000, 100 - v["run_1"] / 10,
+				100 - v["d_65_256"] / 10, v["d_backward"] / 10' \
 			' %.2f | %.2f | %.1f | %.1f | %.1f |\n'
 	done <<-'END'
 		hidden=1024,slab=276k preset=nvidia-595
@@ -51,7 +53,8 @@ gx_tile() {
 	while read -r change key; do
 		model tile.gpu h100-sxm $key
 		printf '| gx_tile | %s%s |' $change "${key:+, $key}"
-		gains ./tile.gpu moe:layers=2,shared=59m,experts=64,active=4,expert=12900k,tokens=10,$change 184 preset=nvidia-595 threshold=1 prefetch=block prefetch=none |
+		gains ./tile.gpu moe:layers=2,shared=59m,experts=64,active=4,expert=12900k,tokens=10,$change 184 preset=nvidia-595 threshold=1 \
+			prefetch=block prefetch=none |
 			awk '{$7 = sprintf("%.2f", 1 / $5); $5 = $7; NF = 6; print " " $0}' FS=' ' OFS=' '
 	done <<-'END'
 		tile=16k
@@ -80,7 +83,8 @@ next=prefetch=next,threshold=1,next_blocks=1,next_percent=1
 gx_graph() {
 	for change in chunk=6553 chunk=6553,epochs=2 chunk=65536 chunk=200000 chunk=350000; do
 		graph=gnn:scale=15,degree=10,skew=0,features=512,hidden=1024,batch=0,$change
-		printf '| gx_graph | %s |%s%s\n' $change "$(gains h100-sxm $graph 143 preset=nvidia-595 prefetch=block $next)" "$(gains h100-sxm $graph 217 preset=nvidia-595 prefetch=block)"
+		printf '| gx_graph | %s |%s%s\n' $change "$(gains h100-sxm $graph 143 preset=nvidia-595 prefetch=block $next)" \
+			"$(gains h100-sxm $graph 217 preset=nvidia-595 prefetch=block)"
 	done
 }
 gx_lists() {

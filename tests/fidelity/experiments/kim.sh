@@ -1,6 +1,8 @@
 # Kim et al. ASPLOS'20. Sourced by ../experiments.sh.
 # shellcheck shell=sh
-kim_us='v["group_ns_least"] / 1e3, v["group_ns_median"] / 1e3, v["group_ns_most"] / 1e3, v["group_handling_ns_least"] / 1e3, v["group_handling_ns_median"] / 1e3, v["group_handling_ns_most"] / 1e3, 100 * v["group_handling_ns_mean"] / v["group_ns_mean"]'
+kim_us='v["group_ns_least"] / 1e3, v["group_ns_median"] / 1e3, v["group_ns_most"] / 1e3,
+	v["group_handling_ns_least"] / 1e3, v["group_handling_ns_median"] / 1e3, v["group_handling_ns_most"] / 1e3,
+	100 * v["group_handling_ns_mean"] / v["group_ns_mean"]'
 kim_host() {
 	for keys in batch_ns=2500 batch_ns=42500 'batch_ns=42500 fetch_ns=1490'; do
 		# shellcheck disable=SC2086 # several keys
@@ -23,7 +25,8 @@ timed() {
 }
 kim_link() {
 	for speeds in '15750 15750' '15750 31500' '31500 31500'; do
-		printf 'title = the link\nsource = an experiment\nlatency_ns = 0\nh2d = 65536 %s\nd2h = 65536 %s\n' ${speeds% *} ${speeds#* } >kim.link
+		printf 'title = the link\nsource = an experiment\nlatency_ns = 0\nh2d = 65536 %s\nd2h = 65536 %s\n' ${speeds% *} ${speeds#* } \
+			>kim.link
 		printf 'title = the link\nsource = an experiment\nlatency_ns = 0\nh2d = 65536 %s\nd2h = 65536 65536000\n' ${speeds% *} >ideal.link
 		model kim.gpu asplos20 link=./kim.link
 		model ideal.gpu asplos20 link=./ideal.link
@@ -77,7 +80,8 @@ kim_dwc() {
 		model dwc.gpu asplos20 link=./dwc.link
 		for program in bfs_dwc:scale=16,degree=23,skew=44 bfs_dwc:scale=17,degree=5,skew=41; do
 			for policy in batch-aware-base batch-aware-ue; do small $policy $program ./dwc.gpu ${change% *}; done
-		done | awk -v row="| kim_dwc | data of ${change% *} %, ${change#* } MB/s to the CPU |" '{t[NR] = $1} END {printf "%s %.2f | %.2f |\n", row, t[1] / t[2], t[3] / t[4]}'
+		done | awk -v row="| kim_dwc | data of ${change% *} %, ${change#* } MB/s to the CPU |" \
+			'{t[NR] = $1} END {printf "%s %.2f | %.2f |\n", row, t[1] / t[2], t[3] / t[4]}'
 	done
 }
 kim_ahead() {
@@ -85,7 +89,8 @@ kim_ahead() {
 		for program in bfs_dwc bfs_twc sssp_twc; do
 			small $policy $program:scale=16,degree=23,skew=44 asplos20 200
 			value refaults
-		done | awk -v row="| kim_ahead | $policy |" '{if (NR % 2) t = t sprintf(" %.1f |", $1 / 1e6); else r = r " " $1 " |"} END {print row t r}'
+		done | awk -v row="| kim_ahead | $policy |" \
+			'{if (NR % 2) t = t sprintf(" %.1f |", $1 / 1e6); else r = r " " $1 " |"} END {print row t r}'
 	done
 }
 kim_small() {
@@ -93,18 +98,21 @@ kim_small() {
 		for oversub in 125 200 400 1000; do
 			for program in bfs_twc sssp_twc; do
 				for policy in batch-aware-base batch-aware-ue; do small $policy $program:$graph asplos20 $oversub; done
-			done | awk -v row="| kim_small | $graph, data of $oversub % |" '{t[NR] = $1} END {printf "%s %.2f | %.2f |\n", row, t[1] / t[2], t[3] / t[4]}'
+			done | awk -v row="| kim_small | $graph, data of $oversub % |" \
+				'{t[NR] = $1} END {printf "%s %.2f | %.2f |\n", row, t[1] / t[2], t[3] / t[4]}'
 		done
 	done
 }
 kim_sizes() {
 	for oversub in 125 200; do
-		for program in bfs_dwc:scale=16,degree=23,skew=44 bfs_twc:scale=16,degree=23,skew=44 gc_ttc:scale=15,degree=8,skew=47 gc_ttc:scale=17,degree=8,skew=41; do
+		for program in bfs_dwc:scale=16,degree=23,skew=44 bfs_twc:scale=16,degree=23,skew=44 gc_ttc:scale=15,degree=8,skew=47 \
+			gc_ttc:scale=17,degree=8,skew=41; do
 			for policy in batch-aware-base batch-aware-to; do
 				small $policy $program asplos20 $oversub >small.time
 				value batch_pages_mean
 			done
-		done | awk -v row="| kim_sizes | data of $oversub % |" '{b[NR] = $1} END {for (i = 1; i < NR; i += 2) row = row sprintf(" %.2f |", b[i + 1] / b[i]); print row}'
+		done | awk -v row="| kim_sizes | data of $oversub % |" \
+			'{b[NR] = $1} END {for (i = 1; i < NR; i += 2) row = row sprintf(" %.2f |", b[i + 1] / b[i]); print row}'
 	done
 }
 # Graphs of 26 MB and more: the source tells footprints, and neither vertices nor edges.
@@ -126,7 +134,8 @@ graphed() { # PROGRAM GRAPH KEYS [RUN...]: those or all runs of figures 8 to 17 
 		*) policy=batch-aware-$2 ;;
 		esac
 		timed $policy$graphed_keys "$4" "$3" "$graphed_program:$graphed_graph"
-		counted "print \"$graphed_program $1\", v[\"time_ns\"], v[\"batches\"], v[\"batch_ns_mean\"], v[\"batch_pages_mean\"], v[\"refaults\"], v[\"batch_pages_p90\"]"
+		counted "print \"$graphed_program $1\", v[\"time_ns\"], v[\"batches\"], v[\"batch_ns_mean\"], v[\"batch_pages_mean\"],
+			v[\"refaults\"], v[\"batch_pages_p90\"]"
 	done
 }
 # cheaper LOG: does a page cost less in the larger half of the batches?
@@ -172,7 +181,8 @@ kim_speed() {
 		model speed.gpu asplos20 memory_mb_s=$speed
 		model ideal.gpu asplos20 memory_mb_s=$speed link=./ideal.link
 		for program in bfs_dwc bfs_twc kcore sssp_twc; do
-			for each in 'batch-aware-base 100 speed' 'batch-aware-base 200 speed' 'batch-aware-base 200 ideal' 'batch-aware-to 200 speed' 'batch-aware 200 speed'; do
+			for each in 'batch-aware-base 100 speed' 'batch-aware-base 200 speed' 'batch-aware-base 200 ideal' 'batch-aware-to 200 speed' \
+				'batch-aware 200 speed'; do
 				# shellcheck disable=SC2086 # policy, memory and GPU
 				set -- $each
 				timed $1 ./$3.gpu $2 $program$kim

@@ -21,7 +21,8 @@ sand_fault() {
 	sand 'block_ns=50000, batch=1' 1 block_ns=50000
 	sand 'block_ns=45000, batch=256' 256 block_ns=45000
 	sand 'a lock for the MSHRs' 1 mshr_entries=0 retires_idle=0
-	sand 'no key of UVM Smart' 1 mshr_entries=0 frees_at_start=0 keeps_faults=0 queues_copies=0 holds_memory=0 lists_arrivals=0 retires_idle=0 coalesces=0 data_on_cpu=0 rounds_ranges=0
+	sand 'no key of UVM Smart' 1 mshr_entries=0 frees_at_start=0 keeps_faults=0 queues_copies=0 holds_memory=0 lists_arrivals=0 \
+		retires_idle=0 coalesces=0 data_on_cpu=0 rounds_ranges=0
 }
 # The other rows with the same times of a fault: distances of four prefetchers, and the two shootdowns.
 sand_order() {
@@ -48,6 +49,9 @@ sand_order() {
 				if (NR == 8 || ratio < least) least = ratio
 				if (NR == 8 || ratio > most) most = ratio
 			}
-			END {printf "%s %.2f | %.2f | %.2f | %.2f | %s | %d | %.3f | %.3f |\n", row, distance[1], distance[2], distance[3], distance[4], distance[4] < distance[3] ? "yes" : "no", more, least, most}'
+			END {
+				printf "%s %.2f | %.2f | %.2f | %.2f | %s | %d | %.3f | %.3f |\n", row, distance[1], distance[2], distance[3],
+					distance[4], distance[4] < distance[3] ? "yes" : "no", more, least, most
+			}'
 	done
 }

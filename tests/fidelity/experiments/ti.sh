@@ -1,12 +1,17 @@
 # The real GTX 1080 Ti of UVM Smart's artifact. Sourced by ../experiments.sh.
 # shellcheck shell=sh
+# Bytes and copies in both directions, fault groups and the time of the kernels, of the last run
+moved() {
+	counted 'print v["h2d_bytes"] / 1048576, v["h2d_copies"], v["d2h_bytes"] / 1048576, v["d2h_copies"],
+		v["batches"], v["kernel_ns"] / 1e6'
+}
 # real WORKLOAD MEMORY GPU ARGUMENT...: bytes and copies in both directions, and groups, mean of three seeds
 real() {
 	program_run=$1 memory=$2 gpu=$3
 	shift 3
 	for seed in 1 2 3; do
 		run --seed $seed --gpu "$gpu" --memory "$memory" --workload "$program_run" "$@"
-		counted 'print v["h2d_bytes"] / 1048576, v["h2d_copies"], v["d2h_bytes"] / 1048576, v["d2h_copies"], v["batches"], v["kernel_ns"] / 1e6'
+		moved
 	done
 }
 hotspot=hotspot:n=1024,pyramid_height=2,sim_time=8
@@ -22,7 +27,8 @@ tis() {
 ti_batch() {
 	for batch in 256 64; do
 		for program in 'backprop:n=131056 16M' 'backprop:n=131056 10M' "$hotspot 10M" "$hotspot 6M"; do
-			real "${program% *}" ${program#* } gtx-1080-ti --policy batch=$batch | means "| ti_batch | ${program%%:*} in ${program#* }iB, batch=$batch |" %.1f
+			real "${program% *}" ${program#* } gtx-1080-ti --policy batch=$batch |
+				means "| ti_batch | ${program%%:*} in ${program#* }iB, batch=$batch |" %.1f
 		done
 	done
 }
@@ -32,11 +38,11 @@ ti_bfs() {
 	for keys in lock_holds=1 memory_latency_ns=600 memory_latency_ns=1200 lock_holds=0; do
 		model ti.gpu gtx-1080-ti $keys
 		run --gpu ./ti.gpu --memory 6M --workload rodinia_bfs:nodes=261444,edges=1568420
-		counted 'print v["h2d_bytes"] / 1048576, v["h2d_copies"], v["d2h_bytes"] / 1048576, v["d2h_copies"], v["batches"], v["kernel_ns"] / 1e6' | means "| ti_bfs | $keys |" %.1f
+		moved | means "| ti_bfs | $keys |" %.1f
 	done
 	for graph in nodes=261444,edges=1400000 nodes=261444,edges=1700000 nodes=240000,edges=1568420 nodes=280000,edges=1568420; do
 		run --gpu gtx-1080-ti --memory 6M --workload rodinia_bfs:$graph
-		counted 'print v["h2d_bytes"] / 1048576, v["h2d_copies"], v["d2h_bytes"] / 1048576, v["d2h_copies"], v["batches"], v["kernel_ns"] / 1e6' | means "| ti_bfs | $graph |" %.1f
+		moved | means "| ti_bfs | $graph |" %.1f
 	done
 }
 # Time of fault groups over that of the kernels: from the driver's fetch, and from the oldest fault
