@@ -221,6 +221,11 @@ says '800 passed, 0 failed'
 input 0 'check from standard input' "$uvmsim" check -
 says '400 passed, 0 failed'
 
+printf '%s\n# cut here\n' "$head" >"$work/in"
+input 2 'check of no input line' "$uvmsim" check -
+says '-: the file holds no input line: nothing is checked' '0 passed, 0 failed'
+input 0 'decide of no input line' "$uvmsim" decide -
+same "$work/in"
 printf '%s\n%s\n=> put=cached\n%s\n' "$head" "$one" "$one" >"$work/in"
 input 1 'check of wrong and missing results' "$uvmsim" check -
 says '0 passed, 2 failed' "-:2: $one" '  expected => put=cached' '  computed => put=update' '  expected (no line)'
