@@ -48,16 +48,24 @@ static void list_plugin_names(const char *key)
 			printf(" %s", plugins->prefetcher[i]->name);
 }
 
-static void list_parameters(const struct uvmp_plugin_parameter *parameter, uint32_t parameters, const char *key,
-			    const char *name)
+/* Prints the parameters, or the one called `only`. Returns false if none has this name. */
+static bool list_parameters(const struct uvmp_plugin_parameter *parameter, uint32_t parameters, const char *key,
+			    const char *name, const char *only)
 {
-	for (uint32_t i = 0; i < parameters; i++)
+	bool is_found = false;
+
+	for (uint32_t i = 0; i < parameters; i++) {
+		if (only && strcmp(only, parameter[i].name) != 0)
+			continue;
+		is_found = true;
 		printf("%s\n    %s\n    values: %lu..%lu\n    default: %lu\n    used by: %s=%s\n", parameter[i].name,
 		       parameter[i].summary, (unsigned long)parameter[i].min, (unsigned long)parameter[i].max,
 		       (unsigned long)parameter[i].initial, key, name);
+	}
+	return is_found;
 }
 
-/* Prints all plugins, or those of the given name. Returns false if no plugin has the name. */
+/* Prints all plugins, or those of the given name, or the parameter of this name. Returns false if none has the name. */
 static bool list_plugins(const char *name)
 {
 	const struct uvmp_plugins *plugins = plugins_all();
@@ -65,22 +73,22 @@ static bool list_plugins(const char *name)
 
 	for (uint32_t i = 0; i < plugins->prefetchers; i++) {
 		const struct uvmp_prefetch_plugin *p = plugins->prefetcher[i];
+		bool is_named = !name || strcmp(name, p->name) == 0;
 
-		if (name && strcmp(name, p->name) != 0)
-			continue;
-		is_found = true;
-		printf("plugin prefetch=%s\n    %s\n", p->name, p->summary ? p->summary : "");
-		list_parameters(p->parameter, p->parameters, "prefetch", p->name);
+		if (is_named)
+			printf("plugin prefetch=%s\n    %s\n", p->name, p->summary ? p->summary : "");
+		is_found |= is_named;
+		is_found |= list_parameters(p->parameter, p->parameters, "prefetch", p->name, is_named ? NULL : name);
 	}
 	for (uint32_t i = 0; i < plugins->orders; i++) {
 		const struct uvmp_evict_plugin *o = plugins->order[i];
+		bool is_named = !name || strcmp(name, o->name) == 0;
 
-		if (name && strcmp(name, o->name) != 0)
-			continue;
-		is_found = true;
-		printf("plugin evict=%s (units of %luK)\n    %s\n", o->name, (unsigned long)o->traits.unit_pages * 4,
-		       o->summary ? o->summary : "");
-		list_parameters(o->parameter, o->parameters, "evict", o->name);
+		if (is_named)
+			printf("plugin evict=%s (units of %luK)\n    %s\n", o->name,
+			       (unsigned long)o->traits.unit_pages * 4, o->summary ? o->summary : "");
+		is_found |= is_named;
+		is_found |= list_parameters(o->parameter, o->parameters, "evict", o->name, is_named ? NULL : name);
 	}
 	return is_found;
 }

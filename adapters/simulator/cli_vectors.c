@@ -70,6 +70,8 @@ int cmd_check(int argc, char **argv)
 		files++;
 		if (process(path, vec_check, &result) != CLI_DONE)
 			status = CLI_BAD_INPUT;
+		else if (result.passed + result.failed == 0)
+			status = say_error("%s: the file holds no input line: nothing is checked", path);
 		passed += result.passed;
 		failed += result.failed;
 	}

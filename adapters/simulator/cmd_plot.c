@@ -32,7 +32,8 @@ enum { KIND = 11, ROWS, BRIEF };
 static const enum run_option shared[] = {RUN_WORKLOAD, RUN_TRACE, RUN_GPU,   RUN_MEMORY, RUN_OVERSUB, RUN_POLICY,
 					 RUN_PLUGIN,   RUN_SEED,  RUN_SEEDS, RUN_JOBS,	 RUN_UNTIL};
 
-#define ROWS_MOST 256u
+#define ROWS_MOST    256u
+#define ROWS_DEFAULT 24u
 
 struct request {
 	struct run_request run;
@@ -84,6 +85,10 @@ static int draw(struct request *q, struct options *args)
 {
 	int status = cli_take_options(args, take, q);
 
+	if (status == CLI_DONE && q->plot.kind != PLOT_HEAT && (q->plot.rows != 0 || q->plot.is_brief))
+		return say_error("plot: --rows and --brief belong to --kind heat");
+	if (q->plot.rows == 0)
+		q->plot.rows = ROWS_DEFAULT;
 	if (status == CLI_DONE && q->plot.kind == PLOT_CURVE)
 		add_sizes(&q->run);
 	if (status == CLI_DONE)
@@ -114,7 +119,6 @@ int cmd_plot(int argc, char **argv)
 		return say_error("out of memory");
 	q->run.is_compare = true;
 	q->run.sources.seed = 1;
-	q->plot.rows = 24;
 	if (plugins_load_all(argc, argv))
 		status = draw(q, &args);
 	free(q);

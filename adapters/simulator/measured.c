@@ -232,7 +232,11 @@ static bool read_all(struct parse *parse)
 			return false;
 	if (status == LINE_BAD)
 		return bad(parse, "%s", parse->reader.error);
-	return close_fault(parse) && (parse->in_program || bad(parse, "the file holds no program"));
+	if (!close_fault(parse))
+		return false;
+	if (!parse->in_program)
+		return bad(parse, "the file holds no program");
+	return parse->measured->faults != 0 || bad(parse, "the file holds no fault: nothing is compared");
 }
 
 bool measured_read(FILE *in, const char *name, struct measured *measured)

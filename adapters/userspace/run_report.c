@@ -166,13 +166,14 @@ static void write_table(FILE *out, const struct run_report *report)
 	struct uvmp_pager_stats sum;
 	uint32_t managed = sum_up(report->shared, &sum);
 	bool is_ram = strncmp(report->store, "file:", 5) != 0;
+	const char *at_most = managed == 1 ? "" : " in one process";
 
 	if (managed == 0)
 		return;
 	fprintf(out, "uvmp-run: %.2f s, %" PRIu32 " process%s with managed memory\n",
 		(double)report->time_ns / 1e9, managed, managed == 1 ? "" : "es");
-	fprintf(out, "  %-10s %s at most%s; budget %s\n", "managed", run_size(sum.peak_managed_bytes).text,
-		managed == 1 ? "" : " in one process", run_size(report->budget_bytes).text);
+	fprintf(out, "  %-10s %s at most%s; budget %s\n", "managed", run_size(sum.peak_managed_bytes).text, at_most,
+		run_size(report->budget_bytes).text);
 	fprintf(out,
 		"  %-10s %" PRIu64 " in %" PRIu64 " batches, %" PRIu64 " duplicates; %" PRIu64
 		" first writes to clean pages\n",
@@ -182,10 +183,10 @@ static void write_table(FILE *out, const struct run_report *report)
 	fprintf(out, "  %-10s %s in %" PRIu64 " writes; %s left unchanged\n", "out",
 		run_size(sum.bytes_out).text, sum.copies_out, run_size(sum.bytes_dropped).text);
 	fprintf(out, "  %-10s %" PRIu64 "\n", "evictions", sum.evictions);
-	fprintf(out, "  %-10s %s%s at the end, %s at most (%s)\n", "store", run_size(sum.store_bytes).text,
-		is_ram ? " of RAM" : "", run_size(sum.peak_store_bytes).text, report->store);
-	fprintf(out, "  %-10s %s of managed memory at most; %s of all memory of the largest process\n",
-		"resident", run_size(sum.peak_resident_bytes).text, run_size(report->peak_rss_bytes).text);
+	fprintf(out, "  %-10s %s%s at the end, %s at most%s (%s)\n", "store", run_size(sum.store_bytes).text,
+		is_ram ? " of RAM" : "", run_size(sum.peak_store_bytes).text, at_most, report->store);
+	fprintf(out, "  %-10s %s of managed memory at most%s; %s of all memory of the largest process\n", "resident",
+		run_size(sum.peak_resident_bytes).text, at_most, run_size(report->peak_rss_bytes).text);
 	fprintf(out, "  %-10s %.2f s, over all threads; the pager worked %.2f s\n", "stalled",
 		(double)sum.stall_ns / 1e9, (double)sum.service_ns / 1e9);
 	if (sum.thrash_ns != 0)

@@ -9,7 +9,7 @@
  * skips the blocks that came ends its stream then. Blocks with resident pages are passed, four of them at most. Only in mode
  * whole.
  *
- * While all data fit, blocks that come ahead seldom push out others. So a fault that goes on with no stream begins one at
+ * While all data fit, blocks that come ahead seldom push out others. So a fault that continues no stream begins one at
  * once, with auto_ahead blocks, and a quarter of memory at most. A range has a credit of four blocks at first, and no limit
  * of it. After a check, streams begin as above until one has gone on. */
 #include "prefetch_auto_internal.h"

@@ -246,6 +246,11 @@ says '800 passed, 0 failed'
 input 0 'check from standard input' "$uvmsim" check -
 says '400 passed, 0 failed'
 
+printf '%s\n# cut here\n' "$head" >"$work/in"
+input 2 'check of no input line' "$uvmsim" check -
+says '-: the file holds no input line: nothing is checked' '0 passed, 0 failed'
+input 0 'decide of no input line' "$uvmsim" decide -
+same "$work/in"
 printf '%s\n%s\n=> put=cached\n%s\n' "$head" "$one" "$one" >"$work/in"
 input 1 'check of wrong and missing results' "$uvmsim" check -
 says '0 passed, 2 failed' "-:2: $one" '  expected => put=cached' '  computed => put=update' '  expected (no line)'
@@ -770,10 +775,13 @@ says \
 	'{"workload": "-", "seed": 1, "complete": true, "memory_bytes": 2097152, "footprint_bytes": 4194304, "accesses": 4, "units": [{' \
 	'{"unit_bytes": 4096, "places": 512, "touched": 3, "touched_bytes": 12288, "misses": 3, "h2d_bytes": 12288, "left": 0, ' \
 	'"touched": 2, "touched_bytes": 4194304, "misses": 4, "h2d_bytes": 8388608, "left": 3, "d2h_bytes": 6291456, ' \
-	'"written_back": 1, "written_back_bytes": 2097152}]}'
+	'"written_back": 1, "written_back_bytes": 2097152}], "oversub_percent": null, "memory_asked": 2097152, "version": "'
 input 0 'bound, csv' "$uvmsim" bound --trace - --memory 2M --format csv --seed 7
 says 'workload,seed,complete,memory_bytes,footprint_bytes,accesses,unit_bytes,places,' \
-	'"-",7,1,2097152,4194304,4,4096,512,3,12288,3,12288,0,0,0,0' '"-",7,1,2097152,4194304,4,2097152,1,2,'
+	',oversub_percent,memory_asked,version' '"-",7,1,2097152,4194304,4,4096,512,3,12288,3,12288,0,0,0,0,,2097152,' \
+	'"-",7,1,2097152,4194304,4,2097152,1,2,'
+input 0 'bound, csv, over-subscription' "$uvmsim" bound --trace - --oversub 200 --format csv
+says ',0,0,0,0,200,,'
 input 0 'compare, its bound' "$uvmsim" compare --trace - --memory 2M --policy prefetch=none --policy prefetch=block --format csv
 says ',bound_h2d_bytes,bound_d2h_bytes' ',12288,0'
 input 0 'compare, distance to its bound' "$uvmsim" compare --trace - --memory 2M --policy prefetch=none --policy prefetch=block

@@ -64,6 +64,11 @@ done
 sim list policies evict --plugin "$work/orders.so" | grep -q 'values: .*lru_page fifo_page$' || fail 'list policies evict'
 sim list policies fifo_page --plugin "$work/orders.so" | grep -q '^plugin evict=fifo_page (units of 4K)$' ||
 	fail 'list policies, a plugin'
+sim list policies ahead_blocks --plugin "$work/ahead.so" >"$work/list" 2>&1 ||
+	fail 'list policies, a key of a plugin' "$work/list"
+[ "$(head -n 1 "$work/list")" = ahead_blocks ] && [ "$(wc -l <"$work/list")" = 5 ] &&
+	grep -q 'used by: prefetch=ahead$' "$work/list" ||
+	fail 'list policies, a key of a plugin: this key alone' "$work/list"
 [ "$failed" = 0 ] && ok 'list policies'
 
 # says TEXT ARGUMENT...: exit status 2, and one line with the text; refuses, likewise, of uvmp-run

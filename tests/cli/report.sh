@@ -108,6 +108,11 @@ cat >"$work/want" <<'E'
 E
 diff "$work/want" "$work/out" >"$work/err"
 verdict "plot: heat map of a known trace" $?
+for option in --brief --rows=2; do
+	"$uvmsim" plot --trace "$work/trace.csv" --kind bars $option >"$work/out" 2>"$work/err"
+	[ $? = 2 ] && grep -q 'plot: --rows and --brief belong to --kind heat' "$work/err"
+	verdict "plot: bars have no $option" $?
+done
 # Two small ranges far apart: no row between them, and a line that says where each of them lies.
 printf 'uvmp-trace 1\nrange,100000000000,65536,a\nrange,108000000000,65536\n,0,r,100000000000\n,0,r,108000000000\n' \
 	>"$work/trace.csv"

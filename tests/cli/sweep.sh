@@ -46,13 +46,13 @@ verdict $? '--jobs has no influence'
 # Each run is that of `uvmsim run`, whose last column is the version: a sweep has the version in front.
 "$uvmsim" run --workload random:bytes=2m --oversub 100 --policy 'prefetch=density evict=lru2m threshold=67' --seed 7 \
 	--format csv >run.csv
-sed -n '2{s/,[^,]*$//; p;}' run.csv >want
+sed -n '2{s/,[^,]*\(,[^,]*\)$/\1/; p;}' run.csv >want # without the version
 grep '"random:bytes=2m",100%,"prefetch=density evict=lru2m",67,7,' all.csv |
 	sed 's/^.*"prefetch=density evict=lru2m",67,7,//; s/,[^,]*$//' >got
 [ -s got ] && cmp -s want got
 verdict $? 'a row has the columns of uvmsim run'
 [ "$(head -n 1 all.csv | tr , '\n' | sort | uniq -d)" = '' ] &&
-	head -n 1 all.csv | grep -q '^sweep,run,runs,version,.*,oversub_percent,memory_asked,host$'
+	head -n 1 all.csv | grep -q '^sweep,run,runs,version,.*,oversub_percent,memory_asked,faults_only,host$'
 verdict $? 'no two columns have the same name'
 
 # Half of the runs: interrupted, killed, cut, resumed.
@@ -135,6 +135,10 @@ verdict $? 'merge: contradictory results are noticed'
 "$uvmsim" sweep --merge all2.csv all.csv >out && cmp -s all2.csv all.csv
 verdict $? 'merge of one file: the same bytes'
 
+cp all.csv several.csv
+"$uvmsim" sweep s.txt --shard 2/4 --out several.csv >out 2>&1 && grep -qx 'several.csv: 130 of 130 runs of shard 2/4, 0 now' out
+verdict $? 'a file with other shards, too: the runs of this one count'
+
 # Other files.
 refused() { # STATUS TEXT ARGUMENT...
 	want=$1 text=$2
@@ -143,6 +147,12 @@ refused() { # STATUS TEXT ARGUMENT...
 	[ $? = "$want" ] && grep -qF -- "$text" out && [ "$(wc -l <out)" = 1 ]
 	verdict $? "refused: $text"
 }
+for twice in 'seed = 1 01:seed: 01 is the same as 1 on line 2' 'memory = 4M 8M 4096K:memory: 4096K is the same as 4M on line 2' \
+	'oversub = 125 1.25:oversub: 1.25 is the same as 125 on line 2' 'oversub = 125% 125:oversub: 125 is the same as 125% on line 2' \
+	'threshold = 1 51..53 052:threshold: 052 is the same as 52 on line 2'; do
+	printf 'workload = random:bytes=2m\n%s\n' "${twice%%:*}" >twice.txt
+	refused 2 "twice.txt:2: ${twice#*:}" twice.txt --list
+done
 sed 's/^seed     = 1\.\.10$/seed = 1..9 12/' s.txt >other.txt
 cp shard1.csv keep.csv
 refused 2 'has the results of another sweep' other.txt --out keep.csv
@@ -234,6 +244,11 @@ verdict $? 'compare: no difference shown'
 verdict $? 'compare: another column, JSON'
 "$uvmsim" sweep --compare threshold all.csv --of refaults >out 2>&1 && grep -q 'no difference shown' out
 verdict $? 'compare: zeros on both sides are equal'
+for same in memory:oversub workload:trace; do
+	"$uvmsim" sweep --compare ${same%:*} all.csv | tail -n +4 >want
+	"$uvmsim" sweep --compare ${same#*:} all.csv 2>&1 | tail -n +4 >out && cmp -s want out
+	verdict $? "compare: ${same#*:} is ${same%:*}"
+done
 refused 2 'seeds are samples of chance' --compare seed all.csv
 refused 2 'tresh is no parameter of this sweep' --compare tresh all.csv
 refused 2 'did you mean threshold?' --compare treshold all.csv

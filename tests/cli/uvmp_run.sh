@@ -331,7 +331,7 @@ for store in mem zstd "file:$work/store"; do
 	sort "$work/out" >"$work/sorted" && mv "$work/sorted" "$work/out"
 	prints 'child, its own: all words right' 'child, the rest: all words right' 'child: all words right' \
 		'parent, first half: all words right' 'parent, second half: all words right'
-	says '2 processes with managed memory'
+	says '2 processes with managed memory' ' at most in one process (' 'of managed memory at most in one process; '
 done
 expect 0 'fork, log and trace' "$run" --budget 8M --log "$work/fork.log" --record "$work/fork.csv" "$program" fork 32
 says '2 processes with managed memory' ', the first: --log and --record have no other'

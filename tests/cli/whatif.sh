@@ -38,6 +38,8 @@ prints 'What moved, as recorded' 'GPU 288 of 288 pages, CPU 0; 0 kernels' \
 	"Belady's optimum, pages of 4 KiB, if each page that is used must move to the GPU" 'all that migrated' 'Not told' \
 	'Accesses to resident or prefetched pages'
 says_words() { tr -s ' \n' ' ' <"$work/out" | grep -qF "$1" && ok "$name: $1" || fail "$name: $1"; }
+says_words 'Under nvidia-595, if all that migrated was touched, '
+prints 'of 2 readings and 3 seeds)' 'not certain: that depends on the reading or the seed'
 says_words \
 	'12.0 MiB were evicted; of the same blocks up to 12.0 MiB, 100 % of the evicted bytes, were migrated to the GPU again later.'
 # The profile does not show why.
@@ -110,9 +112,28 @@ if [ "$(awk -F, 'NR == 1 {n = NF} NF != n' "$work/out" | wc -l)" = 0 ] && [ "$(w
 else
 	fail "$name: rows"
 fi
+# The columns have the keys and the values of JSON; the page documents them.
+if python3 - "$work" docs/profiles.md <<'P' 2>"$work/err"; then
+import csv, json, re, sys
+
+work, page = sys.argv[1:]
+whatif, text = json.load(open(f"{work}/json")), open(page).read()
+rows = list(csv.DictReader(open(f"{work}/out")))
+for policy, row in zip(whatif["policies"], rows):
+    for key, value in policy.items():
+        assert row[key] == ("" if value is None else str(value)), (key, value, row[key])
+named = set(re.findall(r"[a-z0-9_]+", text[text.index("`--format json` prints"):]))
+for key in list(whatif) + list(whatif["policies"][0]) + list(whatif["readings"][0]) + list(rows[0]):
+    assert re.sub("(?<=_)(least|median|most)$", "", key) in named, key
+P
+	ok "$name: as JSON"
+else
+	fail "$name: not as JSON: $(tail -n 1 "$work/err")"
+fi
 # shellcheck disable=SC2086
 run 0 'with time' whatif "$work/profile" --memory 16M $two --gpu titan-v --uncertainty 2
-prints 'time in ms' '2 readings and 3 draws' 'The time of computing is not in it'
+prints 'time in ms' '2 readings and of the model and 2 draws of its constants)' 'on the reading or the constants' \
+	'The time of computing is not in it'
 run 0 'all policies' whatif "$work/profile" --memory 16M --seeds 1
 prints ' nvidia-595 ' ' on-demand ' ' auto '
 if grep -q ' access-lru ' "$work/out"; then
@@ -122,6 +143,13 @@ else
 fi
 "$uvmsim" whatif - --memory 16M --policy nvidia-595 --format json <"$work/profile" >"$work/out" 2>"$work/err"
 name='standard input' && prints '"format": "uvm-tools"'
+
+cp "$work/profile" "$work/Profil-ä.txt"
+# shellcheck disable=SC2086
+for format in json csv; do
+	run 0 "a name with other letters, $format" whatif "$work/Profil-ä.txt" --memory 16M --format $format $two
+	prints 'Profil-ä.txt'
+done
 
 # -- other inputs --
 run 0 'a trace' whatif "$work/migrated.trace" --oversub 150 --policy nvidia-595

@@ -58,6 +58,7 @@ static void test_bad_files(void **state)
 	expect_bad("uvmp-measured 2\n",
 	           "F:1: not a file of measured faults: the first line must be `uvmp-measured 1`");
 	expect_bad(HEAD, "F:1: the file holds no program");
+	expect_bad(HEAD "program a\n", "F:2: the file holds no fault: nothing is compared");
 	expect_bad(HEAD "program a", "F:2: the file ends within this line: its line feed is missing");
 	expect_bad(HEAD "program a\n\n", "F:3: empty line");
 	expect_bad(HEAD "program  a\n", "F:2: words must be separated by exactly one blank");

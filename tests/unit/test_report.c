@@ -146,13 +146,14 @@ static void answers_name_memory_and_version(void **state)
 	print_run(&report, REPORT_JSON);
 	assert_has("\"oversub_percent\": 125, \"memory_asked\": null, \"version\": \"" UVMSIM_VERSION "\", ");
 	print_run(&report, REPORT_CSV);
-	assert_has(",oversub_percent,memory_asked,version\n");
-	assert_has(",125,," UVMSIM_VERSION "\n");
+	assert_has(",oversub_percent,memory_asked,version,faults_only\n");
+	assert_has(",125,," UVMSIM_VERSION ",0\n");
 	report.memory = (struct sim_memory){.bytes = 3145728};
 	print_run(&report, REPORT_JSON);
 	assert_has("\"oversub_percent\": null, \"memory_asked\": 3145728, \"version\": \"" UVMSIM_VERSION "\", ");
+	report.has_faults_only = true;
 	print_run(&report, REPORT_CSV);
-	assert_has(",,3145728," UVMSIM_VERSION "\n");
+	assert_has(",,3145728," UVMSIM_VERSION ",1\n");
 }
 
 static void csv_has_a_value_for_every_name(void **state)

@@ -48,7 +48,14 @@ static void bound_json(const struct bound_report *report, FILE *out)
 				(unsigned long long)level_value(&result->level[i], k));
 		fputc('}', out);
 	}
-	fputs("]}\n", out);
+	fputc(']', out);
+	if (report->memory.bytes == 0)
+		fprintf(out, ", \"oversub_percent\": %u, \"memory_asked\": null",
+			report->memory.oversub_percent);
+	else
+		fprintf(out, ", \"oversub_percent\": null, \"memory_asked\": %llu",
+			(unsigned long long)report->memory.bytes);
+	fputs(", \"version\": \"" UVMSIM_VERSION "\"}\n", out);
 }
 
 static void bound_csv(const struct bound_report *report, FILE *out)
@@ -58,7 +65,7 @@ static void bound_csv(const struct bound_report *report, FILE *out)
 	fprintf(out, "workload,seed,complete,memory_bytes,footprint_bytes,accesses");
 	for (size_t k = 0; k < COUNT(level_fields); k++)
 		fprintf(out, ",%s", level_fields[k].key);
-	fputc('\n', out);
+	fputs(",oversub_percent,memory_asked,version\n", out);
 	for (uint32_t i = 0; i < result->levels; i++) {
 		quote_csv(report->workload, out);
 		fprintf(out, ",%llu,%d,%llu,%llu,%llu", (unsigned long long)report->seed, report->is_complete,
@@ -66,7 +73,10 @@ static void bound_csv(const struct bound_report *report, FILE *out)
 			(unsigned long long)result->accesses);
 		for (size_t k = 0; k < COUNT(level_fields); k++)
 			fprintf(out, ",%llu", (unsigned long long)level_value(&result->level[i], k));
-		fputc('\n', out);
+		if (report->memory.bytes == 0)
+			fprintf(out, ",%u,,%s\n", report->memory.oversub_percent, UVMSIM_VERSION);
+		else
+			fprintf(out, ",,%llu,%s\n", (unsigned long long)report->memory.bytes, UVMSIM_VERSION);
 	}
 }
 

@@ -32,7 +32,7 @@ void report_csv_header(bool has_version, FILE *out)
 	for (enum rank rank = RANK_LEAST; rank < RANKS; rank++)
 		fprintf(out, ",time_permille_draws_%s", report_rank_keys[rank]);
 	csv_spread_keys(REPORT_SPREADS - REPORT_LATE_SPREADS, REPORT_SPREADS, out);
-	fprintf(out, ",oversub_percent,memory_asked%s\n", has_version ? ",version" : "");
+	fprintf(out, ",oversub_percent,memory_asked%s,faults_only\n", has_version ? ",version" : "");
 }
 
 static void csv_time(const struct report *report, const struct field *field, FILE *out)
@@ -130,5 +130,5 @@ void report_csv_run(const struct row *row, const struct report *report, bool has
 		csv_spread(report, &report_spreads[i], out);
 	csv_number(report->memory.bytes == 0, report->memory.oversub_percent, out);
 	csv_number(report->memory.bytes != 0, report->memory.bytes, out);
-	fprintf(out, "%s\n", has_version ? "," UVMSIM_VERSION : "");
+	fprintf(out, "%s,%d\n", has_version ? "," UVMSIM_VERSION : "", report->has_faults_only);
 }

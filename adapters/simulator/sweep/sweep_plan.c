@@ -137,6 +137,59 @@ static bool check_value(struct sweep_plan *plan, const char *path, const struct 
 	}
 }
 
+/* The number that a good value stands for: 1 and 01, 4M and 4096K, 125 and 1.25. False: it is no number. */
+static bool number_of(const struct sweep_axis *axis, const struct sweep_value *value, uint64_t *number)
+{
+	size_t length = strlen(value->text);
+	uint32_t percent;
+
+	if (axis->kind == SWEEP_SEED || axis->kind == SWEEP_KEY)
+		return number_parse(value->text, length, number);
+	if (axis->kind != SWEEP_MEMORY)
+		return false;
+	if (!value->is_other)
+		return number_parse_size(value->text, length, number);
+	if (!cli_oversub("oversub", value->text, &percent))
+		return false;
+	*number = percent;
+	return true;
+}
+
+/* A value in two spellings would make every run of it twice. */
+static bool check_spellings(const char *path, const struct sweep_axis *axis)
+{
+	struct number {
+		bool is_known;
+		uint64_t number;
+	} *number = array_zeros(axis->values, sizeof(*number));
+	char where[SWEEP_ERROR_MAX];
+
+	if (!number) {
+		say_error("out of memory");
+		return false;
+	}
+	for (size_t i = 0; i < axis->values; i++) {
+		const struct sweep_value *value = &axis->value[i], *other;
+		size_t k = 0;
+
+		number[i].is_known = number_of(axis, value, &number[i].number);
+		while (k < i && (!number[k].is_known || number[k].number != number[i].number ||
+				 axis->value[k].is_other != value->is_other))
+			k++;
+		if (k == i || !number[i].is_known)
+			continue;
+		other = &axis->value[k];
+		label(where, path, value,
+		      axis->kind == SWEEP_MEMORY ? (value->is_other ? "oversub" : "memory") : axis->name);
+		say_error("%s: %.100s is the same as %.100s on line %llu", where, value->text, other->text,
+			  (unsigned long long)other->line);
+		free(number);
+		return false;
+	}
+	free(number);
+	return true;
+}
+
 /* Does the run have the first value of every key that does not belong to the policy? */
 static bool is_first(const struct sweep *s, uint64_t run)
 {
@@ -197,10 +250,13 @@ static bool check(struct sweep_plan *plan, const char *path)
 {
 	const struct sweep *s = &plan->sweep;
 
-	for (size_t i = 0; i < s->axes; i++)
+	for (size_t i = 0; i < s->axes; i++) {
 		for (size_t k = 0; k < s->axis[i].values; k++)
 			if (!check_value(plan, path, &s->axis[i], k))
 				return false;
+		if (!check_spellings(path, &s->axis[i]))
+			return false;
+	}
 	for (uint64_t run = 0; run < s->runs; run++)
 		if (is_first(s, run) && !check_policy(s, path, run))
 			return false;

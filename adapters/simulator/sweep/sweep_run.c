@@ -226,24 +226,35 @@ static size_t count_errors(const struct results *results)
 	return errors;
 }
 
-/* The file has all runs of the shard: their lines are put in order. */
+/* Results of runs of the shard. The file may also have those of other shards. */
+static uint64_t count_done(const struct performance *p)
+{
+	uint64_t done = 0;
+
+	for (size_t i = 0; i < p->results.count; i++)
+		done += p->results.line[i].run % p->order->shards == p->order->shard;
+	return done;
+}
+
+/* If the file has all runs of the shard, its lines are put in order. */
 static int finish(struct performance *p)
 {
 	char error[RESULTS_ERROR_MAX];
-	size_t done, errors;
+	uint64_t done;
+	size_t errors;
 
 	if (!results_sort(&p->results, error))
 		return say_error("--out %s", error);
-	if (p->results.count == p->wanted) {
+	done = count_done(p);
+	if (done == p->wanted) {
 		struct output *whole = p->whole;
 
 		p->whole = NULL;
 		if (!results_write(&p->results, whole))
 			return CLI_BAD_INPUT;
 	}
-	done = p->results.count;
 	errors = count_errors(&p->results);
-	printf("%s: %zu of %llu runs", p->order->out, done, (number)p->wanted);
+	printf("%s: %llu of %llu runs", p->order->out, (number)done, (number)p->wanted);
 	if (p->order->shards > 1)
 		printf(" of shard %llu/%llu", (number)p->order->shard + 1u, (number)p->order->shards);
 	printf(", %zu now", p->added);

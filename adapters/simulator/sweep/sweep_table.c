@@ -22,8 +22,10 @@ enum {
 /* -- columns -- */
 
 /* `policy` stands for policy_given, and so on. */
-static bool find_key(struct sweep_table *t, const char *key)
+static bool find_key(struct sweep_table *t, const char *given)
 {
+	/* as in the file of the sweep, where they are one key each */
+	const char *key = strcmp(given, "oversub") == 0 ? "memory" : strcmp(given, "trace") == 0 ? "workload" : given;
 	char hint[NEAREST_TEXT_MAX], names[PARAMETERS_MAX][NAME_MAX_BYTES];
 	const char *header = t->results.header;
 	struct nearest nearest;
@@ -51,7 +53,7 @@ static bool find_key(struct sweep_table *t, const char *key)
 	if (t->key != SIZE_MAX)
 		say_error("--compare: seeds are samples of chance; their values are not compared");
 	else
-		say_error("--compare: %.60s is no parameter of this sweep%s", key,
+		say_error("--compare: %.60s is no parameter of this sweep%s", given,
 			  nearest_hint(&nearest, hint));
 	return false;
 }

@@ -2,7 +2,8 @@
 #include "whatif/whatif.h"
 
 #include <inttypes.h>
-#include <string.h>
+
+#include "quote.h"
 
 #ifndef UVMSIM_VERSION
 #define UVMSIM_VERSION UVMP_VERSION_STRING
@@ -11,23 +12,11 @@
 static const char *const causes[IMPORT_CAUSES] = {"unknown",  "user",	  "coherence",
 						  "prefetch", "eviction", "access_counters"};
 
-/* A string of JSON; what is not printable ASCII becomes '?'. */
-static void put_text(const char *text, FILE *out)
-{
-	fputc('"', out);
-	for (; *text != '\0'; text++) {
-		if (*text == '"' || *text == '\\')
-			fputc('\\', out);
-		fputc(*text >= ' ' && *text <= '~' ? *text : '?', out);
-	}
-	fputc('"', out);
-}
-
 static void put_key_text(const char *key, const char *text, FILE *out)
 {
 	fprintf(out, "\"%s\": ", key);
 	if (text)
-		put_text(text, out);
+		quote_json(text, out);
 	else
 		fputs("null", out);
 	fputs(", ", out);
@@ -71,10 +60,10 @@ static void put_verdict(const struct whatif_runs *runs, const struct whatif_verd
 	put_key_text("policy", name_of(runs, verdict), out);
 	put_key_text("error", verdict->error, out);
 	fprintf(out, "\"rank\": %zu, \"verdict\": ", rank);
-	put_text(verdict->error		? "failed"
-		 : verdict->policy == 0 ? "baseline"
-					: whatif_judgement(verdict),
-		 out);
+	quote_json(verdict->error	  ? "failed"
+		   : verdict->policy == 0 ? "baseline"
+					  : whatif_judgement(verdict),
+		   out);
 	fprintf(out, ", \"runs\": %zu, \"better\": %zu, \"worse\": %zu", verdict->pairs, verdict->better,
 		verdict->worse);
 	put_spread(runs->request->has_model ? "time_ns" : "moved_bytes", &verdict->cost, out);
@@ -132,7 +121,7 @@ void whatif_print_json(const struct whatif_runs *runs, const struct whatif_verdi
 	fputs("], \"not_told\": [", out);
 	for (size_t i = 0; (limit = whatif_limit(runs, i)) != NULL; i++) {
 		fputs(i > 0 ? ", " : "", out);
-		put_text(limit, out);
+		quote_json(limit, out);
 	}
 	fputs("]}\n", out);
 }
@@ -147,16 +136,13 @@ static void csv_spread(const struct whatif_spread *spread, FILE *out)
 	fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, spread->least, spread->median, spread->most);
 }
 
-/* A field of CSV: quoted, a quote doubled. */
-static void csv_text(const char *text, FILE *out)
+/* The cost is a time or bytes; the columns of the other are empty. */
+static void csv_cost(bool is_cost, const struct whatif_verdict *verdict, FILE *out)
 {
-	fputc('"', out);
-	for (; *text != '\0'; text++) {
-		if (*text == '"')
-			fputc('"', out);
-		fputc(*text >= ' ' && *text <= '~' ? *text : '?', out);
-	}
-	fputc('"', out);
+	if (is_cost)
+		csv_spread(&verdict->cost, out);
+	else
+		fputs(",,,", out);
 }
 
 void whatif_print_csv(const struct whatif_runs *runs, const struct whatif_verdict *verdict, FILE *out)
@@ -168,28 +154,27 @@ void whatif_print_csv(const struct whatif_runs *runs, const struct whatif_verdic
 	csv_head("d2h_bytes", out);
 	csv_head("far_faults", out);
 	csv_head("above_optimum_permille", out);
+	csv_head("moved_bytes", out);
 	fputc('\n', out);
 	for (size_t i = 0; i < runs->request->policies.count; i++) {
 		const struct whatif_verdict *v = &verdict[i];
 
 		fprintf(out, "%s,", UVMSIM_VERSION);
-		csv_text(runs->input->path, out);
+		quote_csv(runs->input->path, out);
 		fprintf(out, ",%s,%s,%" PRIu64 ",%zu,", runs->input->format,
 			runs->request->has_model ? runs->request->model.name : "",
 			whatif_run_of(runs, 0, 0, 0)->result.memory_bytes, i + 1u);
-		csv_text(name_of(runs, v), out);
+		quote_csv(name_of(runs, v), out);
 		fprintf(out, ",%s,", v->error ? "failed" : v->policy == 0 ? "baseline" : whatif_judgement(v));
-		csv_text(v->error ? v->error : "", out);
+		quote_csv(v->error ? v->error : "", out);
 		fprintf(out, ",%zu,%zu,%zu", v->pairs, v->better, v->worse);
-		if (runs->request->has_model)
-			csv_spread(&v->cost, out);
-		else
-			fputs(",,,", out);
+		csv_cost(runs->request->has_model, v, out);
 		csv_spread(&v->permille, out);
 		csv_spread(&v->to_gpu, out);
 		csv_spread(&v->to_cpu, out);
 		csv_spread(&v->far_faults, out);
 		csv_spread(&v->above, out);
+		csv_cost(!runs->request->has_model, v, out);
 		fputc('\n', out);
 	}
 }

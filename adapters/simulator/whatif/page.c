@@ -134,9 +134,11 @@ static void print_why(const struct whatif_runs *runs, const char *explained, FIL
 	fputs("\nWhy\n", out);
 	print_recorded_why(&runs->input->told, out);
 	snprintf(text, sizeof(text),
-		 "Under %.80s, %" PRIu64 " pages are prefetched (pages of zeros, too), and %.0f %% of these are never "
+		 "Under %.80s%s, %" PRIu64 " pages are prefetched (pages of zeros, too), and %.0f %% of these are never "
 		 "touched; %" PRIu64 " pages are evicted, and %" PRIu64 " are migrated again.",
-		 runs->request->policies.policy[0].given, result->pages_prefetched,
+		 runs->request->policies.policy[0].given,
+		 runs->input->reading[runs->input->readings - 1u].is_most ? ", if all that migrated was touched" : "",
+		 result->pages_prefetched,
 		 percent(result->pages_prefetched_unused, result->pages_prefetched), result->pages_evicted,
 		 result->pages_thrashed);
 	print_sentence(out, text);
@@ -184,9 +186,13 @@ static void print_policies(const struct whatif_runs *runs, const struct whatif_v
 
 	fprintf(out, "\nPolicies, the best first: %s, and percent of %s's\n",
 		has_model ? "time in ms" : "MiB moved", runs->request->policies.policy[0].given);
-	fprintf(out, "  (median, least..most of %zu reading%s and %zu %s)\n", runs->input->readings,
-		runs->input->readings == 1 ? "" : "s", runs->repeats,
-		runs->request->draws != 0 ? "draws of the model's constants" : "seeds");
+	fprintf(out, "  (median, least..most of %zu reading%s and ", runs->input->readings,
+		plural(runs->input->readings));
+	if (runs->request->draws != 0)
+		fprintf(out, "of the model and %" PRIu32 " draw%s of its constants)\n", runs->request->draws,
+			plural(runs->request->draws));
+	else
+		fprintf(out, "%zu seed%s)\n", runs->repeats, plural(runs->repeats));
 	fprintf(out, "      %-20s %24s %22s %s%9s\n", "policy", has_model ? "ms" : "MiB", "% of the baseline",
 		has_model ? "      MiB " : "", "faults");
 	for (size_t i = 0; i < count; i++) {
@@ -197,9 +203,8 @@ static void print_policies(const struct whatif_runs *runs, const struct whatif_v
 	}
 	if (hidden > 0)
 		fprintf(out, "  %zu more are in --format csv and json\n", hidden);
-	fputs("  better, worse: in every run; not certain: the sign depends on the reading or the "
-	      "constants\n",
-	      out);
+	fprintf(out, "  better, worse: in every run; not certain: that depends on the reading or the %s\n",
+		runs->request->draws != 0 ? "constants" : "seed");
 }
 
 /* -- the optimum -- */
