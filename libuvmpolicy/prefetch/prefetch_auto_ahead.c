@@ -9,17 +9,15 @@
  * skips the blocks that came ends its stream then. Blocks with resident pages are passed, four of them at most. Only in mode
  * whole.
  *
- * While all data fit, blocks that come ahead seldom push out others. So a fault that continues no stream begins one at
- * once, with auto_ahead blocks, and a quarter of memory at most. A range has a credit of four blocks at first, and no limit
- * of it. After a check, streams begin as above until one has gone on. */
+ * While all data fit, blocks that come ahead seldom push out others. So a stream that goes on brings auto_ahead blocks at
+ * once, and a quarter of memory at most, and the credit has no limit. */
 #include "prefetch_auto_internal.h"
 
 #define AHEAD_SHARE  16u /* of memory may come ahead of one stream, */
 #define CREDIT_SHARE 8u  /* and of a range while no stream goes on, */
 #define CREDIT_MOST  4000u
 #define FIRST_CREDIT 2u /* and so many blocks of a range of which nothing is known */
-#define FIT_SHARE    4u /* while all data fit: of memory may come ahead of one stream, */
-#define FIT_CREDIT   4u /* and so many blocks of a range of which nothing is known */
+#define FIT_SHARE    4u /* while all data fit: of memory may come ahead of one stream */
 #define CREDIT	     8u /* of a block: what blocks of confirmed streams earn are ones */
 #define FRESH_SHARE  8u /* of a turn, until a stream must have gone on */
 #define PASSED_MOST  4u
@@ -29,31 +27,17 @@ static uint32_t blocks_of_memory(const struct auto_decision *d)
 	return d->turn / d->facts->block.pages;
 }
 
-/* In eighths of a block, as all credits. */
-static int32_t first_credit(const struct auto_decision *d)
+/* In eighths of a block, with what a range has at first. */
+static uint32_t credit_of(const struct auto_range *r)
 {
-	return (int32_t)((d->facts->memory.fits ? FIT_CREDIT : FIRST_CREDIT) * CREDIT);
+	return (uint32_t)(r->credit + (int32_t)(FIRST_CREDIT * CREDIT));
 }
 
-/* The credit of the range with its first credit. Below 0 if the range spent more while all data fitted. */
-static int32_t credit_of(const struct auto_decision *d)
-{
-	return d->range->credit + first_credit(d);
-}
-
-static void earn(struct auto_decision *d, uint32_t eighths)
+static void set_credit(struct auto_decision *d, uint32_t credit)
 {
 	uint32_t blocks = d->facts->memory.fits ? CREDIT_MOST : minimum(blocks_of_memory(d) / CREDIT_SHARE, CREDIT_MOST);
-	int32_t most = (int32_t)(blocks * CREDIT), credit = credit_of(d) + (int32_t)eighths;
 
-	d->range->credit = (int16_t)((credit < most ? credit : most) - first_credit(d));
-}
-
-static uint32_t affordable(const struct auto_decision *d)
-{
-	int32_t credit = credit_of(d);
-
-	return credit > 0 ? (uint32_t)credit / CREDIT : 0;
+	d->range->credit = (int16_t)((int32_t)minimum(credit, blocks * CREDIT) - (int32_t)(FIRST_CREDIT * CREDIT));
 }
 
 uint32_t uvmpi_auto_ahead_confirm(struct auto_decision *d)
@@ -63,8 +47,7 @@ uint32_t uvmpi_auto_ahead_confirm(struct auto_decision *d)
 
 	if (b->degree != 0 && d->processor->time - b->begun < d->turn / FRESH_SHARE) {
 		ahead = b->degree;
-		earn(d, b->came * CREDIT + b->came + 1u);
-		d->range->is_checked = false;
+		set_credit(d, credit_of(d->range) + b->came * CREDIT + b->came + 1u);
 	}
 	b->degree = 0;
 	return ahead;
@@ -76,17 +59,15 @@ void uvmpi_auto_ahead_begin(struct auto_decision *d, uint32_t ahead, struct uvmp
 	bool fits = d->facts->memory.fits;
 	uint32_t most = minimum(d->params->auto_ahead, blocks_of_memory(d) / (fits ? FIT_SHARE : AHEAD_SHARE));
 	uint64_t end = d->facts->range_first + d->facts->block.pages;
-	uint32_t budget = fits && !r->is_checked ? most : minimum(ahead, most);
+	uint32_t budget = fits && ahead != 0 ? most : minimum(ahead, most);
 
 	if (r->mode != AUTO_WHOLE || most == 0 || end >= d->facts->range_pages)
 		return;
 	r->walk = (struct auto_walk){0};
 	r->walk.degree = (budget == 0 ? 1u : minimum(2u * budget, most)) & 15u;
-	budget = minimum(budget, affordable(d));
-	if (budget != 0 && d->block->mode == AUTO_WHOLE) {
-		r->is_checked = ++r->checks == 0;
-		r->walk.budget = r->is_checked ? 0 : budget & 15u;
-	}
+	budget = minimum(budget, credit_of(r) / CREDIT);
+	if (budget != 0 && d->block->mode == AUTO_WHOLE && ++r->checks != 0)
+		r->walk.budget = budget & 15u;
 	hint->follow = end;
 }
 

@@ -70,7 +70,6 @@ struct auto_range {
 	uint8_t has_begun : 1;		   /* its first mode has been chosen */
 	/* streams */
 	uint8_t checks : 4;		   /* times that blocks could come ahead; wraps */
-	uint8_t is_checked : 1;		   /* nothing came the last time, and no stream has gone on since */
 };
 
 struct auto_processor {

@@ -157,7 +157,6 @@ static bool same_range(const struct auto_range *own, const struct naive_auto_ran
 	              own->patience == naive->patience && own->largest == naive->largest && own->stays == naive->stays &&
 	              own->is_filling == naive->is_filling && own->pages == naive->sum.pages &&
 	              own->fixed == naive->sum.fixed && own->credit == naive->earned && own->checks == naive->chances &&
-	              own->is_checked == naive->must_go_on &&
 	              own->walk.budget == naive->to_bring && own->walk.passed == naive->passed &&
 	              own->walk.degree == naive->degree && own->walk.came == naive->came && own->has_begun == naive->is_old;
 
@@ -207,9 +206,8 @@ static void note(struct script *s, const struct range *range, const struct block
 	stats->parts += own->largest > (block->shape.pages - 1) / 2;
 	stats->patience += own->patience > 1;
 	stats->wraps += s->naive.time >> 32 != 0;
-	stats->fits += s->fits && own->mode == AUTO_WHOLE && own->credit < -16;
-	stats->checks += s->fits && own->is_checked;
-	stats->debts += !s->fits && own->credit < -16;
+	stats->fits += s->fits && own->walk.budget == 0 && own->walk.came > 1;
+	stats->credits += s->fits && own->credit > (int)(s->memory / block->shape.pages);
 	stats->prices += s->own.worth > s->own.departed;
 	for (int i = 0; i < 3; i++)
 		stats->probes += own->probing[i] != 0;

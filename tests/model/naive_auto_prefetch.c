@@ -17,7 +17,6 @@ enum {
 	LARGEST_SUM = 65535,
 	EIGHTHS = 8,
 	FREE_BLOCKS = 2,	/* that each range may bring ahead in vain */
-	FREE_IF_FITS = 4,	/* the same while all data fit */
 	MOST_BLOCKS = 4000,	/* of credit */
 	RESIDENT_PASSED = 4,	/* blocks of a walk */
 	CHANCES = 16,		/* of which one is a check */
@@ -368,17 +367,6 @@ static int64_t blocks_of_memory(const struct decision *d)
 	return d->turn / d->facts->block.pages;
 }
 
-static int64_t free_credit(const struct decision *d)
-{
-	return EIGHTHS * (d->facts->memory.fits ? FREE_IF_FITS : FREE_BLOCKS);
-}
-
-/* All credit of the range, in eighths of a block; below 0 if it owes blocks that came while all data fitted. */
-static int64_t credit(const struct decision *d)
-{
-	return d->r->earned + free_credit(d);
-}
-
 /* How many blocks the stream that goes on with this fault may bring; 0: it begins. The blocks that it has brought are credited, and
  * an eighth of a block for each of them and for this one is earned. */
 static int64_t stream_degree(struct decision *d)
@@ -390,8 +378,8 @@ static int64_t stream_degree(struct decision *d)
 	b->is_expected = false;
 	if (!goes_on)
 		return 0;
-	d->r->must_go_on = false;
-	d->r->earned = least(credit(d) + b->came * (EIGHTHS + 1) + 1, most * EIGHTHS) - free_credit(d);
+	d->r->earned = least((FREE_BLOCKS + b->came) * EIGHTHS + d->r->earned + b->came + 1, most * EIGHTHS) -
+	               FREE_BLOCKS * EIGHTHS;
 	return b->degree;
 }
 
@@ -400,12 +388,12 @@ static bool starts_walk(struct decision *d, int64_t degree)
 {
 	struct naive_auto_range *r = d->r;
 	int64_t most = least(d->params->auto_ahead, blocks_of_memory(d) / (d->facts->memory.fits ? 4 : 16));
-	int64_t affordable = credit(d) < EIGHTHS ? 0 : credit(d) / EIGHTHS;
+	int64_t affordable = (FREE_BLOCKS * EIGHTHS + r->earned) / EIGHTHS;
 	bool is_last = d->facts->range_first + d->facts->block.pages == d->facts->range_pages;
 
 	if (most == 0 || r->mode != NAIVE_WHOLE || is_last)
 		return false;
-	if (d->facts->memory.fits && !r->must_go_on)
+	if (d->facts->memory.fits && degree > 0)
 		degree = most;
 	degree = least(degree, most);
 	r->passed = r->came = r->to_bring = 0;
@@ -414,8 +402,7 @@ static bool starts_walk(struct decision *d, int64_t degree)
 	if (degree == 0 || d->b->mode != NAIVE_WHOLE) /* a probe brings nothing ahead */
 		return true;
 	r->chances = (r->chances + 1) % CHANCES;
-	r->must_go_on = r->chances == 0;
-	if (!r->must_go_on)
+	if (r->chances != 0)
 		r->to_bring = degree;
 	return true;
 }

@@ -39,7 +39,6 @@ struct naive_auto_range {
 	struct naive_auto_probe probe[3];
 	int64_t earned; /* eighths of a block beyond the first two that may come ahead */
 	int64_t chances;
-	bool must_go_on; /* a stream, before all blocks come at once again */
 	/* of the walk from the block that faulted last */
 	int64_t to_bring, passed, degree, came;
 };

@@ -900,75 +900,47 @@ static void test_stream_limits(void **state)
 	assert_int_equal(range->credit, 31984 - 8);
 }
 
-/* While all data fit, a stream begins with all its blocks; each range has a credit of four. */
+/* While all data fit, a stream that goes on brings all its blocks at once, as far as there is credit. */
 static void test_stream_fits(void **state)
 {
 	(void)state;
 	prepare_stream();
 	c.facts.memory.evicted_pages = 0;
 	c.facts.memory.fits = true;
-	assert_int_equal(enter(0), blocks(1, 4));
-	assert_int_equal(block[5].degree, 4);
-	assert_int_equal(range->credit, -32);
-	assert_int_equal(enter(5), blocks(6, 9));
-	assert_int_equal(range->credit, 5 - 32);
-	assert_int_equal(enter(20), 0); /* five eighths of a block are left */
-	assert_int_equal(block[21].degree, 4);
+	assert_int_equal(enter(0), 0);
+	assert_int_equal(block[1].degree, 1);
+	assert_int_equal(enter(1), blocks(2, 3));
+	assert_int_equal(block[4].degree, 4);
+	assert_int_equal(range->credit, 1 - 16);
+	range->credit = 16;
+	assert_int_equal(enter(4), blocks(5, 8));
+	assert_int_equal(range->credit, 16 + 2 * 9 + 1 - 32);
+	assert_int_equal(enter(20), 0);
 	c.facts.memory.fits = false;
-	assert_int_equal(enter(21), 0);
-	assert_int_equal(range->credit, 5 + 1 - 32); /* it owes ten eighths of a block */
-	assert_int_equal(block[22].degree, 4);
-	assert_int_equal(enter(25), 0);
-	assert_int_equal(block[26].degree, 1);
-	c.facts.memory.fits = true; /* a stream that began before goes on with all its blocks */
-	range->credit = 0;
-	assert_int_equal(enter(26), blocks(27, 30));
+	assert_int_equal(enter(21), blocks(22, 22)); /* one after the other again */
 }
 
-/* A program that skips the blocks that came: after the check, a stream must go on before all blocks come at once. */
-static void test_stream_fits_skips(void **state)
-{
-	(void)state;
-	prepare_stream();
-	c.facts.memory.fits = true;
-	range->checks = 14;
-	assert_int_equal(enter(0), blocks(1, 4));
-	assert_int_equal(enter(5), 0); /* the check */
-	assert_true(range->is_checked);
-	assert_int_equal(block[6].degree, 4);
-	assert_int_equal(enter(10), 0);
-	assert_int_equal(block[11].degree, 1);
-	assert_int_equal(enter(15), 0);
-	assert_int_equal(enter(16), blocks(17, 20)); /* it goes on */
-	assert_false(range->is_checked);
-	range->credit = 0;
-	assert_int_equal(enter(30), blocks(31, 34));
-}
-
-/* A quarter of memory, and no limit of the credit but the longest one. */
+/* A quarter of memory, and no limit of the credit but the greatest number. */
 static void test_stream_fits_limits(void **state)
 {
 	(void)state;
 	prepare_stream();
 	c.facts.memory.fits = true;
 	c.facts.memory.pages = 4 * 512 - 1;
-	assert_int_equal(enter(0), 0);
+	(void)enter(0);
 	assert_int_equal(block[1].degree, 0);
 	c.facts.memory.pages = 4 * 512;
+	(void)enter(9);
+	processor->time = block[10].begun; /* an eighth of memory is less than a block */
 	assert_int_equal(enter(10), blocks(11, 11));
 	c.facts.memory.pages = 16 * 512;
-	range->credit = 0;
-	assert_int_equal(enter(20), blocks(21, 24));
-	assert_int_equal(enter(25), blocks(26, 29));
-	assert_int_equal(range->credit, 5 - 32);
-	range->credit = 31968; /* of 4000 blocks */
-	assert_int_equal(enter(30), blocks(31, 34));
-	assert_int_equal(range->credit, 31968 - 32);
-	prepare_stream();
-	c.facts.memory.fits = true;
-	c.params.auto_ahead = 0;
-	assert_int_equal(enter(0), 0);
-	assert_int_equal(block[1].degree, 0);
+	(void)enter(20);
+	range->credit = 31980; /* of 4000 blocks */
+	assert_int_equal(enter(21), blocks(22, 25));
+	assert_int_equal(range->credit, 31981 - 32);
+	c.facts.memory.fits = false;
+	assert_int_equal(enter(26), blocks(27, 27));
+	assert_int_equal(range->credit, 16 - 16 - 8); /* two blocks, an eighth of memory, and one has come */
 }
 
 /* Nothing comes ahead of a probe; the stream goes on. */
@@ -1150,7 +1122,6 @@ int main(void)
 	        cmocka_unit_test(test_stream_check),
 	        cmocka_unit_test(test_stream_limits),
 	        cmocka_unit_test(test_stream_fits),
-	        cmocka_unit_test(test_stream_fits_skips),
 	        cmocka_unit_test(test_stream_fits_limits),
 	        cmocka_unit_test(test_stream_probe),
 	        cmocka_unit_test(test_stream_elsewhere),
