@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Where an error is reported. */
@@ -38,14 +39,17 @@ static void *open_object(const char *path, struct text error)
 	size_t bytes = strlen(path) + sizeof("./");
 	char *name = malloc(bytes);
 	void *object = NULL;
+	struct stat status;
 
 	if (!name) {
 		refuse(error, strerror(errno));
 		return NULL;
 	}
 	snprintf(name, bytes, "%s%s", strchr(path, '/') ? "" : "./", path);
-	if (access(name, R_OK) != 0) {
+	if (access(name, R_OK) != 0 || stat(name, &status) != 0) {
 		refuse(error, strerror(errno));
+	} else if (!S_ISREG(status.st_mode)) { /* dlopen waits for the writer of a pipe */
+		refuse(error, "not a regular file");
 	} else {
 		object = dlopen(name, RTLD_NOW | RTLD_LOCAL);
 		if (!object)
