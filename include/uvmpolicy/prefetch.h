@@ -142,7 +142,8 @@ struct uvmp_prefetch_memory {
 	uint64_t pages;		/* that it holds; 0: not known */
 	uint64_t evicted_pages; /* from it so far */
 	uint32_t frame_pages;	/* of a frame, which takes room whole; 0: not known */
-	/* all ranges fit in the memory of all GPUs, and no GPU's memory has been full; false: not known */
+	/* all ranges fit in the memory of all GPUs, and no GPU's memory has been full; false: not so, or
+	 * not known */
 	bool fits;
 };
 

@@ -10,14 +10,14 @@
  * whole.
  *
  * While all data fit, blocks that come ahead seldom push out others. So a stream that goes on brings auto_ahead blocks at
- * once, and a quarter of memory at most, and the credit has no limit. */
+ * once, a quarter of memory at most, as far as there is credit; and the credit is limited to CREDIT_MOST blocks only. */
 #include "prefetch_auto_internal.h"
 
 #define AHEAD_SHARE  16u /* of memory may come ahead of one stream, */
 #define CREDIT_SHARE 8u  /* and of a range while no stream goes on, */
 #define CREDIT_MOST  4000u
 #define FIRST_CREDIT 2u /* and so many blocks of a range of which nothing is known */
-#define FIT_SHARE    4u /* while all data fit: of memory may come ahead of one stream */
+#define FITTING_SHARE    4u /* while all data fit: of memory may come ahead of one stream */
 #define CREDIT	     8u /* of a block: what blocks of confirmed streams earn are ones */
 #define FRESH_SHARE  8u /* of a turn, until a stream must have gone on */
 #define PASSED_MOST  4u
@@ -57,7 +57,7 @@ void uvmpi_auto_ahead_begin(struct auto_decision *d, uint32_t ahead, struct uvmp
 {
 	struct auto_range *r = d->range;
 	bool fits = d->facts->memory.fits;
-	uint32_t most = minimum(d->params->auto_ahead, blocks_of_memory(d) / (fits ? FIT_SHARE : AHEAD_SHARE));
+	uint32_t most = minimum(d->params->auto_ahead, blocks_of_memory(d) / (fits ? FITTING_SHARE : AHEAD_SHARE));
 	uint64_t end = d->facts->range_first + d->facts->block.pages;
 	uint32_t budget = fits && ahead != 0 ? most : minimum(ahead, most);
 

@@ -63,7 +63,7 @@ struct auto_range {
 	uint8_t probing[AUTO_PROBES];	   /* mode of the probe; AUTO_WHOLE: the place is free */
 	uint8_t stays;			   /* that began in the present mode, which is not whole */
 	uint8_t mode;			   /* enum auto_mode */
-	uint8_t gap, since;		   /* stays from one probe to the next; since the last one */
+	uint8_t gap, since;		   /* stays from one probe to the next; since the last one, or the first eviction */
 	uint8_t patience;		   /* turns of memory before finer modes are tried again */
 	uint8_t largest;		   /* half of the pages of its largest block, rounded up, less 1 */
 	uint8_t is_filling : 1;		   /* memory fills after a change of the mode, until a turn before hold_until */
@@ -153,7 +153,7 @@ void uvmpi_auto_modes_charge(struct auto_decision *d, const struct uvmp_prefetch
  * were right. Returns how many blocks may come behind this one; 0: the fault belongs to no stream. */
 uint32_t uvmpi_auto_ahead_confirm(struct auto_decision *d);
 /* After the decision about a block that had no pages: hint->follow begins the walk over the blocks behind it, of which `ahead`
- * may come. The stream may double its degree; each sixteenth time nothing comes, as a check. */
+ * may come, or auto_ahead while all data fit. The stream may double its degree; each sixteenth time nothing comes, as a check. */
 void uvmpi_auto_ahead_begin(struct auto_decision *d, uint32_t ahead, struct uvmp_prefetch_hint *hint);
 /* The walk comes to the block: it passes pages that are there, brings blocks while it may, and expects the next one to fault. */
 void uvmpi_auto_ahead_follow(struct auto_decision *d, struct uvmp_prefetch_hint *hint);

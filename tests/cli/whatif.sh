@@ -122,7 +122,7 @@ rows = list(csv.DictReader(open(f"{work}/out")))
 for policy, row in zip(whatif["policies"], rows):
     for key, value in policy.items():
         assert row[key] == ("" if value is None else str(value)), (key, value, row[key])
-named = set(re.findall(r"[a-z0-9_]+", text[text.index("`--format json` prints"):]))
+named = set(re.findall(r"[a-z0-9_]+", text[text.index("`--format json` prints"):text.index("## Lines of CUPTI")]))
 for key in list(whatif) + list(whatif["policies"][0]) + list(whatif["readings"][0]) + list(rows[0]):
     assert re.sub("(?<=_)(least|median|most)$", "", key) in named, key
 P
@@ -132,7 +132,7 @@ else
 fi
 # shellcheck disable=SC2086
 run 0 'with time' whatif "$work/profile" --memory 16M $two --gpu titan-v --uncertainty 2
-prints 'time in ms' '2 readings and of the model and 2 draws of its constants)' 'on the reading or the constants' \
+prints 'time in ms' '2 readings and the model with 2 draws of its constants)' 'on the reading or the constants' \
 	'The time of computing is not in it'
 run 0 'all policies' whatif "$work/profile" --memory 16M --seeds 1
 prints ' nvidia-595 ' ' on-demand ' ' auto '

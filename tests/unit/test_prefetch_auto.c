@@ -935,9 +935,9 @@ static void test_stream_fits_limits(void **state)
 	assert_int_equal(enter(10), blocks(11, 11));
 	c.facts.memory.pages = 16 * 512;
 	(void)enter(20);
-	range->credit = 31980; /* of 4000 blocks */
+	range->credit = 31984; /* of 4000 blocks */
 	assert_int_equal(enter(21), blocks(22, 25));
-	assert_int_equal(range->credit, 31981 - 32);
+	assert_int_equal(range->credit, 31984 - 32);
 	c.facts.memory.fits = false;
 	assert_int_equal(enter(26), blocks(27, 27));
 	assert_int_equal(range->credit, 16 - 16 - 8); /* two blocks, an eighth of memory, and one has come */

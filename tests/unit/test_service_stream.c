@@ -37,8 +37,8 @@ static void fault(uvmp_addr address)
 	assert_int_equal(engine_run(&e), UVMP_OK);
 }
 
-/* Two blocks fault on GPU 1, one after the other. How many come, these among them? */
-static uint32_t came(uvmp_addr address)
+/* Two blocks fault on GPU 1, one after the other. Returns how many blocks are resident then, from the first one on. */
+static uint32_t resident_after_two(uvmp_addr address)
 {
 	struct uvmp_page_state page = {.size = sizeof(page)};
 	uint32_t count = 0;
@@ -56,14 +56,14 @@ static void test_data_that_fit(void **state)
 {
 	(void)state;
 	start(1, BLOCKS);
-	assert_int_equal(came(BASE), 2 + 2);
+	assert_int_equal(resident_after_two(BASE), 2 + 2);
 }
 
 static void test_data_that_do_not_fit(void **state)
 {
 	(void)state;
 	start(1, BLOCKS - 1u);
-	assert_int_equal(came(BASE), 2);
+	assert_int_equal(resident_after_two(BASE), 2);
 }
 
 /* The memory of each is four blocks; a quarter of it may come. */
@@ -71,7 +71,7 @@ static void test_data_that_fit_on_two_gpus(void **state)
 {
 	(void)state;
 	start(2, BLOCKS / 2u);
-	assert_int_equal(came(BASE), 2 + 1);
+	assert_int_equal(resident_after_two(BASE), 2 + 1);
 }
 
 static void remove_range(uvmp_addr base)
@@ -86,10 +86,10 @@ static void test_other_ranges(void **state)
 	(void)state;
 	start(1, BLOCKS);
 	engine_range(&e, SPACE, OTHER, MIB2, UVMP_CPU);
-	assert_int_equal(came(BASE), 2);
+	assert_int_equal(resident_after_two(BASE), 2);
 	fault(OTHER);
 	remove_range(OTHER);
-	assert_int_equal(came(BASE + 4 * MIB2), 2 + 2);
+	assert_int_equal(resident_after_two(BASE + 4 * MIB2), 2 + 2);
 }
 
 /* Memory was full when there was another range. */
@@ -104,7 +104,7 @@ static void test_memory_that_was_full(void **state)
 	remove_range(OTHER);
 	remove_range(BASE);
 	engine_range(&e, SPACE, BASE, (uint64_t)BLOCKS * MIB2, UVMP_CPU);
-	assert_int_equal(came(BASE), 2);
+	assert_int_equal(resident_after_two(BASE), 2);
 }
 
 int main(void)

@@ -214,26 +214,33 @@ static void perform(struct performance *p)
 
 /* -- the end -- */
 
-/* How many results are of runs that ended in an error. */
-static size_t count_errors(const struct results *results)
+/* The file may also have results of other shards. */
+static bool is_of_shard(const struct performance *p, size_t result)
 {
-	size_t column = csv_line_find(results->header, "complete"), errors = 0;
-	char text[8];
-
-	for (size_t i = 0; i < results->count; i++)
-		errors += !csv_line_field(results->line[i].text, column, text, sizeof(text)) ||
-			  strcmp(text, "1") != 0;
-	return errors;
+	return p->results.line[result].run % p->order->shards == p->order->shard;
 }
 
-/* Results of runs of the shard. The file may also have those of other shards. */
+/* Results of runs of the shard. */
 static uint64_t count_done(const struct performance *p)
 {
 	uint64_t done = 0;
 
 	for (size_t i = 0; i < p->results.count; i++)
-		done += p->results.line[i].run % p->order->shards == p->order->shard;
+		done += is_of_shard(p, i);
 	return done;
+}
+
+/* How many results of the shard are of runs that ended in an error. */
+static size_t count_errors(const struct performance *p)
+{
+	size_t column = csv_line_find(p->results.header, "complete"), errors = 0;
+	char text[8];
+
+	for (size_t i = 0; i < p->results.count; i++)
+		if (is_of_shard(p, i))
+			errors += !csv_line_field(p->results.line[i].text, column, text, sizeof(text)) ||
+				  strcmp(text, "1") != 0;
+	return errors;
 }
 
 /* If the file has all runs of the shard, its lines are put in order. */
@@ -253,7 +260,7 @@ static int finish(struct performance *p)
 		if (!results_write(&p->results, whole))
 			return CLI_BAD_INPUT;
 	}
-	errors = count_errors(&p->results);
+	errors = count_errors(p);
 	printf("%s: %llu of %llu runs", p->order->out, (number)done, (number)p->wanted);
 	if (p->order->shards > 1)
 		printf(" of shard %llu/%llu", (number)p->order->shard + 1u, (number)p->order->shards);

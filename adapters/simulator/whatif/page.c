@@ -189,7 +189,7 @@ static void print_policies(const struct whatif_runs *runs, const struct whatif_v
 	fprintf(out, "  (median, least..most of %zu reading%s and ", runs->input->readings,
 		plural(runs->input->readings));
 	if (runs->request->draws != 0)
-		fprintf(out, "of the model and %" PRIu32 " draw%s of its constants)\n", runs->request->draws,
+		fprintf(out, "the model with %" PRIu32 " draw%s of its constants)\n", runs->request->draws,
 			plural(runs->request->draws));
 	else
 		fprintf(out, "%zu seed%s)\n", runs->repeats, plural(runs->repeats));
