@@ -138,6 +138,14 @@ verdict $? 'merge of one file: the same bytes'
 cp all.csv several.csv
 "$uvmsim" sweep s.txt --shard 2/4 --out several.csv >out 2>&1 && grep -qx 'several.csv: 130 of 130 runs of shard 2/4, 0 now' out
 verdict $? 'a file with other shards, too: the runs of this one count'
+# Run 0, of the first shard, becomes one that is not complete.
+sed 's/^\([^,]*,0,.*"[^"]*",[^",]*,"[^"]*",[0-9]*\),1,/\1,0,/' several.csv >failed.csv
+! cmp -s several.csv failed.csv && mv failed.csv several.csv &&
+	"$uvmsim" sweep s.txt --shard 2/4 --out several.csv >out 2>&1 && ! grep -q 'with an error' out
+verdict $? 'an error of another shard does not count'
+"$uvmsim" sweep s.txt --shard 1/4 --out several.csv >out 2>&1
+[ $? = 1 ] && grep -q ', 1 with an error' out
+verdict $? 'an error of this shard counts'
 
 # Other files.
 refused() { # STATUS TEXT ARGUMENT...
