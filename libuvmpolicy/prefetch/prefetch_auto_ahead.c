@@ -13,14 +13,14 @@
  * once, a quarter of memory at most, as far as there is credit; and the credit is limited to CREDIT_MOST blocks only. */
 #include "prefetch_auto_internal.h"
 
-#define AHEAD_SHARE  16u /* of memory may come ahead of one stream, */
-#define CREDIT_SHARE 8u  /* and of a range while no stream goes on, */
-#define CREDIT_MOST  4000u
-#define FIRST_CREDIT 2u /* and so many blocks of a range of which nothing is known */
-#define FITTING_SHARE    4u /* while all data fit: of memory may come ahead of one stream */
-#define CREDIT	     8u /* of a block: what blocks of confirmed streams earn are ones */
-#define FRESH_SHARE  8u /* of a turn, until a stream must have gone on */
-#define PASSED_MOST  4u
+#define AHEAD_SHARE   16u /* of memory may come ahead of one stream, */
+#define CREDIT_SHARE  8u  /* and of a range while no stream goes on, */
+#define CREDIT_MOST   4000u
+#define FIRST_CREDIT  2u /* and so many blocks of a range of which nothing is known */
+#define FITTING_SHARE 4u /* of memory may come ahead of one stream while all data fit */
+#define CREDIT	      8u /* of a block: what blocks of confirmed streams earn are ones */
+#define FRESH_SHARE   8u /* of a turn, until a stream must have gone on */
+#define PASSED_MOST   4u
 
 static uint32_t blocks_of_memory(const struct auto_decision *d)
 {

@@ -172,20 +172,17 @@ crashes 134 aborts evict=p "crashed with SIGABRT, with --plugin: $work/ahead.so,
 crashes 132 begins evict=p "crashed with SIGILL, with --plugin: $work/ahead.so, $work/begins.so"
 crashes 2 exits prefetch=p "a plugin called exit, with --plugin: $work/ahead.so, $work/exits.so"
 says "uvmsim: --plugin: $work/exits.so: called exit" run --workload regular --plugin "$work/exits.so" --policy prefetch=p
-sim compare --workload regular --plugin "$work/exits.so" --policy prefetch=p --policy prefetch=none --jobs 2 \
-	>"$work/out" 2>"$work/log"
-if [ $? = 2 ] && grep -q "^uvmsim: --plugin: $work/exits.so: called exit$" "$work/log"; then
-	ok 'compare: a plugin that calls exit'
-else
-	fail 'compare: a plugin that calls exit' "$work/log"
-fi
-sim compare --workload regular --plugin "$work/leaves.so" --policy prefetch=p --policy prefetch=none --jobs 2 \
-	>"$work/out" 2>"$work/log"
-if [ $? = 2 ] && grep -q 'its process ended with status 0, without an answer$' "$work/log"; then
-	ok 'compare: a plugin that calls _exit'
-else
-	fail 'compare: a plugin that calls _exit' "$work/log"
-fi
+compare_fails() { # FUNCTION PLUGIN ERROR: the plugin calls the function in a run of `compare`
+	sim compare --workload regular --plugin "$2" --policy prefetch=p --policy prefetch=none --jobs 2 \
+		>"$work/out" 2>"$work/log"
+	if [ $? = 2 ] && grep -q "$3\$" "$work/log"; then
+		ok "compare: a plugin that calls $1"
+	else
+		fail "compare: a plugin that calls $1" "$work/log"
+	fi
+}
+compare_fails exit "$work/exits.so" "^uvmsim: --plugin: $work/exits.so: called exit"
+compare_fails _exit "$work/leaves.so" 'its process ended with status 0, without an answer'
 # In the process of one run of a sweep: the file of the sweep, which its parent writes, has the other run.
 printf 'workload = random:bytes=6m\npolicy = prefetch=p nvidia-595\n' >"$work/sweep.txt"
 sim sweep "$work/sweep.txt" --out "$work/rows.csv" --jobs 1 --plugin "$work/segv.so" >"$work/out" 2>"$work/log"

@@ -121,7 +121,8 @@ whatif, text = json.load(open(f"{work}/json")), open(page).read()
 rows = list(csv.DictReader(open(f"{work}/out")))
 for policy, row in zip(whatif["policies"], rows):
     for key, value in policy.items():
-        assert row[key] == ("" if value is None else str(value)), (key, value, row[key])
+        expected = "" if value is None else str(value)
+        assert row[key] == expected, f"{key}: CSV has {row[key]!r}, JSON has {expected!r}"
 named = set(re.findall(r"[a-z0-9_]+", text[text.index("`--format json` prints"):text.index("## Lines of CUPTI")]))
 for key in list(whatif) + list(whatif["policies"][0]) + list(whatif["readings"][0]) + list(rows[0]):
     assert re.sub("(?<=_)(least|median|most)$", "", key) in named, key

@@ -49,12 +49,7 @@ static void bound_json(const struct bound_report *report, FILE *out)
 		fputc('}', out);
 	}
 	fputc(']', out);
-	if (report->memory.bytes == 0)
-		fprintf(out, ", \"oversub_percent\": %u, \"memory_asked\": null",
-			report->memory.oversub_percent);
-	else
-		fprintf(out, ", \"oversub_percent\": null, \"memory_asked\": %llu",
-			(unsigned long long)report->memory.bytes);
+	report_json_memory(&report->memory, out);
 	fputs(", \"version\": \"" UVMSIM_VERSION "\"}\n", out);
 }
 
@@ -73,10 +68,8 @@ static void bound_csv(const struct bound_report *report, FILE *out)
 			(unsigned long long)result->accesses);
 		for (size_t k = 0; k < COUNT(level_fields); k++)
 			fprintf(out, ",%llu", (unsigned long long)level_value(&result->level[i], k));
-		if (report->memory.bytes == 0)
-			fprintf(out, ",%u,,%s\n", report->memory.oversub_percent, UVMSIM_VERSION);
-		else
-			fprintf(out, ",,%llu,%s\n", (unsigned long long)report->memory.bytes, UVMSIM_VERSION);
+		report_csv_memory(&report->memory, out);
+		fprintf(out, ",%s\n", UVMSIM_VERSION);
 	}
 }
 

@@ -79,6 +79,12 @@ static void csv_number(bool is_known, uint64_t value, FILE *out)
 		fprintf(out, "%llu", (unsigned long long)value);
 }
 
+void report_csv_memory(const struct sim_memory *memory, FILE *out)
+{
+	csv_number(memory->bytes == 0, memory->oversub_percent, out);
+	csv_number(memory->bytes != 0, memory->bytes, out);
+}
+
 static void csv_draws(const struct row *row, const struct report *report, FILE *out)
 {
 	struct report_sign sign;
@@ -128,7 +134,6 @@ void report_csv_run(const struct row *row, const struct report *report, bool has
 	csv_draws(row, report, out);
 	for (size_t i = REPORT_SPREADS - REPORT_LATE_SPREADS; i < REPORT_SPREADS; i++)
 		csv_spread(report, &report_spreads[i], out);
-	csv_number(report->memory.bytes == 0, report->memory.oversub_percent, out);
-	csv_number(report->memory.bytes != 0, report->memory.bytes, out);
+	report_csv_memory(&report->memory, out);
 	fprintf(out, "%s,%d\n", has_version ? "," UVMSIM_VERSION : "", report->has_faults_only);
 }

@@ -55,6 +55,12 @@ static void json_number(const char *key, const char *rank, bool is_known, uint64
 		fputs("null", out);
 }
 
+void report_json_memory(const struct sim_memory *memory, FILE *out)
+{
+	json_number("oversub_percent", "", memory->bytes == 0, memory->oversub_percent, out);
+	json_number("memory_asked", "", memory->bytes != 0, memory->bytes, out);
+}
+
 static void json_draws(const struct row *row, const struct report *report, FILE *out)
 {
 	struct report_sign sign;
@@ -102,8 +108,7 @@ void report_json_run(const struct row *row, const struct report *report, FILE *o
 	json_number("bound_h2d_bytes", "", report->has_bound, report->bound_h2d_bytes, out);
 	json_number("bound_d2h_bytes", "", report->has_bound, report->bound_d2h_bytes, out);
 	fprintf(out, ", \"faults_only\": %s", report->has_faults_only ? "true" : "false");
-	json_number("oversub_percent", "", report->memory.bytes == 0, report->memory.oversub_percent, out);
-	json_number("memory_asked", "", report->memory.bytes != 0, report->memory.bytes, out);
+	report_json_memory(&report->memory, out);
 	json_text("version", UVMSIM_VERSION, out);
 	json_draws(row, report, out);
 	fputc('}', out);

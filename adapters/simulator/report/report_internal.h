@@ -114,4 +114,8 @@ void report_table_draws(const struct row *row, FILE *out);
 /* The runs of one workload and memory. */
 void report_table_group(const struct report *report, size_t count, FILE *out);
 
+/* What was asked for: `oversub_percent` or `memory_asked`, with a comma in front; the other one is null, or empty in CSV. */
+void report_json_memory(const struct sim_memory *memory, FILE *out);
+void report_csv_memory(const struct sim_memory *memory, FILE *out);
+
 #endif
