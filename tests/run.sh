@@ -100,8 +100,9 @@ awk -F, '
 	FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
 	{
 		gsub(/"[^"]*"/, "")
-		printf "   The driver evicts pages shortly before their next use, and copies %.0f MiB\n", $column["h2d_bytes"] / 1048576
-		printf "   to the GPU; perfect eviction needs %.0f. preset=auto reads CPU memory instead:\n", $column["bound_h2d_bytes"] / 1048576
+		printf "   The driver evicts pages shortly before their next use. It copies %.0f MiB to\n", $column["h2d_bytes"] / 1048576
+		printf "   the GPU; perfect eviction would copy %.0f. With preset=auto, the policy of this\n",
+			$column["bound_h2d_bytes"] / 1048576
 	}
 ' "$work/bound"
 "$uvmsim" compare "$@" --gpu titan-v --policy preset=nvidia-595 --policy preset=auto --format csv 2>"$work/note" | awk -F, '
@@ -111,7 +112,7 @@ awk -F, '
 		ns[NR] = $column["time_ns"]
 	}
 	END {
-		printf "   on a modelled Titan V the program takes %.1f ms, not %.1f: %.1f x as fast.\n",
+		printf "   library, a modelled Titan V takes %.1f ms, not %.1f: %.1f x as fast.\n",
 			ns[3] / 1e6, ns[2] / 1e6, ns[2] / ns[3]
 	}'
 

@@ -68,7 +68,7 @@ timed() { # POLICY: ns
 }
 both="$(timed preset=auto) $(timed preset=nvidia-595)"
 line=$(echo "$both" |
-	awk '{printf "   on a modelled Titan V the program takes %.1f ms, not %.1f: %.1f x as fast.", $1 / 1e6, $2 / 1e6, $2 / $1}')
+	awk '{printf "   library, a modelled Titan V takes %.1f ms, not %.1f: %.1f x as fast.", $1 / 1e6, $2 / 1e6, $2 / $1}')
 grep -qxF "$line" "$work/screen"
 verdict "the Titan V:${line#*Titan V}" $?
 grep -q '^Next: ' "$work/screen" && grep -q 'make run V=1' "$work/screen" && grep -q 'README.md' "$work/screen"
