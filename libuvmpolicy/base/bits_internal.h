@@ -29,6 +29,12 @@ static inline uint32_t minimum(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
+/* Have the two parts of memory a byte in common? */
+static inline bool is_overlap(const void *a, uint64_t a_bytes, const void *b, uint64_t b_bytes)
+{
+	return (uintptr_t)a - (uintptr_t)b < b_bytes || (uintptr_t)b - (uintptr_t)a < a_bytes;
+}
+
 /* Is a processor that facts need not name in range? It is one of 0..count-1, or left at 0 or UVMP_PROC_NONE. */
 static inline bool is_optional_proc(bool has_it, uint32_t processor, uint32_t count)
 {

@@ -6,6 +6,7 @@
  * move, and memory never changes from one slab to another: what a burst of one kind took stays for that kind.
  * Arrays have a slab for each power of two.
  */
+#include "../base/bits_internal.h"
 #include "../base/sized_internal.h"
 #include "arena_internal.h"
 
@@ -114,6 +115,20 @@ void uvmpi_arena_give(struct uvmp_service *s, enum slab slab, handle h)
 	s->live[slab]--;
 }
 
+/* Is a part of the memory the engine's already? The first segment follows the engine's structure and tables. */
+static bool is_ours(const struct uvmp_service *s, const void *memory, uint64_t bytes)
+{
+	for (uint32_t i = 0; i < s->segments; i++) {
+		const struct segment *segment = &s->segment[i];
+		const uint8_t *begin = i == 0 ? (const uint8_t *)s : segment->memory;
+		const uint8_t *end = segment->memory + (size_t)(segment->end - segment->first) * UNIT_BYTES;
+
+		if (is_overlap(begin, (uint64_t)(end - begin), memory, bytes))
+			return true;
+	}
+	return false;
+}
+
 enum uvmp_status uvmp_service_grow(struct uvmp_service *service, void *memory, size_t bytes)
 {
 	struct segment *segment;
@@ -124,6 +139,8 @@ enum uvmp_status uvmp_service_grow(struct uvmp_service *service, void *memory, s
 		return UVMP_ERR_ARGUMENT;
 	if (bytes < UVMP_SERVICE_GROW_MIN || service->segments == SEGMENTS_MAX)
 		return UVMP_ERR_SPACE;
+	if (is_ours(service, memory, bytes))
+		return UVMP_ERR_ARGUMENT;
 	segment = &service->segment[service->segments];
 	first = segment[-1].end;
 	/* What the handles cannot number is left unused. */

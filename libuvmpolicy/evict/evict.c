@@ -77,6 +77,14 @@ enum uvmp_status uvmp_evict_init(struct uvmp_evict *evict, enum uvmp_evictor evi
 	return UVMP_OK;
 }
 
+/* Bytes of memory for the order with so many units. */
+static size_t size_of(const struct uvmp_evict *evict, uint32_t units)
+{
+	const struct eviction_order *order = uvmpi_orders[evict->evictor];
+
+	return order->size != NULL ? order->size(evict, units) : uvmp_evict_size(evict->evictor, units);
+}
+
 enum uvmp_status uvmp_evict_grow(struct uvmp_evict *evict, uint32_t units, void *memory, size_t bytes)
 {
 	const struct eviction_order *order;
@@ -86,9 +94,11 @@ enum uvmp_status uvmp_evict_grow(struct uvmp_evict *evict, uint32_t units, void 
 		return UVMP_ERR_ARGUMENT;
 	if (units < evict->units || units > UNITS_FIT)
 		return UVMP_ERR_RANGE;
-	order = uvmpi_orders[evict->evictor];
-	if (bytes < (order->size != NULL ? order->size(evict, units) : uvmp_evict_size(evict->evictor, units)))
+	if (bytes < size_of(evict, units))
 		return UVMP_ERR_SPACE;
+	if (is_overlap(evict->state, size_of(evict, evict->units), memory, size_of(evict, units)))
+		return UVMP_ERR_ARGUMENT;
+	order = uvmpi_orders[evict->evictor];
 	grown = *evict;
 	grown.units = units;
 	grown.state = memory;

@@ -181,6 +181,8 @@ static void refused(void **state)
 	assert_int_equal(uvmp_evict_grow(&evict, 7, more, bytes), UVMP_ERR_RANGE);
 	assert_int_equal(uvmp_evict_grow(&evict, UVMP_UNITS_MAX + 1u, more, bytes), UVMP_ERR_RANGE);
 	assert_int_equal(uvmp_evict_grow(&evict, 16, more, bytes - 1u), UVMP_ERR_SPACE);
+	assert_int_equal(uvmp_evict_grow(&evict, 8, memory, bytes), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_evict_grow(&evict, 8, (char *)memory + 8, bytes), UVMP_ERR_ARGUMENT);
 	assert_memory_equal(&evict, &before, sizeof(evict));
 	assert_int_equal(uvmp_evict_grow(&evict, 16, more, bytes), UVMP_OK);
 	assert_int_equal(evict.units, 16);

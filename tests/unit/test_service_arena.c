@@ -231,9 +231,17 @@ static void test_grow_errors(void **state)
 	assert_int_equal(uvmp_service_grow(s, NULL, PIECE_BYTES), UVMP_ERR_ARGUMENT);
 	assert_int_equal(uvmp_service_grow(s, more + 8, PIECE_BYTES), UVMP_ERR_ARGUMENT);
 	assert_int_equal(uvmp_service_grow(s, more, PIECE_BYTES - 1u), UVMP_ERR_SPACE);
+	assert_int_equal(uvmp_service_grow(s, s, PIECE_BYTES), UVMP_ERR_ARGUMENT);
+	assert_int_equal(uvmp_service_grow(s, s->segment[0].memory, PIECE_BYTES), UVMP_ERR_ARGUMENT);
 	assert_int_equal(s->segments, 1);
-	for (uint32_t i = 1; i < SEGMENTS_MAX; i++)
+	for (uint32_t i = 1; i < SEGMENTS_MAX; i++) {
 		assert_int_equal(uvmp_service_grow(s, more + i * PIECE_BYTES, PIECE_BYTES), UVMP_OK);
+		if (i == SEGMENTS_MAX - 1u)
+			break; /* no further segment is possible, whatever its memory */
+		assert_int_equal(uvmp_service_grow(s, more + i * PIECE_BYTES, PIECE_BYTES), UVMP_ERR_ARGUMENT);
+		assert_int_equal(uvmp_service_grow(s, more + (i + 1u) * PIECE_BYTES - UNIT_BYTES, PIECE_BYTES), UVMP_ERR_ARGUMENT);
+		assert_int_equal(uvmp_service_grow(s, more + (i - 1u) * PIECE_BYTES + UNIT_BYTES, PIECE_BYTES), UVMP_ERR_ARGUMENT);
+	}
 	assert_int_equal(uvmp_service_grow(s, more, PIECE_BYTES), UVMP_ERR_SPACE);
 	assert_int_equal(s->segments, SEGMENTS_MAX);
 	assert_true(uvmp_service_check(s));
@@ -243,12 +251,13 @@ static void test_grow_errors(void **state)
 /* More than handles can number: the rest is not used. Nothing of it is touched before it is taken. */
 static void test_grow_beyond_handles(void **state)
 {
-	static uint8_t more[PIECE_BYTES] __attribute__((aligned(16)));
 	struct uvmp_service_memory used = {.size = sizeof(used)};
+	void *more;
 
 	(void)state;
 	if (SIZE_MAX == UINT32_MAX)
 		skip(); /* a size_t cannot say so much */
+	more = (void *)(uintptr_t)((uint64_t)1 << 60); /* beyond all memory of the program */
 	assert_int_equal(uvmp_service_grow(s, more, (size_t)((uint64_t)UINT32_MAX * 64u)), UVMP_OK);
 	uvmp_service_memory_used(s, &used);
 	assert_int_equal(used.bytes, (uint64_t)UINT32_MAX * UNIT_BYTES);
