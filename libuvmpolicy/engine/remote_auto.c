@@ -111,14 +111,17 @@ enum uvmp_rule uvmpi_remote_auto_rule(struct uvmp_service *s, const struct block
 #define EARLY_SAMPLES  64u /* unused blocks before they count half */
 #define EARLY_FAULTS   16u
 #define EARLY_ROOM     32u /* used ranges leave less than so small a part of memory */
+#define EARLY_BLOCKS   8u  /* a memory of fewer blocks is small */
 
 /* Will memory become full? Yes, if all ranges together exceed the memory of all GPUs, and the ranges in use, this one included,
- * leave less than 1/EARLY_ROOM of it: further ranges will probably be used, and will have no room. */
+ * leave less than 1/EARLY_ROOM of it: further ranges will probably be used, and will have no room. In a small memory the ranges
+ * in use must exceed it: all of it is soon used, and blocks on the CPU would be a large part of the data. */
 static bool is_short(const struct uvmp_service *s, const struct range *range)
 {
 	uint64_t used = s->used_bytes + (range->is_used ? 0 : range->last - range->start + 1u), pages = uvmpi_memory_pages(s);
+	uint64_t room = pages < EARLY_BLOCKS * s->block_pages ? 0 : pages / EARLY_ROOM;
 
-	return uvmpi_memory_is_exceeded(s) && used / s->page_bytes > pages - pages / EARLY_ROOM;
+	return uvmpi_memory_is_exceeded(s) && used / s->page_bytes > pages - room;
 }
 
 static bool is_scattered(const struct early_starts *early)

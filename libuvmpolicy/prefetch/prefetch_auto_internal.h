@@ -99,7 +99,6 @@ struct auto_decision {
 	uvmp_mask faulted, resident;
 	uint32_t price; /* of a page, AUTO_PRICE_UNIT for a copy; by uvmpi_auto_price_set */
 	/* by uvmpi_auto_modes_begin */
-	bool begins;	/* a stay */
 	bool is_part;	/* the range has a larger block */
 };
 

@@ -16,8 +16,7 @@
  * A stay of a block begins with a fault, and ends when a memory full of pages has been brought since: in mode whole, the block
  * would have left by then. The time of a range counts the pages that others bring, and a whole block for each stay of its own, so
  * that stays last equally long in all modes. Costs are counted in copies of a page: one for each page, auto_fault for each time
- * that the block is serviced, a third of it for each page that faults again, and a quarter for each page that later leaves in
- * small parts. A stay in mode whole costs one service and a whole block; that needs no measurement. In the finer modes the cost is
+ * that the block is serviced, and a quarter for each page that later leaves in small parts. A stay in mode whole costs one service and a whole block; that needs no measurement. In the finer modes the cost is
  * counted: for all stays of the present mode, and in probes, which handle a stay now and then in another mode. The first
  * probe of a range whose first mode is whole follows 16 stays since the first eviction (auto_gap, if that is less): a probe
  * costs more than it may save if few stays follow. The gap between probes doubles up to auto_gap stays, and is short again
@@ -302,8 +301,7 @@ enum uvmp_rule uvmpi_auto_modes_begin(struct auto_decision *d)
 	compare_size(d);
 	if (!d->is_part)
 		settle_old(d);
-	d->begins = !b->is_known || is_over(d, b->begun) || (b->mode == AUTO_WHOLE && uvmpi_mask_is_empty(&d->resident));
-	if (d->begins)
+	if (!b->is_known || is_over(d, b->begun) || (b->mode == AUTO_WHOLE && uvmpi_mask_is_empty(&d->resident)))
 		begin_stay(d);
 	return rule_of(b);
 }
@@ -367,12 +365,6 @@ static void charge_probe(struct auto_decision *d, uint32_t pages, uint32_t fixed
 	settle(d, i);
 }
 
-/* Faults behind the first service of the stay. */
-static uint32_t again_cost(const struct auto_decision *d)
-{
-	return d->begins ? 0 : cost_of_fault(d) * uvmpi_mask_weight(&d->faulted) / 3u;
-}
-
 void uvmpi_auto_modes_charge(struct auto_decision *d, const struct uvmp_prefetch_hint *hint)
 {
 	uint32_t pages, fixed, rest;
@@ -387,7 +379,7 @@ void uvmpi_auto_modes_charge(struct auto_decision *d, const struct uvmp_prefetch
 	auto_pass(d, pages);
 	if (b->mode == AUTO_WHOLE)
 		return;
-	fixed = cost_of_fault(d) + pages / 4u + again_cost(d);
+	fixed = cost_of_fault(d) + pages / 4u;
 	rest = d->facts->block.pages - uvmpi_mask_weight(&d->resident) - pages;
 	b->spent = auto_add_most(b->spent, fixed + cost_of_pages(d, pages));
 	is_spent = b->spent >= cost_of_whole(d);

@@ -29,7 +29,7 @@ struct decision {
 	struct naive_auto_range *r;
 	struct naive_auto_processor *p;
 	int64_t turn, price;
-	bool is_new, is_part;
+	bool is_part;
 };
 
 static int64_t least(int64_t a, int64_t b)
@@ -231,7 +231,6 @@ static void begin(struct decision *d)
 	        .is_known = true, .mode = d->r->mode, .begun = range_time(d), .probe = -1};
 
 	*d->b = stay;
-	d->is_new = true;
 	d->r->begun += d->facts->block.pages;
 	if (d->is_part)
 		return;
@@ -317,7 +316,7 @@ static void charge_probe(struct decision *d, const struct naive_auto_cost *cost,
 
 static void after(struct decision *d, const struct naive_density *out)
 {
-	int64_t pages = 0, resident = count(d->facts->resident), faulted = count(d->facts->faulted);
+	int64_t pages = 0, resident = count(d->facts->resident);
 	struct naive_auto_cost cost;
 
 	for (unsigned p = 0; p < 512; p++)
@@ -329,8 +328,6 @@ static void after(struct decision *d, const struct naive_density *out)
 		return;
 	cost.pages = pages;
 	cost.fixed = fault_cost(d) + pages / 4;
-	if (!d->is_new)
-		cost.fixed += fault_cost(d) * faulted / 3;
 	d->b->spent = least(d->b->spent + cost.fixed + copies(d, pages), LARGEST_SUM);
 	if (d->b->probe >= 0) {
 		charge_probe(d, &cost, resident + pages >= d->facts->block.pages);

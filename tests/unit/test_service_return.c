@@ -547,12 +547,12 @@ static void test_blocks_move_while_memory_is_enough(void **state)
 	assert_int_equal(early()->blocks, 0);
 }
 
-/* `gpus` with memory of 32 blocks together, for a range at BASE and one of as many bytes behind it. Batches of two faults. */
+/* `gpus` with memory of `roots` blocks together, for a range at BASE and one of as many bytes behind it. Batches of two faults. */
 #define OTHER (BASE + 32 * MIB2)
 
-static void begin_two_ranges(uint32_t gpus, uint64_t bytes)
+static void begin_two_ranges(uint32_t gpus, uint32_t roots, uint64_t bytes)
 {
-	engine_init(&host, gpus, 32 / gpus);
+	engine_init(&host, gpus, roots / gpus);
 	host.gpu[0].notes = 64;
 	assert_true(engine_policy(&host, EARLY));
 	assert_true(engine_start(&host, 64, 1 << 20));
@@ -572,7 +572,7 @@ static void free_other(void)
 static void test_unused_ranges_do_not_count(void **state)
 {
 	(void)state;
-	begin_two_ranges(1, 31 * MIB2);
+	begin_two_ranges(1, 32, 31 * MIB2);
 	two_faults(BASE, BASE + MIB2);
 	assert_int_equal(count_remote(0, 2), 0);
 	assert_int_equal(host.service->used_bytes, 31 * MIB2);
@@ -591,16 +591,33 @@ static void test_unused_ranges_do_not_count(void **state)
 static void test_a_range_may_nearly_fill_memory(void **state)
 {
 	(void)state;
-	begin_two_ranges(1, 31 * MIB2 + PAGE);
+	begin_two_ranges(1, 32, 31 * MIB2 + PAGE);
 	two_faults(BASE, BASE + MIB2);
 	assert_int_equal(count_remote(0, 2), 2);
+}
+
+/* In a memory of fewer than eight blocks the range may fill all of it. */
+static void test_a_range_may_fill_a_small_memory(void **state)
+{
+	static const struct {
+		uint64_t pages;
+		uint32_t roots, there;
+	} row[] = {{7 * 512, 7, 0}, {7 * 512 + 1, 7, 2}, {8 * 512 - 128, 8, 0}, {8 * 512, 8, 2}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		begin_two_ranges(1, row[i].roots, row[i].pages * PAGE);
+		two_faults(BASE, BASE + MIB2);
+		assert_int_equal(count_remote(0, 2), row[i].there);
+		(void)stop(NULL);
+	}
 }
 
 /* Ranges may use the memory of all GPUs. */
 static void test_the_memory_of_all_gpus_counts(void **state)
 {
 	(void)state;
-	begin_two_ranges(2, 31 * MIB2);
+	begin_two_ranges(2, 32, 31 * MIB2);
 	two_faults(BASE, BASE + MIB2);
 	assert_int_equal(count_remote(0, 2), 0);
 }
@@ -609,7 +626,7 @@ static void test_the_memory_of_all_gpus_counts(void **state)
 static void test_requested_pages_are_used(void **state)
 {
 	(void)state;
-	begin_two_ranges(1, 31 * MIB2);
+	begin_two_ranges(1, 32, 31 * MIB2);
 	assert_int_equal(uvmp_service_migrate(host.service, SPACE, OTHER, PAGE, UVMP_CPU, NULL), UVMP_OK);
 	assert_int_equal(engine_run(&host), UVMP_OK);
 	assert_int_equal(host.service->used_bytes, 0);
@@ -624,7 +641,7 @@ static void test_requested_pages_are_used(void **state)
 static void test_parts_of_a_used_range_are_used(void **state)
 {
 	(void)state;
-	begin_two_ranges(1, 31 * MIB2);
+	begin_two_ranges(1, 32, 31 * MIB2);
 	two_faults(BASE, BASE + MIB2);
 	assert_int_equal(uvmp_service_advise(host.service, SPACE, BASE + 8 * MIB2, MIB2, UVMP_ADVISE_PREFERRED, UVMP_CPU, NULL),
 			 UVMP_OK);
@@ -972,6 +989,7 @@ int main(void)
 	        cmocka_unit_test_teardown(test_blocks_move_while_memory_is_enough, stop),
 	        cmocka_unit_test_teardown(test_unused_ranges_do_not_count, stop),
 	        cmocka_unit_test_teardown(test_a_range_may_nearly_fill_memory, stop),
+	        cmocka_unit_test(test_a_range_may_fill_a_small_memory),
 	        cmocka_unit_test_teardown(test_the_memory_of_all_gpus_counts, stop),
 	        cmocka_unit_test_teardown(test_requested_pages_are_used, stop),
 	        cmocka_unit_test_teardown(test_parts_of_a_used_range_are_used, stop),
