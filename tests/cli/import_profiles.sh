@@ -210,6 +210,8 @@ fault='GpuFault accessType=1 gpuIndex=1 timeStamp=1'
 damage uvm-tools 'text for a number' "$fault address=abc\n" ':1: address=abc is not a number of 64 bits'
 damage uvm-tools 'negative' "$fault address=-1\n" 'address=-1 is not a number'
 damage uvm-tools 'huge' "$fault address=99999999999999999999\n" 'is not a number of 64 bits'
+damage uvm-tools 'a time beyond 2^63' "GpuFault accessType=1 timeStamp=9223372036854775808 address=1\n" \
+	':1: the fault begins at 9223372036854775808 ns; a trace ends at 9223372036854775807 ns'
 damage uvm-tools 'a missing field' "$fault\n" 'GpuFault has no address'
 damage uvm-tools 'an unknown access' 'GpuFault accessType=Jump address=1 timeStamp=1\n' 'accessType=Jump is not known'
 damage uvm-tools 'an unknown event' 'GpuFalt address=1\n' '"GpuFalt" is no event'
