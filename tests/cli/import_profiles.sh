@@ -411,6 +411,20 @@ has '# import uvm-eval --touched migrated, faults only' ',0,r,0x7f0000002000'
 damage uvm-eval 'text for a number' 'f,xyz,1,1,1\n' 'address "xyz" is not a hexadecimal number'
 damage uvm-eval 'an unknown access' 'f,1000,1,1,9\n' 'access type "9" is not 0..4'
 damage uvm-eval 'too few fields' 'f,1000\n' 'a fault has 1 fields'
+good='s,\nf,1000,1,1,2\n'
+damage uvm-eval 'an unknown record' "${good}t,2000,1,1,2\n" ':3: "t" is no record; s, f, p, b, e or a'
+damage uvm-eval 'a letter is lost' "${good}6,1,7,-;,2000,1,1,2\n" ':3: ",2000,1,1,2" is part of a record'
+damage uvm-eval 'a comma is lost' "${good}6,1,7,-;f2000,1,1,2\n" ':3: "f2000,1,1,2" is part of a record'
+damage uvm-eval 'only the end of a line' "${good}00,1,1,2\n" ':3: "00,1,1,2" is part of a record'
+damage uvm-eval 'only the prefix' "${good}6,1,7,-\n" ':3: "6" is no record; s, f'
+damage uvm-eval 'two in a line' "${good}6,1,7,-;f,2000,1,1,26,2,7,-;f,3000,1,1,2\n" ':3: a record is followed by another line'
+damage uvm-eval 'a bad prefetched page' "${good}p,2z00\n" ':3: address "2z00" is not a hexadecimal number'
+damage uvm-eval 'a prefetched page with more' "${good}p,2000,f\n" ':3: a prefetched page has 2 fields; ADDRESS'
+others='6,3,7,-;eth0: link up; 1000 Mbit, full duplex\n6,4,7,-;vrange,0x7f00,4096\n6,5,7,-;\n6,6,7,-;a,1,2\n'
+# shellcheck disable=SC2059 # the texts have escapes
+printf "$good${others}b,3,0\n" >"$work/eval"
+run 0 'uvm-eval, lines of others' import uvm-eval "$work/eval"
+equal rows "$(grep -v '^[#ur]' "$work/out" | tr '\n' ' ')" ',0,w,0x1000 batch '
 damage uvm-eval 'no faults' 's\nb,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30\n' \
 	'this driver writes no faults'
 damage uvm-eval empty '' 'there is no access in it'
