@@ -49,7 +49,7 @@ pager := adapters/common/packer.c \
   $(filter-out $(addprefix adapters/userspace/,run%.c preload%.c),$(wildcard adapters/userspace/*.c))
 runner := $(wildcard adapters/userspace/run*.c adapters/userspace/metrics.c) $(addprefix adapters/common/,nearest.c number.c \
             options.c output.c output_conflicts.c output_path.c plugin_blame.c plugin_crash.c plugin_files.c plugins.c quote.c \
-            say.c)
+            say.c segment.c)
 # Of real GPUs: what needs no CUDA. cupti.c and bench.cu need it.
 cuda  := $(filter-out adapters/cuda/cupti.c adapters/cuda/calibrate.c,$(wildcard adapters/cuda/*.c))
 simlib:= $(filter-out adapters/simulator/main.c,$(sim)) $(hostkit)

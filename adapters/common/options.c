@@ -9,6 +9,8 @@
 #include "number.h"
 #include "say.h"
 
+#define OPTIONS_WHERE_MAX 600
+
 #define FIRST_VALUE 256 /* what getopt_long returns for the first option: above all characters */
 
 static int name_length(const char *option)
@@ -159,17 +161,26 @@ void options_use_plugins(const struct uvmp_plugins *list)
 	plugins = list;
 }
 
+void options_policy_error(const char *where, const char *text, enum uvmp_status status,
+			  const struct uvmp_policy_error *error)
+{
+	char hint[NEAREST_TEXT_MAX];
+
+	say_error("%s: %s%s; see `uvmsim list %s`", where,
+		  error->text[0] != '\0' ? error->text : uvmp_status_text(status),
+		  nearest_policy(text, plugins, error, hint), nearest_policy_list(text, plugins, error));
+}
+
 bool options_policy(const char *option, const char *text, struct uvmp_policy *policy)
 {
 	struct uvmp_policy_error error = {0, 0, ""};
 	enum uvmp_status status = uvmp_policy_parse_plugins(text, strlen(text), plugins, policy, &error);
-	char hint[NEAREST_TEXT_MAX];
+	char where[OPTIONS_WHERE_MAX];
 
 	if (status == UVMP_OK)
 		return true;
-	say_error("%s: character %lu: %s%s; see `uvmsim list %s`", option, (unsigned long)error.offset + 1u,
-		  error.text[0] != '\0' ? error.text : uvmp_status_text(status),
-		  nearest_policy(text, plugins, &error, hint), nearest_policy_list(text, plugins, &error));
+	snprintf(where, sizeof(where), "%s: character %lu", option, (unsigned long)error.offset + 1u);
+	options_policy_error(where, text, status, &error);
 	return false;
 }
 

@@ -44,6 +44,9 @@ bool options_size(const char *option, const char *text, uint64_t min, uint64_t m
 void options_use_plugins(const struct uvmp_plugins *list);
 /* A policy string. */
 bool options_policy(const char *option, const char *text, struct uvmp_policy *policy);
+/* Reports that the policy is wrong in the place `where`, which stands before the error. */
+void options_policy_error(const char *where, const char *text, enum uvmp_status status,
+			  const struct uvmp_policy_error *error);
 /* One of `words`, which end with NULL: its index. -1 after a report. */
 int options_choice(const char *option, const char *text, const char *const *words);
 /* The format of a report: 0 table, 1 json, 2 csv. -1 after a report. */

@@ -1,19 +1,19 @@
 /* Finds the plugin by the instruction at which it crashed. */
 #include "plugin_blame.h"
 
-#include <link.h>
 #include <signal.h>
 #include <string.h>
 #include <ucontext.h>
 
 #include "plugin_files.h"
+#include "segment.h"
 
 const int plugin_blame_signal[PLUGIN_BLAME_SIGNALS] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
 static const char *const names[PLUGIN_BLAME_SIGNALS] = {"SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGABRT"};
 
 struct plugin {
 	const char *path;
-	uintptr_t first, end; /* of its code; both 0: not loaded yet */
+	struct segment code; /* zeros: not loaded yet */
 };
 
 struct line {
@@ -49,7 +49,7 @@ uintptr_t plugin_blame_interrupted(const void *context)
 static const struct plugin *plugin_at(uintptr_t instruction)
 {
 	for (size_t i = 0; i < plugin_count; i++)
-		if (instruction >= plugins[i].first && instruction < plugins[i].end)
+		if (segment_has(&plugins[i].code, instruction))
 			return &plugins[i];
 	return NULL;
 }
@@ -102,30 +102,10 @@ size_t plugin_blame_count(void)
 	return plugin_count;
 }
 
-/* Is the plugin's function, at `first`, in this object? */
-static int find_code(struct dl_phdr_info *object, size_t size, void *context)
-{
-	struct plugin *plugin = context;
-
-	(void)size;
-	for (size_t i = 0; i < object->dlpi_phnum; i++) {
-		uintptr_t first = object->dlpi_addr + object->dlpi_phdr[i].p_vaddr;
-
-		if (object->dlpi_phdr[i].p_type != PT_LOAD || plugin->first < first ||
-		    plugin->first - first >= object->dlpi_phdr[i].p_memsz)
-			continue;
-		plugin->first = first;
-		plugin->end = first + object->dlpi_phdr[i].p_memsz;
-		return 1;
-	}
-	return 0;
-}
-
 void plugin_blame_loaded(void (*function)(void))
 {
-	struct plugin found = plugins[plugin_count - 1u];
+	uintptr_t address;
 
-	memcpy(&found.first, &function, sizeof(found.first));
-	if (dl_iterate_phdr(find_code, &found) != 0)
-		plugins[plugin_count - 1u] = found;
+	memcpy(&address, &function, sizeof(address));
+	(void)segment_find(address, &plugins[plugin_count - 1u].code);
 }

@@ -11,6 +11,7 @@
 #define TRACE_ROW_FIRST	      "uvmp-trace 1\n" /* the first line of a trace whose accesses have no bytes */
 #define TRACE_ROW_FIRST_SIZED "uvmp-trace 2\n" /* the first line of a trace whose accesses may have bytes */
 #define TRACE_ROW_BYTES_MOST  4096u	       /* of an access: one page */
+#define TRACE_ROW_TIME_MOST   UINT64_C(0x7fffffffffffffff) /* ns: a run can add its own time without a wrap */
 #define TRACE_ROW_SYNC	      "sync\n"
 #define TRACE_ROW_BATCH	      "batch\n"
 

@@ -236,7 +236,8 @@ static bool parse_access_row(struct trace *trace, struct text line, struct sourc
 	row->kind = SOURCE_ACCESS;
 	row->time_ns = 0;
 	row->has_time = time.at != time.end;
-	if (row->has_time && !parse_decimal(trace, time, "time", &row->time_ns))
+	if (row->has_time &&
+	    (!parse_decimal(trace, time, "time", &row->time_ns) || !trace_check_time(trace, row->time_ns)))
 		return false;
 	if (row->has_time && row->time_ns < trace->time_ns)
 		return trace_fail(trace, "time goes backwards, from %" PRIu64 " to %" PRIu64, trace->time_ns,

@@ -222,7 +222,7 @@ static bool advance_clock(struct trace *trace, uint64_t ns)
 	if (ns > UINT64_MAX - trace->time_ns)
 		return trace_fail(trace, "the time does not fit 64 bits");
 	trace->time_ns += ns;
-	return true;
+	return trace_check_time(trace, trace->time_ns);
 }
 
 /* The last row; nothing may follow. */

@@ -95,6 +95,13 @@ static inline bool trace_check_bytes(struct trace *trace, uint64_t bytes)
 			  (unsigned long long)bytes, TRACE_ROW_BYTES_MOST);
 }
 
+/* Checks the time of an access. */
+static inline bool trace_check_time(struct trace *trace, uint64_t ns)
+{
+	return ns <= TRACE_ROW_TIME_MOST || trace_fail(trace, "time %llu is above %llu ns", (unsigned long long)ns,
+						       (unsigned long long)TRACE_ROW_TIME_MOST);
+}
+
 static inline bool trace_is_inside(const struct extent *range, uint64_t address)
 {
 	return address >= range->first && address <= range->last;

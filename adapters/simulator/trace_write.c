@@ -145,6 +145,9 @@ static bool put_access(struct trace_writer *writer, char **end, const struct sou
 	if (row->access_bytes > TRACE_ROW_BYTES_MOST)
 		return fail(writer, error, "an access of %u bytes is larger than a page, %u bytes",
 			    row->access_bytes, TRACE_ROW_BYTES_MOST);
+	if (row->has_time && row->time_ns > TRACE_ROW_TIME_MOST)
+		return fail(writer, error, "time %llu is above %llu ns", (unsigned long long)row->time_ns,
+			    (unsigned long long)TRACE_ROW_TIME_MOST);
 	if (writer->is_binary && row->has_time && row->time_ns < writer->binary.time_ns)
 		return fail(writer, error, "time goes backwards, from %llu to %llu",
 			    (unsigned long long)writer->binary.time_ns, (unsigned long long)row->time_ns);

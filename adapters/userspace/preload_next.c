@@ -9,6 +9,8 @@
 #include <link.h>
 #include <string.h>
 
+#include "segment.h"
+
 /* The C library's own, by the names under which they cannot be replaced. */
 extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);
@@ -20,38 +22,10 @@ __thread bool preload_is_inside __attribute__((tls_model("initial-exec")));
 
 enum kind { UNKNOWN, LIBC, OTHER };
 
-/* A loaded object: its code and data. */
-struct object {
-	uintptr_t known, begin, end;
-};
-
 static enum kind kind;
-static struct object libc, allocator;
+static struct segment libc, allocator; /* their code */
 static uintptr_t next_m, next_c, next_r, next_f, next_a, next_u;
 static __thread bool is_finding __attribute__((tls_model("initial-exec")));
-
-static bool is_in(const struct object *object, uintptr_t address)
-{
-	return address - object->begin < object->end - object->begin;
-}
-
-static int find_object(struct dl_phdr_info *info, size_t bytes, void *context)
-{
-	struct object *object = context;
-
-	(void)bytes;
-	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
-		uintptr_t begin = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
-
-		if (info->dlpi_phdr[i].p_type != PT_LOAD || object->known < begin ||
-		    object->known - begin >= info->dlpi_phdr[i].p_memsz)
-			continue;
-		object->begin = begin;
-		object->end = begin + info->dlpi_phdr[i].p_memsz;
-		return 1;
-	}
-	return 0;
-}
 
 /* By number: ISO C has no cast from an object pointer to a function pointer. */
 static uintptr_t look_up(void *where, const char *name)
@@ -64,7 +38,7 @@ static uintptr_t of_allocator(const char *name)
 {
 	uintptr_t at = look_up(RTLD_NEXT, name);
 
-	return is_in(&allocator, at) ? at : 0;
+	return segment_has(&allocator, at) ? at : 0;
 }
 
 static void find_functions(void)
@@ -84,11 +58,10 @@ static enum kind find(void)
 	enum kind found = LIBC;
 
 	is_finding = true;
-	libc.known = (uintptr_t)gnu_get_libc_version;
-	dl_iterate_phdr(find_object, &libc);
-	next_m = allocator.known = look_up(RTLD_NEXT, "malloc");
-	if (next_m != 0 && !is_in(&libc, next_m)) {
-		dl_iterate_phdr(find_object, &allocator);
+	(void)segment_find((uintptr_t)gnu_get_libc_version, &libc);
+	next_m = look_up(RTLD_NEXT, "malloc");
+	if (next_m != 0 && !segment_has(&libc, next_m)) {
+		(void)segment_find(next_m, &allocator);
 		find_functions();
 		if (next_c != 0 && next_r != 0 && next_f != 0)
 			found = OTHER;
@@ -230,11 +203,11 @@ bool next_is_bypassed(void)
 
 bool next_is_allocator(const void *caller)
 {
-	return the_kind() == OTHER && is_in(&allocator, (uintptr_t)caller);
+	return the_kind() == OTHER && segment_has(&allocator, (uintptr_t)caller);
 }
 
 bool next_is_libc(const void *caller)
 {
 	(void)the_kind();
-	return is_in(&libc, (uintptr_t)caller);
+	return segment_has(&libc, (uintptr_t)caller);
 }

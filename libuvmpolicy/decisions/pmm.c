@@ -111,7 +111,7 @@ bool uvmp_pmm_is_valid(const struct uvmp_pmm *pmm)
 /* -- allocation -- */
 
 /* A whole root: the head of a free list, zeroed roots first, else a batch from the pool. */
-static enum uvmp_status alloc_root(struct uvmp_pmm *pmm, uint32_t type, uint32_t block, struct uvmp_chunk *chunk)
+static inline enum uvmp_status alloc_root(struct uvmp_pmm *pmm, uint32_t type, uint32_t block, struct uvmp_chunk *chunk)
 {
 	uint32_t list = pmm_free_list(type, UVMP_CHUNK_2M, 1), root;
 
@@ -130,6 +130,20 @@ static enum uvmp_status alloc_root(struct uvmp_pmm *pmm, uint32_t type, uint32_t
 
 /* A failed allocation returns a free root to the pool in the driver [driver: chunk-free]. It does not here:
  * it fails only when there is no free root, or no split record, a limit that the driver does not have. */
+static inline enum uvmp_status alloc(struct uvmp_pmm *pmm, uint32_t type, uint32_t size, uint32_t block,
+				     struct uvmp_chunk *chunk)
+{
+	return size == UVMP_CHUNK_2M ? alloc_root(pmm, type, block, chunk)
+				     : uvmpi_pmm_alloc_piece(pmm, type, size, block, chunk);
+}
+
+enum uvmp_status uvmpi_pmm_alloc(struct uvmp_pmm *pmm, uint32_t type, uint32_t size, uint32_t block,
+				 struct uvmp_chunk *chunk)
+{
+	UVMPI_ASSERT(pmm_is_made(pmm) && type <= UVMP_CHUNK_KERNEL && size <= UVMP_CHUNK_2M);
+	return alloc(pmm, type, size, block, chunk);
+}
+
 enum uvmp_status uvmp_pmm_alloc(struct uvmp_pmm *pmm, enum uvmp_chunk_type type, enum uvmp_chunk_size size,
                                 uint32_t block, struct uvmp_chunk *chunk)
 {
@@ -137,8 +151,7 @@ enum uvmp_status uvmp_pmm_alloc(struct uvmp_pmm *pmm, enum uvmp_chunk_type type,
 		return UVMP_ERR_ARGUMENT;
 	if ((uint32_t)type > UVMP_CHUNK_KERNEL || (uint32_t)size > UVMP_CHUNK_2M)
 		return UVMP_ERR_RANGE;
-	return size == UVMP_CHUNK_2M ? alloc_root(pmm, (uint32_t)type, block, chunk)
-				     : uvmpi_pmm_alloc_piece(pmm, (uint32_t)type, (uint32_t)size, block, chunk);
+	return alloc(pmm, (uint32_t)type, (uint32_t)size, block, chunk);
 }
 
 /* -- what happens to allocated chunks -- */
@@ -149,7 +162,7 @@ static bool root_is_allocated(const struct pmm_root *r)
 	return r->state == PMM_ALLOCATED || (r->state == PMM_PINNED && !r->is_evicting);
 }
 
-static enum uvmp_status check_chunk(const struct uvmp_pmm *pmm, struct uvmp_chunk chunk)
+enum uvmp_status uvmpi_pmm_check_chunk(const struct uvmp_pmm *pmm, struct uvmp_chunk chunk)
 {
 	if (!pmm_is_made(pmm))
 		return UVMP_ERR_ARGUMENT;
@@ -164,34 +177,28 @@ static enum uvmp_status check_chunk(const struct uvmp_pmm *pmm, struct uvmp_chun
 
 enum uvmp_status uvmp_pmm_unpin(struct uvmp_pmm *pmm, struct uvmp_chunk chunk)
 {
-	struct pmm_root *r;
+	const struct pmm_root *r;
 
 	if (!pmm_is_made(pmm))
 		return UVMP_ERR_ARGUMENT;
 	if (chunk.root >= pmm->params.roots)
 		return UVMP_ERR_RANGE;
 	if (chunk.size != UVMP_CHUNK_2M)
-		return uvmpi_pmm_unpin_piece(pmm, chunk);
+		return uvmpi_pmm_check_unpin_piece(pmm, chunk);
 	if (chunk.page != 0)
 		return UVMP_ERR_RANGE;
 	r = &pmm->root[chunk.root];
 	if (r->state != PMM_PINNED || r->is_evicting)
 		return UVMP_ERR_STATE;
-	r->state = PMM_ALLOCATED;
-	pmm->pinned--;
-	if (r->type == UVMP_CHUNK_USER) /* a pinned root is on no list */
-		pmm_root_append(pmm, chunk.root, UVMP_PMM_USED);
+	pmm_unpin_root(pmm, chunk.root);
 	return UVMP_OK;
 }
 
-enum uvmp_status uvmp_pmm_free(struct uvmp_pmm *pmm, struct uvmp_chunk chunk)
+void uvmpi_pmm_free(struct uvmp_pmm *pmm, struct uvmp_chunk chunk)
 {
-	enum uvmp_status status = check_chunk(pmm, chunk);
-	uint32_t type;
+	uint32_t type = pmm->root[chunk.root].type;
 
-	if (status != UVMP_OK)
-		return status;
-	type = pmm->root[chunk.root].type;
+	UVMPI_ASSERT(uvmpi_pmm_check_chunk(pmm, chunk) == UVMP_OK);
 	if (type == UVMP_CHUNK_USER)
 		pmm->allocated_pages -= pmm_chunk_pages(pmm, chunk.size);
 	if (pmm->root[chunk.root].is_evicting) {
@@ -199,32 +206,38 @@ enum uvmp_status uvmp_pmm_free(struct uvmp_pmm *pmm, struct uvmp_chunk chunk)
 			pmm_pin_root(pmm, chunk.root);
 		else
 			uvmpi_pmm_pin_leaf(pmm, chunk.root, chunk.page);
-		return UVMP_OK;
+		return;
 	}
 	if (uvmpi_pmm_release(pmm, chunk))
 		uvmpi_pmm_give_back(pmm, type);
-	return UVMP_OK;
+}
+
+enum uvmp_status uvmp_pmm_free(struct uvmp_pmm *pmm, struct uvmp_chunk chunk)
+{
+	enum uvmp_status status = uvmpi_pmm_check_chunk(pmm, chunk);
+
+	if (status == UVMP_OK)
+		uvmpi_pmm_free(pmm, chunk);
+	return status;
 }
 
 enum uvmp_status uvmp_pmm_mark(struct uvmp_pmm *pmm, struct uvmp_chunk chunk, enum uvmp_chunk_mark mark)
 {
-	enum uvmp_status status = check_chunk(pmm, chunk);
+	enum uvmp_status status = uvmpi_pmm_check_chunk(pmm, chunk);
 
 	if (status == UVMP_OK && (uint32_t)mark > UVMP_MARK_USED)
 		return UVMP_ERR_RANGE;
-	/* Roots that are pinned, in eviction or not of user memory are on no queue, and stay so. */
-	if (status == UVMP_OK && pmm->root[chunk.root].list != PMM_LIST_NONE)
-		uvmpi_pmm_apply_mark(pmm, chunk, (uint32_t)mark);
+	if (status == UVMP_OK)
+		uvmpi_pmm_mark(pmm, chunk, (uint32_t)mark);
 	return status;
 }
 
 enum uvmp_status uvmp_pmm_touch(struct uvmp_pmm *pmm, struct uvmp_chunk chunk)
 {
-	enum uvmp_status status = check_chunk(pmm, chunk);
+	enum uvmp_status status = uvmpi_pmm_check_chunk(pmm, chunk);
 
-	/* [driver: order-by-service]: the driver does not see accesses. */
-	if (status == UVMP_OK && !pmm->params.quirks && pmm->root[chunk.root].list != PMM_LIST_NONE)
-		pmm_root_move(pmm, chunk.root, pmm->root[chunk.root].list);
+	if (status == UVMP_OK)
+		uvmpi_pmm_touch(pmm, chunk);
 	return status;
 }
 
@@ -250,21 +263,9 @@ bool uvmp_pmm_in_pool(const struct uvmp_pmm *pmm, uint32_t root)
 	return pmm_is_made(pmm) && root < pmm->params.roots && pmm->root[root].state == PMM_POOL;
 }
 
-static uint32_t free_user(const struct uvmp_pmm *pmm, uint32_t size)
-{
-	return pmm->list[pmm_free_list(UVMP_CHUNK_USER, size, 0)].count +
-	       pmm->list[pmm_free_list(UVMP_CHUNK_USER, size, 1)].count;
-}
-
 void uvmp_pmm_count(const struct uvmp_pmm *pmm, struct uvmp_pmm_counts *counts)
 {
 	if (!pmm_is_made(pmm) || counts == NULL)
 		return;
-	counts->roots = pmm->params.roots;
-	counts->in_pool = pmm->in_pool;
-	counts->pinned = pmm->pinned;
-	counts->in_eviction = pmm->in_eviction;
-	counts->free_64k = free_user(pmm, UVMP_CHUNK_64K);
-	counts->free_4k = free_user(pmm, UVMP_CHUNK_4K);
-	counts->allocated_pages = pmm->allocated_pages;
+	uvmpi_pmm_count(pmm, counts);
 }

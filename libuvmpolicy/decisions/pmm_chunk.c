@@ -304,20 +304,31 @@ enum uvmp_status uvmpi_pmm_check_piece(const struct uvmp_pmm *pmm, struct uvmp_c
 	return is_allocated(pmm, chunk) ? UVMP_OK : UVMP_ERR_STATE;
 }
 
-enum uvmp_status uvmpi_pmm_unpin_piece(struct uvmp_pmm *pmm, struct uvmp_chunk chunk)
+static bool is_pinned(const struct uvmp_pmm *pmm, struct uvmp_chunk chunk)
 {
-	enum uvmp_status status = uvmpi_pmm_check_piece(pmm, chunk);
+	return uvmp_mask_test(&pmm->split[pmm->root[chunk.root].body].pinned, chunk.page);
+}
+
+void uvmpi_pmm_unpin_piece(struct uvmp_pmm *pmm, struct uvmp_chunk chunk)
+{
 	struct pmm_root *r = &pmm->root[chunk.root];
 
-	if (status != UVMP_OK)
-		return status;
-	if (!uvmp_mask_test(&pmm->split[r->body].pinned, chunk.page))
-		return UVMP_ERR_STATE;
+	UVMPI_ASSERT(uvmpi_pmm_check_piece(pmm, chunk) == UVMP_OK && is_pinned(pmm, chunk));
 	uvmp_mask_clear(&pmm->split[r->body].pinned, chunk.page);
 	r->pinned_leaves--;
 	if (r->type == UVMP_CHUNK_USER && r->pinned_leaves == 0)
 		pmm_root_move(pmm, chunk.root, UVMP_PMM_USED);
-	return UVMP_OK;
+}
+
+enum uvmp_status uvmpi_pmm_check_unpin_piece(struct uvmp_pmm *pmm, struct uvmp_chunk chunk)
+{
+	enum uvmp_status status = uvmpi_pmm_check_piece(pmm, chunk);
+
+	if (status == UVMP_OK && !is_pinned(pmm, chunk))
+		return UVMP_ERR_STATE;
+	if (status == UVMP_OK)
+		uvmpi_pmm_unpin_piece(pmm, chunk);
+	return status;
 }
 
 /* -- free, merge -- */

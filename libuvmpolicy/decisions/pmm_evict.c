@@ -6,7 +6,7 @@
 #include "pmm_internal.h"
 
 /* Errors that all steps share. `status` of the call if the root is in eviction. */
-static enum uvmp_status check_root(const struct uvmp_pmm *pmm, uint32_t root)
+static inline enum uvmp_status check_root(const struct uvmp_pmm *pmm, uint32_t root)
 {
 	if (!pmm_is_made(pmm))
 		return UVMP_ERR_ARGUMENT;
@@ -15,22 +15,17 @@ static enum uvmp_status check_root(const struct uvmp_pmm *pmm, uint32_t root)
 	return pmm->root[root].is_evicting ? UVMP_OK : UVMP_ERR_STATE;
 }
 
-/* -- begin -- */
-
-/* The root, which is on no list any longer, is in eviction. */
-static inline void start(struct uvmp_pmm *pmm, uint32_t root)
+/* The same, if the root is also empty. */
+static inline enum uvmp_status check_drained(const struct uvmp_pmm *pmm, uint32_t root)
 {
-	struct pmm_root *r = &pmm->root[root];
+	enum uvmp_status status = check_root(pmm, root);
 
-	r->is_evicting = 1;
-	pmm->in_eviction++;
-	if (r->state == PMM_ALLOCATED)
-		return;
-	if (r->state == PMM_FREE)
-		pmm_pin_root(pmm, root);
-	else
-		uvmpi_pmm_pin_free(pmm, root);
+	if (status != UVMP_OK)
+		return status;
+	return pmm_is_drained(pmm, root) ? UVMP_OK : UVMP_ERR_STATE;
 }
+
+/* -- begin -- */
 
 /* The list whose head leaves first: free user roots, non-zero before zero, then the queues in their order.
  * PMM_LIST_NONE: all are empty. */
@@ -59,7 +54,7 @@ enum uvmp_status uvmp_pmm_evict_begin(struct uvmp_pmm *pmm, enum uvmp_chunk_type
 	list = pick(pmm);
 	if (list != PMM_LIST_NONE) {
 		*root = pmm_root_pop(pmm, list);
-		start(pmm, *root);
+		pmm_evict_start(pmm, *root);
 		return UVMP_OK;
 	}
 	/* Pinned pieces of split roots do not count: if only they are in the way, the answer is no
@@ -84,7 +79,7 @@ enum uvmp_status uvmp_pmm_evict_root(struct uvmp_pmm *pmm, uint32_t root)
 	if (pmm_root_is_pinned(r))
 		return UVMP_ERR_RETRY;
 	pmm_root_unlist(pmm, root);
-	start(pmm, root);
+	pmm_evict_start(pmm, root);
 	return UVMP_OK;
 }
 
@@ -93,42 +88,25 @@ enum uvmp_status uvmp_pmm_evict_root(struct uvmp_pmm *pmm, uint32_t root)
 enum uvmp_status uvmp_pmm_evict_peek(const struct uvmp_pmm *pmm, uint32_t root, uint32_t *block, bool *found)
 {
 	enum uvmp_status status = check_root(pmm, root);
-	const struct pmm_root *r;
 
 	if (block == NULL || found == NULL)
 		return UVMP_ERR_ARGUMENT;
-	if (status != UVMP_OK)
-		return status;
-	r = &pmm->root[root];
-	*found = !uvmpi_pmm_is_drained(pmm, root);
-	if (*found)
-		*block = r->state == PMM_SPLIT ? uvmpi_pmm_owner(pmm, root) : r->body;
-	return UVMP_OK;
+	if (status == UVMP_OK)
+		*found = uvmpi_pmm_evict_peek(pmm, root, block);
+	return status;
 }
 
 enum uvmp_status uvmp_pmm_evict_next(struct uvmp_pmm *pmm, uint32_t root, struct uvmp_pmm_eviction *eviction,
                                      bool *found)
 {
 	enum uvmp_status status;
-	struct pmm_root *r;
 
 	if (eviction == NULL)
 		return UVMP_ERR_ARGUMENT;
 	status = found != NULL ? check_root(pmm, root) : UVMP_ERR_ARGUMENT;
 	if (status != UVMP_OK)
 		return status;
-	r = &pmm->root[root];
-	if (r->state == PMM_SPLIT)
-		return uvmpi_pmm_evict_owner(pmm, root, eviction, found);
-	*found = r->state != PMM_PINNED;
-	if (!*found)
-		return UVMP_OK;
-	eviction->block = r->body;
-	UVMPI_EACH_WORD(i)
-		eviction->pages.word[i] = UVMPI_ALL_ONES;
-	pmm->allocated_pages -= PMM_PAGES;
-	pmm_pin_root(pmm, root);
-	return UVMP_OK;
+	return uvmpi_pmm_evict_next(pmm, root, eviction, found);
 }
 
 /* -- end -- */
@@ -137,49 +115,39 @@ enum uvmp_status uvmp_pmm_evict_end(struct uvmp_pmm *pmm, uint32_t root, enum uv
                                     enum uvmp_chunk_size size, uint32_t block, struct uvmp_chunk *chunk)
 {
 	enum uvmp_status status;
-	struct pmm_root *r;
 
 	if (chunk == NULL)
 		return UVMP_ERR_ARGUMENT;
 	if ((uint32_t)type > UVMP_CHUNK_KERNEL || (uint32_t)size > UVMP_CHUNK_2M)
 		return UVMP_ERR_RANGE;
-	status = check_root(pmm, root);
+	status = check_drained(pmm, root);
 	if (status != UVMP_OK)
 		return status;
-	r = &pmm->root[root];
-	if (r->state == PMM_SPLIT || size != UVMP_CHUNK_2M)
-		return uvmpi_pmm_evict_end_split(pmm, root, (uint32_t)type, (uint32_t)size, block, chunk);
-	if (r->state != PMM_PINNED)
-		return UVMP_ERR_STATE;
-	r->is_evicting = 0;
-	pmm->in_eviction--;
-	r->type = (uint8_t)type;
-	pmm_give_root(pmm, root, block, chunk);
-	return UVMP_OK;
+	return uvmpi_pmm_evict_end(pmm, root, (uint32_t)type, (uint32_t)size, block, chunk);
+}
+
+void uvmpi_pmm_evict_release(struct uvmp_pmm *pmm, uint32_t root)
+{
+	UVMPI_ASSERT(check_drained(pmm, root) == UVMP_OK);
+	uvmpi_pmm_evict_finish(pmm, root);
+	pmm->pinned--;
+	uvmpi_pmm_pool_put(pmm, root);
 }
 
 enum uvmp_status uvmp_pmm_evict_release(struct uvmp_pmm *pmm, uint32_t root)
 {
-	enum uvmp_status status = check_root(pmm, root);
+	enum uvmp_status status = check_drained(pmm, root);
 
-	if (status != UVMP_OK)
-		return status;
-	if (!uvmpi_pmm_is_drained(pmm, root))
-		return UVMP_ERR_STATE;
-	uvmpi_pmm_evict_finish(pmm, root);
-	pmm->pinned--;
-	uvmpi_pmm_pool_put(pmm, root);
-	return UVMP_OK;
+	if (status == UVMP_OK)
+		uvmpi_pmm_evict_release(pmm, root);
+	return status;
 }
 
-enum uvmp_status uvmp_pmm_evict_abort(struct uvmp_pmm *pmm, uint32_t root)
+void uvmpi_pmm_evict_abort(struct uvmp_pmm *pmm, uint32_t root)
 {
-	enum uvmp_status status = check_root(pmm, root);
-	struct pmm_root *r;
+	struct pmm_root *r = &pmm->root[root];
 
-	if (status != UVMP_OK)
-		return status;
-	r = &pmm->root[root];
+	UVMPI_ASSERT(r->is_evicting);
 	r->is_evicting = 0;
 	pmm->in_eviction--;
 	if (r->state == PMM_PINNED)
@@ -189,5 +157,13 @@ enum uvmp_status uvmp_pmm_evict_abort(struct uvmp_pmm *pmm, uint32_t root)
 	if (r->state != PMM_FREE)
 		pmm_root_move(pmm, root, UVMP_PMM_USED);
 	uvmpi_pmm_give_back(pmm, UVMP_CHUNK_USER);
-	return UVMP_OK;
+}
+
+enum uvmp_status uvmp_pmm_evict_abort(struct uvmp_pmm *pmm, uint32_t root)
+{
+	enum uvmp_status status = check_root(pmm, root);
+
+	if (status == UVMP_OK)
+		uvmpi_pmm_evict_abort(pmm, root);
+	return status;
 }

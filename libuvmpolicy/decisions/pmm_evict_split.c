@@ -1,15 +1,6 @@
 /* Eviction of root chunks that are split: the steps of pmm_evict.c that look at sub-chunks. */
 #include "pmm_internal.h"
 
-bool uvmpi_pmm_is_drained(const struct uvmp_pmm *pmm, uint32_t root)
-{
-	const struct pmm_root *r = &pmm->root[root];
-
-	if (r->state != PMM_SPLIT)
-		return r->state == PMM_PINNED;
-	return uvmpi_mask_equal(&pmm->split[r->body].live, &pmm->split[r->body].pinned);
-}
-
 void uvmpi_pmm_pin_free(struct uvmp_pmm *pmm, uint32_t root)
 {
 	const struct pmm_split *split = &pmm->split[pmm->root[root].body];
@@ -74,8 +65,6 @@ enum uvmp_status uvmpi_pmm_evict_end_split(struct uvmp_pmm *pmm, uint32_t root, 
 {
 	struct pmm_root *r = &pmm->root[root];
 
-	if (!uvmpi_pmm_is_drained(pmm, root))
-		return UVMP_ERR_STATE;
 	/* A root that is split now gives its own record back first. */
 	if (size != UVMP_CHUNK_2M && r->state != PMM_SPLIT && !uvmpi_pmm_can_split(pmm))
 		return UVMP_ERR_SPACE;

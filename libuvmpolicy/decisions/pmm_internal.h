@@ -210,12 +210,17 @@ static inline void pmm_give_root(struct uvmp_pmm *pmm, uint32_t root, uint32_t b
 }
 /* Splits a pinned chunk down to `size`, below 2 MiB; the first piece stays pinned and gets an owner, the others become free. */
 void uvmpi_pmm_give(struct uvmp_pmm *pmm, struct uvmp_chunk *chunk, uint32_t size, bool zero, uint32_t block);
-/* uvmp_pmm_alloc of a chunk below 2 MiB. */
+/* uvmpi_pmm_alloc of a chunk below 2 MiB. */
 enum uvmp_status uvmpi_pmm_alloc_piece(struct uvmp_pmm *pmm, uint32_t type, uint32_t size, uint32_t block,
 				       struct uvmp_chunk *chunk);
-/* uvmp_pmm_unpin of a chunk below 2 MiB, and the check of its name, once its root is in range. */
-enum uvmp_status uvmpi_pmm_unpin_piece(struct uvmp_pmm *pmm, struct uvmp_chunk chunk);
+/* Ends the pin of a chunk below 2 MiB. */
+void uvmpi_pmm_unpin_piece(struct uvmp_pmm *pmm, struct uvmp_chunk chunk);
+/* The check of the name of a chunk below 2 MiB, once its root is in range: is it that of an allocated chunk? And uvmp_pmm_unpin of
+ * such a chunk: is it also pinned? */
 enum uvmp_status uvmpi_pmm_check_piece(const struct uvmp_pmm *pmm, struct uvmp_chunk chunk);
+enum uvmp_status uvmpi_pmm_check_unpin_piece(struct uvmp_pmm *pmm, struct uvmp_chunk chunk);
+/* The check of the name of a chunk of any size. */
+enum uvmp_status uvmpi_pmm_check_chunk(const struct uvmp_pmm *pmm, struct uvmp_chunk chunk);
 /* A split root whose pieces are all pinned becomes one pinned chunk. */
 void uvmpi_pmm_merge_pinned(struct uvmp_pmm *pmm, uint32_t root);
 /* Frees a chunk, pinned or not, and merges upward. True if a merge happened or a root became free. */
@@ -228,10 +233,17 @@ void uvmpi_pmm_give_back(struct uvmp_pmm *pmm, uint32_t type);
 /* -- eviction of a root, split or not (pmm_evict_split.c) -- */
 
 /* Are all of its chunks evicted? */
-bool uvmpi_pmm_is_drained(const struct uvmp_pmm *pmm, uint32_t root);
+static inline bool pmm_is_drained(const struct uvmp_pmm *pmm, uint32_t root)
+{
+	const struct pmm_root *r = &pmm->root[root];
+
+	if (r->state != PMM_SPLIT)
+		return r->state == PMM_PINNED;
+	return uvmpi_mask_equal(&pmm->split[r->body].live, &pmm->split[r->body].pinned);
+}
 /* The eviction is over, and the root is one pinned chunk. */
 void uvmpi_pmm_evict_finish(struct uvmp_pmm *pmm, uint32_t root);
-/* uvmp_pmm_evict_end, where the root or its new chunk is split. */
+/* uvmpi_pmm_evict_end, where the root or its new chunk is split. */
 enum uvmp_status uvmpi_pmm_evict_end_split(struct uvmp_pmm *pmm, uint32_t root, uint32_t type, uint32_t size,
 					   uint32_t block, struct uvmp_chunk *chunk);
 
@@ -241,10 +253,137 @@ enum uvmp_status uvmpi_pmm_evict_end_split(struct uvmp_pmm *pmm, uint32_t root, 
 void uvmpi_pmm_pin_free(struct uvmp_pmm *pmm, uint32_t root);
 /* The owner of its first allocated chunk that is not pinned; there is one. */
 uint32_t uvmpi_pmm_owner(const struct uvmp_pmm *pmm, uint32_t root);
-/* Names that owner, if there is one, and pins all allocated chunks of it: uvmp_pmm_evict_next. */
+/* Names that owner, if there is one, and pins all allocated chunks of it: uvmpi_pmm_evict_next. UVMP_OK. */
 enum uvmp_status uvmpi_pmm_evict_owner(struct uvmp_pmm *pmm, uint32_t root, struct uvmp_pmm_eviction *eviction,
 				       bool *found);
 /* Frees its pinned chunks in address order. The last one may take the root with it. */
 void uvmpi_pmm_release_pinned(struct uvmp_pmm *pmm, uint32_t root);
+
+/* -- the public calls without their checks, for calls inside the library; their contracts are in pmm.h -- */
+
+/* UVMP_ERR_NO_MEMORY, UVMP_ERR_SPACE. */
+enum uvmp_status uvmpi_pmm_alloc(struct uvmp_pmm *pmm, uint32_t type, uint32_t size, uint32_t block,
+				 struct uvmp_chunk *chunk);
+void uvmpi_pmm_free(struct uvmp_pmm *pmm, struct uvmp_chunk chunk);
+
+static inline void pmm_unpin_root(struct uvmp_pmm *pmm, uint32_t root)
+{
+	struct pmm_root *r = &pmm->root[root];
+
+	UVMPI_ASSERT(r->state == PMM_PINNED && !r->is_evicting);
+	r->state = PMM_ALLOCATED;
+	pmm->pinned--;
+	if (r->type == UVMP_CHUNK_USER) /* a pinned root is on no list */
+		pmm_root_append(pmm, root, UVMP_PMM_USED);
+}
+
+static inline void uvmpi_pmm_unpin(struct uvmp_pmm *pmm, struct uvmp_chunk chunk)
+{
+	if (chunk.size == UVMP_CHUNK_2M)
+		pmm_unpin_root(pmm, chunk.root);
+	else
+		uvmpi_pmm_unpin_piece(pmm, chunk);
+}
+
+/* Roots that are pinned, in eviction or not of user memory are on no queue, and stay so. */
+static inline void uvmpi_pmm_mark(struct uvmp_pmm *pmm, struct uvmp_chunk chunk, uint32_t mark)
+{
+	UVMPI_ASSERT(uvmpi_pmm_check_chunk(pmm, chunk) == UVMP_OK);
+	if (pmm->root[chunk.root].list != PMM_LIST_NONE)
+		uvmpi_pmm_apply_mark(pmm, chunk, mark);
+}
+
+/* [driver: order-by-service]: the driver does not see accesses. */
+static inline void uvmpi_pmm_touch(struct uvmp_pmm *pmm, struct uvmp_chunk chunk)
+{
+	UVMPI_ASSERT(uvmpi_pmm_check_chunk(pmm, chunk) == UVMP_OK);
+	if (!pmm->params.quirks && pmm->root[chunk.root].list != PMM_LIST_NONE)
+		pmm_root_move(pmm, chunk.root, pmm->root[chunk.root].list);
+}
+
+/* The root, which is on no list any longer, is in eviction. */
+static inline void pmm_evict_start(struct uvmp_pmm *pmm, uint32_t root)
+{
+	struct pmm_root *r = &pmm->root[root];
+
+	UVMPI_ASSERT(r->list == PMM_LIST_NONE && !r->is_evicting);
+	r->is_evicting = 1;
+	pmm->in_eviction++;
+	if (r->state == PMM_ALLOCATED)
+		return;
+	if (r->state == PMM_FREE)
+		pmm_pin_root(pmm, root);
+	else
+		uvmpi_pmm_pin_free(pmm, root);
+}
+
+/* False: the root is empty, and *block is unchanged. */
+static inline bool uvmpi_pmm_evict_peek(const struct uvmp_pmm *pmm, uint32_t root, uint32_t *block)
+{
+	const struct pmm_root *r = &pmm->root[root];
+
+	UVMPI_ASSERT(r->is_evicting);
+	if (pmm_is_drained(pmm, root))
+		return false;
+	*block = r->state == PMM_SPLIT ? uvmpi_pmm_owner(pmm, root) : r->body;
+	return true;
+}
+
+/* UVMP_OK. */
+static inline enum uvmp_status uvmpi_pmm_evict_next(struct uvmp_pmm *pmm, uint32_t root,
+						    struct uvmp_pmm_eviction *eviction, bool *found)
+{
+	struct pmm_root *r = &pmm->root[root];
+
+	UVMPI_ASSERT(r->is_evicting);
+	if (r->state == PMM_SPLIT)
+		return uvmpi_pmm_evict_owner(pmm, root, eviction, found);
+	*found = r->state != PMM_PINNED;
+	if (!*found)
+		return UVMP_OK;
+	eviction->block = r->body;
+	UVMPI_EACH_WORD(i)
+		eviction->pages.word[i] = UVMPI_ALL_ONES;
+	pmm->allocated_pages -= PMM_PAGES;
+	pmm_pin_root(pmm, root);
+	return UVMP_OK;
+}
+
+/* Of a root that is empty. UVMP_ERR_SPACE. */
+static inline enum uvmp_status uvmpi_pmm_evict_end(struct uvmp_pmm *pmm, uint32_t root, uint32_t type, uint32_t size,
+						   uint32_t block, struct uvmp_chunk *chunk)
+{
+	struct pmm_root *r = &pmm->root[root];
+
+	UVMPI_ASSERT(r->is_evicting && pmm_is_drained(pmm, root));
+	if (r->state == PMM_SPLIT || size != UVMP_CHUNK_2M)
+		return uvmpi_pmm_evict_end_split(pmm, root, type, size, block, chunk);
+	r->is_evicting = 0;
+	pmm->in_eviction--;
+	r->type = (uint8_t)type;
+	pmm_give_root(pmm, root, block, chunk);
+	return UVMP_OK;
+}
+
+static inline uint32_t pmm_free_user(const struct uvmp_pmm *pmm, uint32_t size)
+{
+	return pmm->list[pmm_free_list(UVMP_CHUNK_USER, size, 0)].count +
+	       pmm->list[pmm_free_list(UVMP_CHUNK_USER, size, 1)].count;
+}
+
+static inline void uvmpi_pmm_count(const struct uvmp_pmm *pmm, struct uvmp_pmm_counts *counts)
+{
+	counts->roots = pmm->params.roots;
+	counts->in_pool = pmm->in_pool;
+	counts->pinned = pmm->pinned;
+	counts->in_eviction = pmm->in_eviction;
+	counts->free_64k = pmm_free_user(pmm, UVMP_CHUNK_64K);
+	counts->free_4k = pmm_free_user(pmm, UVMP_CHUNK_4K);
+	counts->allocated_pages = pmm->allocated_pages;
+}
+
+/* Of a root that is empty. */
+void uvmpi_pmm_evict_release(struct uvmp_pmm *pmm, uint32_t root);
+void uvmpi_pmm_evict_abort(struct uvmp_pmm *pmm, uint32_t root);
 
 #endif

@@ -214,10 +214,10 @@ static void release_pin(struct uvmp_service *s, const struct pinned *pin)
 	uvmp_mask pages;
 
 	if (pin->is_known) {
-		(void)uvmp_pmm_unpin(s->gpu[pin->gpu].pmm, pin->chunk);
+		uvmpi_pmm_unpin(s->gpu[pin->gpu].pmm, pin->chunk);
 		return;
 	}
-	(void)uvmp_pmm_free(s->gpu[pin->gpu].pmm, pin->chunk);
+	uvmpi_pmm_free(s->gpu[pin->gpu].pmm, pin->chunk);
 	uvmpi_mask_zero(&pages);
 	uvmpi_mask_region_set(&pages, chunk_pages(s, b, pin->first));
 	uvmpi_chunks_forget(s, b, uvmpi_residency_find(s, b, pin->gpu), &pages);
@@ -254,7 +254,7 @@ void uvmpi_chunks_settle(struct uvmp_service *s)
 	s->pinned_count = 0;
 	for (uint32_t i = 0; s->has_parked && i < PARKED_MAX; i++) {
 		if (s->parked[i].is_set)
-			(void)uvmp_pmm_free(s->gpu[s->parked[i].gpu].pmm, s->parked[i].chunk);
+			uvmpi_pmm_free(s->gpu[s->parked[i].gpu].pmm, s->parked[i].chunk);
 		s->parked[i].is_set = false;
 	}
 	s->has_parked = false;
@@ -275,7 +275,7 @@ static enum uvmp_status take_chunk(struct uvmp_service *s, uint32_t gpu, handle 
 			return UVMP_OK;
 		}
 	}
-	return uvmp_pmm_alloc(s->gpu[gpu].pmm, UVMP_CHUNK_USER, size, block, chunk);
+	return uvmpi_pmm_alloc(s->gpu[gpu].pmm, UVMP_CHUNK_USER, size, block, chunk);
 }
 
 static enum backing back_chunk(struct uvmp_service *s, uint32_t gpu, handle block, struct residency *p,
@@ -387,7 +387,7 @@ void uvmpi_chunks_unback(struct uvmp_service *s, uint32_t gpu, handle block, str
 	     region = next_chunk(s, b, p, pages, region.end)) {
 		if (uvmpi_mask_region_any(&p->resident, region))
 			continue;
-		(void)uvmp_pmm_free(s->gpu[gpu].pmm, chunk_at(s, b, p, region.first));
+		uvmpi_pmm_free(s->gpu[gpu].pmm, chunk_at(s, b, p, region.first));
 		forget_pin(s, gpu, block, region.first);
 		uvmpi_mask_zero(&chunk);
 		uvmpi_mask_region_set(&chunk, region);
@@ -404,7 +404,7 @@ static void mark_chunks(struct uvmp_service *s, uint32_t gpu, const struct block
 	struct uvmp_region region;
 
 	for (region = next_chunk(s, b, p, pages, 0); region.end != 0; region = next_chunk(s, b, p, pages, region.end))
-		(void)uvmp_pmm_mark(s->gpu[gpu].pmm, chunk_at(s, b, p, region.first), mark);
+		uvmpi_pmm_mark(s->gpu[gpu].pmm, chunk_at(s, b, p, region.first), mark);
 }
 
 void uvmpi_chunks_mark(struct uvmp_service *s, uint32_t gpu, const struct block *b, const struct residency *p,
@@ -420,7 +420,7 @@ void uvmpi_chunks_used(struct uvmp_service *s, uint32_t gpu, const struct block 
 		       const uvmp_mask *pages)
 {
 	if (block_is_whole(s, b)) /* even if no page moved [driver: root-queues] */
-		(void)uvmp_pmm_mark(s->gpu[gpu].pmm, chunk_at(s, b, p, 0), UVMP_MARK_USED);
+		uvmpi_pmm_mark(s->gpu[gpu].pmm, chunk_at(s, b, p, 0), UVMP_MARK_USED);
 	else
 		mark_chunks(s, gpu, b, p, pages, UVMP_MARK_USED);
 }
@@ -431,7 +431,7 @@ void uvmpi_chunks_left(struct uvmp_service *s, uint32_t gpu, const struct block 
 	if (!uvmpi_mask_is_subset(&p->resident, pages))
 		return;
 	if (block_is_whole(s, b))
-		(void)uvmp_pmm_mark(s->gpu[gpu].pmm, chunk_at(s, b, p, 0), UVMP_MARK_UNUSED);
+		uvmpi_pmm_mark(s->gpu[gpu].pmm, chunk_at(s, b, p, 0), UVMP_MARK_UNUSED);
 	else
 		uvmpi_chunks_mark(s, gpu, b, p, UVMP_MARK_UNUSED);
 }
@@ -439,7 +439,7 @@ void uvmpi_chunks_left(struct uvmp_service *s, uint32_t gpu, const struct block 
 void uvmpi_chunks_touch(struct uvmp_service *s, uint32_t gpu, const struct block *b, const struct residency *p,
 			uint32_t page)
 {
-	(void)uvmp_pmm_touch(s->gpu[gpu].pmm, chunk_at(s, b, p, chunk_pages(s, b, page).first));
+	uvmpi_pmm_touch(s->gpu[gpu].pmm, chunk_at(s, b, p, chunk_pages(s, b, page).first));
 }
 
 void uvmpi_chunks_free(struct uvmp_service *s, uint32_t gpu, handle block, struct residency *p)
@@ -453,7 +453,7 @@ void uvmpi_chunks_free(struct uvmp_service *s, uint32_t gpu, handle block, struc
 	for (region = next_chunk(s, b, p, &all, 0); region.end != 0; region = next_chunk(s, b, p, &all, region.end)) {
 		struct uvmp_chunk chunk = chunk_at(s, b, p, region.first);
 
-		(void)uvmp_pmm_free(s->gpu[gpu].pmm, chunk);
+		uvmpi_pmm_free(s->gpu[gpu].pmm, chunk);
 		forget_pin(s, gpu, block, region.first);
 		uvmpi_mask_zero(&pages);
 		uvmpi_mask_region_set(&pages, region);
@@ -505,7 +505,7 @@ bool uvmpi_chunks_are_full(const struct gpu *g)
 {
 	struct uvmp_pmm_counts counts;
 
-	uvmp_pmm_count(g->pmm, &counts);
+	uvmpi_pmm_count(g->pmm, &counts);
 	return counts.in_pool == 0 && uvmpi_chunks_victim(g->pmm).list != UVMP_VICTIM_FREE;
 }
 

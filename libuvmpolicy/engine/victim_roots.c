@@ -1,4 +1,5 @@
 /* Root chunks as victims of an eviction. */
+#include "../decisions/pmm_internal.h"
 #include "memory_backend_internal.h"
 #include "victim_internal.h"
 
@@ -23,7 +24,9 @@ bool uvmpi_victim_choose_root(struct uvmp_service *s, struct eviction *e, uint32
 	    holds(s, is_ahead ? uvmpi_victim_serviced(e) : 0, gpu, victim.root))
 		return false;
 	e->victim = (uint8_t)victim.list;
-	(void)uvmp_pmm_evict_begin(pmm, UVMP_CHUNK_USER, &e->root);
+	e->root = victim.root;
+	pmm_root_remove(pmm, e->root);
+	pmm_evict_start(pmm, e->root);
 	return true;
 }
 
@@ -31,9 +34,8 @@ bool uvmpi_victim_choose_root(struct uvmp_service *s, struct eviction *e, uint32
 static handle next_owner(const struct uvmp_pmm *pmm, uint32_t root)
 {
 	handle block = 0;
-	bool found;
 
-	(void)uvmp_pmm_evict_peek(pmm, root, &block, &found);
+	(void)uvmpi_pmm_evict_peek(pmm, root, &block);
 	return block;
 }
 
@@ -56,13 +58,13 @@ void uvmpi_victim_take_root(struct uvmp_service *s, struct eviction *e)
 	struct uvmp_pmm_eviction eviction;
 	bool found;
 
-	(void)uvmp_pmm_evict_next(pmm, e->root, &eviction, &found);
+	(void)uvmpi_pmm_evict_next(pmm, e->root, &eviction, &found);
 	uvmpi_chunks_forget(s, b, uvmpi_residency_find(s, b, e->gpu), &e->held);
 }
 
 void uvmpi_victim_keep_root(struct uvmp_service *s, struct eviction *e)
 {
-	(void)uvmp_pmm_evict_abort(s->gpu[e->gpu].pmm, e->root);
+	uvmpi_pmm_evict_abort(s->gpu[e->gpu].pmm, e->root);
 }
 
 /* The allocation that asked gets its chunk from the root; it waits for the repeated walk [driver: eviction-retry]. */
@@ -73,7 +75,7 @@ static void park(struct uvmp_service *s, const struct eviction *e, struct uvmp_c
 	while (i + 1u < PARKED_MAX && s->parked[i].is_set)
 		i++;
 	if (s->parked[i].is_set)
-		(void)uvmp_pmm_free(s->gpu[s->parked[i].gpu].pmm, s->parked[i].chunk);
+		uvmpi_pmm_free(s->gpu[s->parked[i].gpu].pmm, s->parked[i].chunk);
 	s->has_parked = true;
 	s->parked[i] = (struct parked){
 		.chunk = chunk, .block = uvmpi_victim_serviced(e), .gpu = (uint8_t)e->gpu, .is_set = true};
@@ -85,14 +87,14 @@ void uvmpi_victim_finish_root(struct uvmp_service *s, struct eviction *e)
 	struct uvmp_chunk chunk;
 
 	if (e->is_ahead) {
-		(void)uvmp_pmm_evict_release(pmm, e->root);
+		uvmpi_pmm_evict_release(pmm, e->root);
 		return;
 	}
-	e->status = uvmp_pmm_evict_end(pmm, e->root, UVMP_CHUNK_USER, e->size, uvmpi_victim_serviced(e), &chunk);
+	e->status = uvmpi_pmm_evict_end(pmm, e->root, UVMP_CHUNK_USER, e->size, uvmpi_victim_serviced(e), &chunk);
 	if (e->status == UVMP_OK) {
 		park(s, e, chunk);
 		return;
 	}
 	e->status = UVMP_ERR_NO_MEMORY; /* no further root may be split */
-	(void)uvmp_pmm_evict_release(pmm, e->root);
+	uvmpi_pmm_evict_release(pmm, e->root);
 }

@@ -649,6 +649,8 @@ if grep -q 'Belady optimum' "$work/out"; then
 else
 	ok "$name: no bound of what is not complete"
 fi
+expect 143 'curve, SIGTERM' interrupted TERM 1 "$uvmsim" curve --workload $long --jobs 1 --points 2
+says 'managed, an unknown number of page accesses' ' run     no result: ' 'interrupted'
 # Each command and each generator once: all pairs would take a second each.
 while read -r how spec; do
 	expect 130 "$how, SIGINT while $spec is made" interrupted INT 1 "$uvmsim" "$how" --workload "$spec"

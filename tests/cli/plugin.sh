@@ -172,6 +172,15 @@ crashes 134 aborts evict=p "crashed with SIGABRT, with --plugin: $work/ahead.so,
 crashes 132 begins evict=p "crashed with SIGILL, with --plugin: $work/ahead.so, $work/begins.so"
 crashes 2 exits prefetch=p "a plugin called exit, with --plugin: $work/ahead.so, $work/exits.so"
 says "uvmsim: --plugin: $work/exits.so: called exit" run --workload regular --plugin "$work/exits.so" --policy prefetch=p
+# At the end of the process, after a complete run: the log is there.
+bad destroys '#include <stdlib.h>
+static void f(void *user, struct uvmp_prefetch_call *call) { (void)user, (void)call; }
+__attribute__((destructor)) static void g(void) { abort(); }
+static const struct uvmp_prefetch_plugin p = {.size = sizeof(p), .name = "p", .decide = f}; UVMP_PLUGIN_PREFETCHER(p)'
+sim run --workload regular:bytes=2m --plugin "$work/destroys.so" --policy prefetch=p --log "$work/a" >"$work/out" 2>"$work/log"
+if [ $? = 134 ] && [ "$(grep '^uvmsim' "$work/log")" = "uvmsim: crashed with SIGABRT, with --plugin: $work/destroys.so" ] &&
+	grep -q done "$work/a"; then ok 'a plugin whose destructor aborts is named'
+else fail 'a plugin whose destructor aborts is named' "$work/log"; fi
 compare_fails() { # FUNCTION PLUGIN ERROR: the plugin calls the function in a run of `compare`
 	sim compare --workload regular --plugin "$2" --policy prefetch=p --policy prefetch=none --jobs 2 \
 		>"$work/out" 2>"$work/log"

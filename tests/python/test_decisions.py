@@ -286,6 +286,12 @@ class Faults(unittest.TestCase):
             uvmp.fetch([0], page_bytes=12)
         with self.assertRaisesRegex(ValueError, "did you mean write"):
             uvmp.fetch([uvmp.Fault(0, "wrote")])
+        with self.assertRaisesRegex(
+            TypeError, "^faults: item 1, None, is not accepted; Fault obj"
+        ):
+            uvmp.fetch([0, None])  # type: ignore[list-item]
+        with self.assertRaisesRegex(TypeError, "^faults: 5 is not accepted; an iterable of Fault"):
+            uvmp.fetch(5)  # type: ignore[arg-type]
 
 
 class Placement(unittest.TestCase):
@@ -304,6 +310,14 @@ class Placement(unittest.TestCase):
             uvmp.destination(1, "read", prefered=0)
         with self.assertRaisesRegex(TypeError, "access: None is not accepted; prefetch, read"):
             uvmp.destination(1, None)  # type: ignore[arg-type]
+        for wrong in (-3, [1, -3], 6):
+            with self.assertRaisesRegex(ValueError, r"^accesses: -?\d is not accepted; 0\.\.5$"):
+                uvmp.destination(1, wrong)  # type: ignore[arg-type]
+        for holders in ([-1], [64]):
+            with self.assertRaisesRegex(ValueError, r"^resident: \S+ is not accepted; 0\.\.63$"):
+                uvmp.destination(1, "read", holders)
+        with self.assertRaisesRegex(TypeError, "^resident: None is not accepted; a number with a"):
+            uvmp.destination(1, "read", None)  # type: ignore[arg-type]
         with self.assertRaisesRegex(ValueError, "1..63"):
             uvmp.processors(64)
 

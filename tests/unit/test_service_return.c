@@ -405,7 +405,6 @@ static void test_a_gpu_that_does_not_reach_the_cpu(void **state)
 	(void)state;
 	engine_init(&host, 1, 1);
 	host.processors.can_access[1] = 2;
-	host.gpu[0].notes = 64;
 	assert_true(engine_policy(&host, "evict=lru2m " AUTO));
 	assert_true(engine_start(&host, 16, 1 << 20));
 	engine_bind(&host, 1, SPACE);
@@ -425,7 +424,6 @@ static void test_first_faults_without_room(void **state)
 	(void)state;
 	for (size_t extra = 0; extra < 4096; extra += 32) {
 		engine_init(&host, 1, 1);
-		host.gpu[0].notes = 64;
 		assert_true(engine_policy(&host, "evict=lru2m " AUTO));
 		assert_true(engine_start(&host, 0, extra));
 		arena_without_reserve(host.service);
@@ -452,11 +450,7 @@ static void test_first_faults_without_room(void **state)
 /* Memory of `roots` blocks for BLOCKS blocks in one range; batches of two faults. */
 static void begin_early(uint32_t roots, const char *policy)
 {
-	engine_init(&host, 1, roots);
-	host.gpu[0].notes = 64;
-	assert_true(engine_policy(&host, policy));
-	assert_true(engine_start(&host, 64, 1 << 20));
-	engine_bind(&host, 1, SPACE);
+	engine_open(&host, policy, 1, roots, SPACE);
 	engine_range(&host, SPACE, BASE, BLOCKS * MIB2, UVMP_CPU);
 }
 
@@ -552,11 +546,7 @@ static void test_blocks_move_while_memory_is_enough(void **state)
 
 static void begin_two_ranges(uint32_t gpus, uint32_t roots, uint64_t bytes)
 {
-	engine_init(&host, gpus, roots / gpus);
-	host.gpu[0].notes = 64;
-	assert_true(engine_policy(&host, EARLY));
-	assert_true(engine_start(&host, 64, 1 << 20));
-	engine_bind(&host, 1, SPACE);
+	engine_open(&host, EARLY, gpus, roots / gpus, SPACE);
 	engine_range(&host, SPACE, BASE, bytes, UVMP_CPU);
 	engine_range(&host, SPACE, OTHER, bytes, UVMP_CPU);
 }
@@ -840,13 +830,8 @@ static void test_a_late_return(void **state)
 /* Both GPUs use one range. `batches` of `gpu` have been serviced elsewhere. */
 static void begin_early_twice(uint32_t gpu, uint32_t batches)
 {
-	engine_init(&host, 2, 16);
-	host.gpu[0].notes = host.gpu[1].notes = 64;
-	assert_true(engine_policy(&host, EARLY));
-	assert_true(engine_start(&host, 64, 1 << 20));
+	engine_open(&host, EARLY, 2, 16, SPACE);
 	engine_range(&host, SPACE, BASE, BLOCKS * MIB2, UVMP_CPU);
-	engine_bind(&host, 1, SPACE);
-	engine_bind(&host, 2, SPACE);
 	for (uint32_t i = 0; i < batches; i++) {
 		engine_fault(&host, gpu, SPACE, BASE + (BLOCKS - 1u) * MIB2, UVMP_ACCESS_READ);
 		let_move(BASE, 1);

@@ -532,6 +532,8 @@ static void bad_accesses(void **state)
 	assert_bad(ONE "1x,0,r,10000\n", "t.csv:3: time `1x` is not a decimal number");
 	assert_bad(ONE "18446744073709551616,0,r,10000\n",
 	           "t.csv:3: time `18446744073709551616` does not fit 64 bits");
+	assert_bad(ONE "9223372036854775807,0,r,10000\n9223372036854775808,0,r,10000\n",
+	           "t.csv:4: time 9223372036854775808 is above 9223372036854775807 ns");
 	assert_bad(ONE ",\n", "t.csv:3: agent is missing");
 	assert_bad(ONE ",,r,10000\n", "t.csv:3: agent is missing");
 	assert_bad(ONE ",-1,r,10000\n", "t.csv:3: agent `-1` is not a decimal number");

@@ -188,7 +188,7 @@ static struct source_row read_access(void)
 /* Version 2 has 23 bits of time beside the bytes, version 1 has 36 and no bytes. A longer time takes a time row. */
 static void bytes_and_times(void **state)
 {
-	static const uint64_t times[] = {0, 1, (1u << 23) - 1u, 1u << 23, UINT64_C(1) << 36, UINT64_MAX};
+	static const uint64_t times[] = {0, 1, (1u << 23) - 1u, 1u << 23, UINT64_C(1) << 36, TRACE_ROW_TIME_MOST};
 	static const uint16_t bytes[] = {0, 1, 128, 4095, 4096};
 
 	(void)state;
@@ -397,8 +397,14 @@ static void the_clock_ends(void **state)
 	(void)state;
 	begin();
 	range("data");
-	unit(TRACE_BINARY_TIME, UINT64_MAX);
+	unit(TRACE_BINARY_TIME, TRACE_ROW_TIME_MOST);
 	unit(TRACE_BINARY_ACCESS | TRACE_BINARY_TIMED | UINT64_C(1) << TRACE_BINARY_NS_SHIFT, BASE);
+	finish();
+	refuse("t: byte 80: time 9223372036854775808 is above 9223372036854775807 ns");
+	begin();
+	range("data");
+	unit(TRACE_BINARY_TIME, TRACE_ROW_TIME_MOST);
+	unit(TRACE_BINARY_TIME, UINT64_MAX);
 	finish();
 	refuse("t: byte 80: the time does not fit 64 bits");
 }
@@ -419,6 +425,9 @@ static void time_does_not_go_back(void **state)
 	row.time_ns = 8;
 	assert_false(trace_write_row(writer, &row, error));
 	assert_string_equal(error, "t: time goes backwards, from 9 to 8");
+	row.time_ns = UINT64_MAX;
+	assert_false(trace_write_row(writer, &row, error));
+	assert_string_equal(error, "t: time 18446744073709551615 is above 9223372036854775807 ns");
 	trace_write_abandon(writer);
 	fclose(file);
 }

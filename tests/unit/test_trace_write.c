@@ -387,7 +387,7 @@ static void the_very_bytes(void **state)
 	                           "kernel,k<int>\n"
 	                           "0,0,r,0x200000\n"
 	                           ",1048575,w,0x201fff\n"
-	                           "18446744073709551615,cpu,a,0x400000\n"
+	                           "9223372036854775807,cpu,a,0x400000\n"
 	                           "range,0x600000,1,c,fresh\n"
 	                           "range,0x800000,1,,fresh\n"
 	                           "prefetch,gpu,0x200000,8192\n"
@@ -411,7 +411,7 @@ static void the_very_bytes(void **state)
 	        {.kind = SOURCE_ACCESS, .agent = 1048575, .access = UVMP_ACCESS_WRITE, .address = 0x201fff},
 	        {.kind = SOURCE_ACCESS,
 	         .has_time = true,
-	         .time_ns = UINT64_MAX,
+	         .time_ns = INT64_MAX,
 	         .is_cpu = true,
 	         .access = UVMP_ACCESS_ATOMIC_STRONG,
 	         .address = 0x400000},

@@ -67,7 +67,7 @@ def fetch(
     A number is a fault that reads this address. The batch takes at most `max_batch` faults; its
     member `fetched` says how many.
     """
-    raised = [Fault(fault) if isinstance(fault, int) else fault for fault in faults]
+    raised = _raised(faults)
     if not raised:
         return Batch(0)
     capacity = len(raised) + 1
@@ -95,6 +95,20 @@ def fetch(
     order = (ctypes.c_uint32 * batch.coalesced)()
     c.uvmp_fault_order_batch(batch, order, None)
     return Batch(batch.cached, [_answer(batch.entry[i]) for i in order], batch.entry, order)
+
+
+def _raised(faults: Any) -> list[Fault]:
+    """Return the argument `faults` of `fetch`, with addresses as faults."""
+    accepted = "Fault objects and addresses"
+    if not hasattr(faults, "__iter__"):
+        raise TypeError(f"faults: {faults!r} is not accepted; an iterable of {accepted}")
+    found = list(faults)
+    for index, fault in enumerate(found):
+        if hasattr(fault, "__index__"):
+            found[index] = Fault(fault)
+        elif not isinstance(fault, Fault):
+            raise TypeError(f"faults: item {index}, {fault!r}, is not accepted; {accepted}")
+    return found
 
 
 def _answer(entry: Any) -> Fault:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 from dataclasses import dataclass
 from typing import Any, Iterable, Optional, Union
 
@@ -29,9 +30,17 @@ def processors(gpus: int = 1) -> Any:
     return struct
 
 
-def proc_set(procs: Procs) -> int:
-    """Return a set of processors as a number."""
-    return procs if isinstance(procs, int) else sum(1 << proc for proc in set(procs))
+def proc_set(procs: Procs, argument: str = "processors") -> int:
+    """Return a set of processors as a number; `argument` is its name in errors."""
+    given: Any = procs
+    if hasattr(given, "__index__"):
+        return operator.index(given)
+    try:
+        members = set(given)
+    except TypeError:
+        accepted = "a number with a bit for each processor, or processor numbers"
+        raise TypeError(f"{argument}: {given!r} is not accepted; {accepted}") from None
+    return sum(1 << c.integer(argument, proc, range(c.UVMP_PROCS_MAX)) for proc in members)
 
 
 def proc_list(procs: int) -> list[int]:
@@ -63,12 +72,13 @@ def destination(
     `processors`; further facts are the members of struct uvmp_residency_facts.
     """
     given: Any = accesses
-    is_single = given is None or isinstance(given, (int, str))
+    is_single = isinstance(given, str) or not hasattr(given, "__iter__")
     bits = 0
     for kind in [given] if is_single else given:
-        bits |= 1 << number(Access, kind)
+        bits |= 1 << c.integer("accesses", number(Access, kind), range(c.UVMP_ACCESS_NONE + 1))
+    holders = proc_set(resident, "resident")
     struct = c.uvmp_residency_facts(
-        requester=requester, accesses=bits, resident=proc_set(resident), **_facts(facts)
+        requester=requester, accesses=bits, resident=holders, **_facts(facts)
     )
     place = c.uvmp_residency_place()
     check(c.uvmp_residency_select(system or processors(), struct, place), "destination")
@@ -116,7 +126,7 @@ def rights(
 def _facts(facts: dict[str, Any]) -> dict[str, Any]:
     """Return facts with sets of processors as numbers, and flags for `preferred` and `pin`."""
     found = {
-        name: value if isinstance(value, (int, str)) else proc_set(value)
+        name: value if isinstance(value, (int, str)) else proc_set(value, name)
         for name, value in facts.items()
         if value is not None
     }
@@ -208,7 +218,7 @@ class Thrashing(Owned):
     ) -> ThrashHint:
         """Decide what to do with a fault on a page; `resident` are the page's holders."""
         facts = c.uvmp_thrash_facts(
-            page=page, requester=requester, residents=proc_set(resident), now_ns=now_ns
+            page=page, requester=requester, residents=proc_set(resident, "resident"), now_ns=now_ns
         )
         if preferred is not None:
             facts.preferred, facts.has_preferred = preferred, True

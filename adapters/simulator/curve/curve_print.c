@@ -109,18 +109,28 @@ static void csv_point(const struct curve *curve, const struct curve_point *point
 
 /* -- table -- */
 
+/* Without a complete run the accesses are not known. */
+static bool has_result(const struct curve *curve)
+{
+	for (size_t i = 0; i < curve->points; i++)
+		if (!curve->point[i].error)
+			return true;
+	return false;
+}
+
 static void table_head(const struct curve *curve, FILE *out)
 {
-	char text[32];
+	char text[32], accesses[32] = "an unknown number of";
 
+	if (has_result(curve))
+		snprintf(accesses, sizeof(accesses), "%llu", (number)curve->accesses);
 	fprintf(out, "%-10s %s\n", "workload", curve->workload);
 	fprintf(out, "%-10s %s\n", "policy", curve->given);
 	if (curve->gpu)
 		fprintf(out, "%-10s %s\n", "gpu", curve->gpu);
 	report_print_mib(text, curve->footprint_bytes);
-	fprintf(out, "%-10s %s MiB managed, %llu page accesses, seed %llu%s\n", "footprint", text,
-		(number)curve->accesses, (number)curve->seed,
-		curve->is_serial ? ", accesses as of one agent" : "");
+	fprintf(out, "%-10s %s MiB managed, %s page accesses, seed %llu%s\n", "footprint", text,
+		accesses, (number)curve->seed, curve->is_serial ? ", accesses as of one agent" : "");
 	if (curve->points > 0 && curve->point[0].method == CURVE_SAMPLED)
 		fprintf(out, "%-10s %u samples of %u.%04u %% of the pages; +-: least and greatest of them\n",
 			"sampled", curve->samples, curve->parts / 10000u, curve->parts % 10000u);

@@ -6,6 +6,7 @@
 
 #include "import.h"
 #include "lines.h"
+#include "trace_row.h"
 #include "trace_write.h"
 
 #define IMPORT_PAGE  ((uint64_t)4096)

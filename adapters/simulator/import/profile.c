@@ -39,6 +39,9 @@ static bool check(struct import *import, const char *what, const struct import_e
 	if (event->end < event->start)
 		return import_bad(import, "%s ends at %llu ns, before it begins at %llu ns", what,
 				  (unsigned long long)event->end, (unsigned long long)event->start);
+	if (event->start > TRACE_ROW_TIME_MOST)
+		return import_bad(import, "%s begins at %llu ns; a trace ends at %llu ns", what,
+				  (unsigned long long)event->start, (unsigned long long)TRACE_ROW_TIME_MOST);
 	if (event->kind != IMPORT_MIGRATION)
 		return true;
 	if (event->bytes == 0 || event->bytes > IMPORT_MIGRATION_MOST)

@@ -54,6 +54,9 @@ bool import_access(struct import *import, const struct source_row *access)
 	if (row.has_time && row.time_ns < import->time_ns)
 		return import_bad(import, "time goes backwards, from %llu ns to %llu ns",
 				  (unsigned long long)import->time_ns, (unsigned long long)row.time_ns);
+	if (row.has_time && row.time_ns > TRACE_ROW_TIME_MOST)
+		return import_bad(import, "the time is %llu ns; a trace ends at %llu ns",
+				  (unsigned long long)row.time_ns, (unsigned long long)TRACE_ROW_TIME_MOST);
 	if (row.has_time)
 		import->time_ns = row.time_ns;
 	if (import->is_scan)

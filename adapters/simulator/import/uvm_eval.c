@@ -1,7 +1,8 @@
 /* Logs of the instrumented drivers of uvm-eval, with what the kernel's log puts before each line (up to the last semicolon) or
  * without. `s` begins a batch, `f,ADDRESS,...` is a fault, `p,ADDRESS,...` a prefetched page, `b,...` ends the batch. Faults are
  * written after they were sorted: their order of arrival is lost, so their times are not kept. The driver that counts per batch
- * writes no faults. All other lines belong to something else. */
+ * writes no faults, and the one that counts accesses has lines `a`. All other lines belong to something else, unless they hold
+ * nothing but what records are made of: then a record is damaged. */
 #include "import/importer.h"
 
 #include <stdlib.h>
@@ -63,15 +64,30 @@ static bool take_prefetched(struct import *import, struct log *log, char *const 
 {
 	uint64_t address;
 
+	if (fields != 2)
+		return import_bad(import, "a prefetched page has %zu fields; ADDRESS", fields - 1u);
+	if (!import_hex(field[1], &address))
+		return import_bad(import, "address \"%.40s\" is not a hexadecimal number", field[1]);
 	if (import->options->touched == IMPORT_TOUCHED_FAULTS)
 		return true;
-	if (fields < 2 || !import_hex(field[1], &address))
-		return import_bad(import, "address \"%.40s\" is not a hexadecimal number",
-				  fields < 2 ? "" : field[1]);
 	if (!ARRAY_RESERVE(log->prefetched, log->room, log->count + 1u))
 		return import_no_memory(import);
 	log->prefetched[log->count++] = address;
 	return true;
+}
+
+/* Is there a record before the prefix of another line, because a line feed is lost? */
+static bool has_two(const char *line, const char *cut)
+{
+	const char *first = cut ? strchr(line, ';') : NULL;
+
+	return first && first != cut && strchr("spfb", first[1]) && first[2] == ',';
+}
+
+/* Could the text, which is no record, be the rest of one, or of its prefix? */
+static bool is_rest(const char *text)
+{
+	return strchr(text, ',') && text[strspn(text, "0123456789abcdefpsx,-")] == '\0';
 }
 
 static bool take_line(struct import *import, struct log *log)
@@ -79,10 +95,12 @@ static bool take_line(struct import *import, struct log *log)
 	char *line = import->text.lines.text, *cut = strrchr(line, ';'), *field[FIELDS];
 	size_t fields;
 
+	if (has_two(line, cut))
+		return import_bad(import, "a record is followed by another line without a line feed");
 	line = cut ? cut + 1 : line;
 	line += strspn(line, " ");
 	if (line[0] == '\0' || (line[1] != ',' && line[1] != '\0'))
-		return true;
+		return !is_rest(line) || import_bad(import, "\"%.40s\" is part of a record", line);
 	fields = import_fields(line, field, FIELDS);
 	switch (line[0]) {
 	case 'f':
@@ -94,8 +112,11 @@ static bool take_line(struct import *import, struct log *log)
 	case 'b':
 		log->has_counts = log->has_counts || fields > FIELDS;
 		return end_batch(import, log);
-	default:
+	case 'e':
+	case 'a':
 		return true;
+	default:
+		return fields == 1 || import_bad(import, "\"%.1s\" is no record; s, f, p, b, e or a", line);
 	}
 }
 

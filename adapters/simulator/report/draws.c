@@ -55,6 +55,7 @@ bool report_sign(const struct row *row, struct report_sign *sign)
 		const struct report *base = is_drawn(run) ? find_base(row, run->draw) : NULL;
 		uint64_t ns = run->times.time_ns;
 
+		sign->instant += base && base->times.time_ns == 0;
 		if (!base || base->times.time_ns == 0)
 			continue;
 		sign->faster += ns < base->times.time_ns;

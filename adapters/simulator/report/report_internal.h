@@ -83,12 +83,13 @@ size_t report_drawn(const struct row *row);
 /* Of these draws; false: the run has no draws. */
 bool report_drawn_rank(const struct row *row, const struct field *field, enum rank rank, uint64_t *value);
 /* The time of the row against that of the first policy, draw by draw: `pairs` draws are complete in both; in so many of
- * them the row is faster, or slower; and by how much, in thousandths of the first policy's time. */
+ * them the row is faster, or slower; and by how much, in thousandths of the first policy's time. A pair in which the first
+ * policy takes 0 ns, because the program does nothing, counts as `instant` only. */
 struct report_sign {
-	size_t pairs, faster, slower;
+	size_t pairs, faster, slower, instant;
 	uint64_t permille[RANKS];
 };
-/* False: there is no first policy, or no pair. */
+/* False: there is no first policy, or no pair; `instant` is filled. */
 bool report_sign(const struct row *row, struct report_sign *sign);
 
 /* -- text.c -- */

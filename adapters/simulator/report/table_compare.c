@@ -355,7 +355,9 @@ static void print_sign(const struct row *row, FILE *out)
 	struct report_sign sign;
 
 	if (!report_sign(row, &sign)) {
-		fputs(" no draw is complete for both\n", out);
+		fputs(sign.instant != 0 ? " the program takes no time: nothing to compare\n"
+					: " no draw is complete for both\n",
+		      out);
 		return;
 	}
 	for (enum rank rank = RANK_LEAST; rank < RANKS; rank++)

@@ -203,18 +203,21 @@ static bool is_first(const struct sweep *s, uint64_t run)
 	return true;
 }
 
-/* The value that the byte of policy_of's text comes from; the last one of the policy, if the text is shorter. */
-static const struct sweep_value *value_at(const struct sweep *s, uint64_t run, size_t offset)
+/* The value that the byte of policy_of's text comes from; the last one of the policy, if the text is shorter. *is_key: the value
+ * is that of a key of the policy. */
+static const struct sweep_value *value_at(const struct sweep *s, uint64_t run, size_t offset, bool *is_key)
 {
 	const struct sweep_axis *policy = sweep_axis_of(s, SWEEP_POLICY);
 	const struct sweep_value *value = policy ? sweep_value_of(s, policy, run) : NULL;
 	size_t end = value ? strlen(value->text) : 0;
 
+	*is_key = false;
 	for (size_t i = 0; i < s->axes && offset >= end; i++) {
 		const struct sweep_axis *axis = &s->axis[i];
 
 		if (axis->kind != SWEEP_KEY)
 			continue;
+		*is_key = true;
 		value = sweep_value_of(s, axis, run);
 		end += (end > 0) + strlen(axis->name) + 1 + strlen(value->text);
 	}
@@ -227,12 +230,22 @@ static bool check_policy(const struct sweep *s, const char *path, uint64_t run)
 	struct uvmp_policy policy;
 	struct uvmp_policy_error error = {0, 0, ""};
 	char text[SWEEP_POLICY_MAX], where[SWEEP_ERROR_MAX];
-	bool is_good = false, fits = policy_of(s, run, text);
+	bool is_good = false, is_key, fits = policy_of(s, run, text);
+	const struct sweep_value *value;
+	enum uvmp_status status = UVMP_OK;
 
-	if (fits && uvmp_policy_parse_plugins(text, strlen(text), plugins_all(), &policy, &error) == UVMP_OK)
+	if (fits)
+		status = uvmp_policy_parse_plugins(text, strlen(text), plugins_all(), &policy, &error);
+	if (fits && status == UVMP_OK)
 		return true;
+	value = value_at(s, run, fits ? error.offset : SIZE_MAX, &is_key);
+	if (fits && is_key) { /* the error names the key; its place in the joined text says nothing to the user */
+		snprintf(where, sizeof(where), "%.200s:%llu", path, (unsigned long long)value->line);
+		options_policy_error(where, text, status, &error);
+		return false;
+	}
 	policies = calloc(1, sizeof(*policies));
-	label(where, path, value_at(s, run, fits ? error.offset : SIZE_MAX), "policy");
+	label(where, path, value, "policy");
 	if (!policies)
 		say_error("out of memory");
 	else if (!fits)
