@@ -133,7 +133,7 @@ awk -v csv="$work/comparison" -v rate_in=10 -v rate_out=20 -f tests/policies/rea
 has 'starts of a search' 'auto link_ratio=100|30000' 'auto link_ratio=100|9000000000'
 
 # -- programs drawn at random --
-draw() { awk -v seed="$1" -v count="$2" -f tests/policies/drawn.awk; }
+draw() { awk -v seed="$1" -v count="$2" -f tests/policies/draw.awk -f "tests/policies/drawn${3:-}.awk"; }
 draw 1 300 >"$work/drawn"
 if draw 1 300 | cmp -s - "$work/drawn"; then ok 'drawn: a seed draws the same'; else fail 'drawn: a seed draws the same'; fi
 if draw 2 300 | cmp -s - "$work/drawn"; then fail 'drawn: seeds differ'; else ok 'drawn: seeds differ'; fi
@@ -142,6 +142,13 @@ if [ "$(draw 1 100 | cksum)" = '4265203332 8152' ]; then # the figures of docs/a
 	ok 'drawn: the programs of the page'
 else
 	fail 'drawn: other programs than those of the page'
+fi
+draw 1 300 _wide >"$work/wide"
+if [ "$(sort -u "$work/wide" | wc -l)" = 300 ]; then ok 'drawn, wide: all differ'; else fail 'drawn, wide: all differ'; fi
+if [ "$(draw 1 100 _wide | cksum)" = '1365645258 8096' ]; then
+	ok 'drawn, wide: the programs of the page'
+else
+	fail 'drawn, wide: other programs than those of the page'
 fi
 for seed in -1 abc 2147483647; do
 	if draw $seed 1 >"$work/out" 2>&1; then

@@ -1,22 +1,4 @@
-# Draws `count` different programs: a line `GPU OVER WORKLOAD` each, over-subscription in percent. The same seed draws the same
-# programs.
-function below(bound) { # Park and Miller 1988: minimal standard generator
-	state = state * 16807 % 2147483647
-	return int(state / 2147483647 * bound)
-}
-
-function one_of(words,   n, word) {
-	n = split(words, word, " ")
-	return word[1 + below(n)]
-}
-
-function refuse(why) {
-	print "drawn: " why >"/dev/stderr"
-	exit 1
-}
-
-function chance(percent) { return below(100) < percent }
-
+# For draw.awk: programs of some size, most of them in a few hundred MiB.
 function phase(arrays) {
 	return one_of("scan random zipf back") "@" below(arrays) "*" one_of("1 2 3 4 6")
 }
@@ -62,19 +44,6 @@ function program(   which) {
 	return one_of("moe ivf gnn")
 }
 
-BEGIN {
-	if (seed !~ /^[0-9]+$/ || seed + 0 > 2147483646) refuse("seed: " seed " is not accepted; 0..2147483646")
-	if (count !~ /^[0-9]+$/ || count + 0 < 1 || count + 0 > 10000) refuse("count: " count " is not accepted; 1..10000")
-	state = seed * 7919 % 2147483646 + 1
-	for (i = 0; i < 8; i++)
-		below(1)
-	while (drawn < count) {
-		line = one_of("titan-v titan-v h100-sxm gtx-1080-ti") " " one_of("105 110 125 150 200 300") " " \
-			(chance(65) ? synthetic() : program())
-		if (line in known)
-			continue
-		known[line] = 1
-		drawn++
-		print line
-	}
-}
+function machine() { return one_of("titan-v titan-v h100-sxm gtx-1080-ti") " " one_of("105 110 125 150 200 300") }
+
+function workload() { return chance(65) ? synthetic() : program() }

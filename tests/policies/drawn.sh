@@ -5,6 +5,7 @@
 #
 # DRAWN_SEED: seed of the draw (1). DRAWN_COUNT: how many programs (100). DRAWN_JOBS: runs of a program at a time (processors).
 # DRAWN_AGAINST: the other policy (preset=nvidia-595). DRAWN_OVER: over-subscription of all programs in percent (drawn).
+# DRAWN_WIDE: if not empty, programs of drawn_wide.awk instead of drawn.awk.
 # DRAWN_PROGRAMS: a file with lines `GPU OVER WORKLOAD` instead of drawn ones. Standard error shows progress on a terminal.
 # Exit status: 1 if a run failed.
 set -eu
@@ -18,7 +19,8 @@ programs=$work/programs
 if [ -n "${DRAWN_PROGRAMS:-}" ]; then
 	awk '!/^(#.*)?$/ && !known[$0]++' "$DRAWN_PROGRAMS" >"$programs"
 else
-	awk -v seed="${DRAWN_SEED:-1}" -v count="${DRAWN_COUNT:-100}" -f "$here/drawn.awk" >"$programs"
+	awk -v seed="${DRAWN_SEED:-1}" -v count="${DRAWN_COUNT:-100}" -f "$here/draw.awk" \
+		-f "$here/drawn${DRAWN_WIDE:+_wide}.awk" >"$programs"
 fi
 
 [ -z "${DRAWN_OVER:-}" ] || {
