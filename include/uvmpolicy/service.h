@@ -162,8 +162,9 @@ struct uvmp_service_error {
 	char field[40];	   /* as in C: "blocks", "gpu[0].splits", "policy->evict", "processors->smc[2]";
 			    * NUL-terminated */
 	uint64_t value;	   /* value given; 0 for pointers */
-	uint64_t min, max; /* accepted numbers; if min exceeds max, the field has no range: see text */
-	char text[UVMP_SERVICE_ERROR_MAX]; /* e.g. `gpu[0].utlbs: 0 is not accepted; 1..4096`;
+	uint64_t min, max; /* accepted numbers, and 0 where it is a default; if min exceeds max, the field has
+			    * no range: see text */
+	char text[UVMP_SERVICE_ERROR_MAX]; /* e.g. `gpu[0].notes: 65537 is not accepted; 0..65536`;
 					    * NUL-terminated */
 };
 

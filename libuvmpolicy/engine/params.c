@@ -68,8 +68,10 @@ static struct text refuse_number(struct uvmp_service_error *error, const struct 
 	put_number(&text, given->value);
 	put_text(&text, " is not accepted; ");
 	put_number(&text, min);
-	put_text(&text, "..");
-	put_number(&text, max);
+	if (max != min) {
+		put_text(&text, "..");
+		put_number(&text, max);
+	}
 	return text;
 }
 
@@ -85,7 +87,14 @@ static bool is_within(struct uvmp_service_error *error, struct given given, uint
 /* is_within for a value that may be 0, which stands for a default. */
 static bool is_within_or_0(struct uvmp_service_error *error, struct given given, uint64_t min, uint64_t max)
 {
-	return given.value == 0 || is_within(error, given, min, max);
+	bool is_accepted = given.value == 0 || (given.value >= min && given.value <= max);
+	struct text text;
+
+	if (!is_accepted && error != NULL) {
+		text = refuse_number(error, &given, min, max);
+		put_text(&text, ", or 0 for the default");
+	}
+	return is_accepted;
 }
 
 /* -- what is accepted -- */
@@ -273,8 +282,8 @@ static bool check_gpu(const struct uvmp_service_params *params, uint32_t gpu,
 	return check_memory(params, gpu, roots, error) &&
 	       is_within(error, (struct given){gpu, "splits", g.splits}, 0,
 			 roots < UVMP_SPLITS_MAX ? roots : UVMP_SPLITS_MAX) &&
-	       is_within(error, (struct given){gpu, "fault_entries", g.fault_entries}, 2, ENTRIES_MAX) &&
-	       is_within(error, (struct given){gpu, "utlbs", g.utlbs}, 1, UTLBS_MAX) &&
+	       is_within_or_0(error, (struct given){gpu, "fault_entries", g.fault_entries}, 2, ENTRIES_MAX) &&
+	       is_within_or_0(error, (struct given){gpu, "utlbs", g.utlbs}, 1, UTLBS_MAX) &&
 	       is_within(error, (struct given){gpu, "notes", g.notes}, 0, NOTES_MAX) &&
 	       is_within(error, (struct given){gpu, "sms", g.sms}, 0, SMS_MAX) &&
 	       check_size(params, gpu, error);

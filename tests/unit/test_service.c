@@ -119,12 +119,12 @@ static void test_params_check(void **state)
 	SAYS(e.processors.count = 1, "processors->count", 1, 2, 64, "1 is not accepted; 2..64");
 	SAYS(e.params.page_bytes = 8192, "page_bytes", 8192, 1, 0, "not 4096, 16384, 65536 or 2097152");
 	SAYS(e.params.blocks = (1u << 24) + 1u, "blocks", (1u << 24) + 1u, 1, 1u << 24,
-	     "16777217 is not accepted; 1..16777216");
-	SAYS(e.params.spaces = 4097, "spaces", 4097, 1, 4096, "4097 is not accepted; 1..4096");
-	SAYS(e.params.ranges = 1048577, "ranges", 1048577, 1, 1u << 20, "1048577 is not accepted; 1..1048576");
-	SAYS(e.params.instances = 65537, "instances", 65537, 1, 65536, "65537 is not accepted; 1..65536");
+	     "16777217 is not accepted; 1..16777216, or 0 for the default");
+	SAYS(e.params.spaces = 4097, "spaces", 4097, 1, 4096, "4097 is not accepted; 1..4096, or 0 for the default");
+	SAYS(e.params.ranges = 1048577, "ranges", 1048577, 1, 1u << 20, "1048577 is not accepted; 1..1048576, or 0 for the default");
+	SAYS(e.params.instances = 65537, "instances", 65537, 1, 65536, "65537 is not accepted; 1..65536, or 0 for the default");
 	SAYS(e.params.requests = UINT32_MAX, "requests", UINT32_MAX, 1, 4096,
-	     "4294967295 is not accepted; 1..4096");
+	     "4294967295 is not accepted; 1..4096, or 0 for the default");
 	SAYS(e.gpu[1].memory_bytes = MIB2 - 1u, "gpu[1].memory_bytes", MIB2 - 1u, 1, 0,
 	     "not 2 MiB to 32 TiB (after memory_ratio); less only in processors->no_memory");
 	SAYS(e.gpu[1].memory_bytes = (UVMP_ROOTS_MAX + (uint64_t)1) * MIB2, "gpu[1].memory_bytes",
@@ -138,8 +138,8 @@ static void test_params_check(void **state)
 	SAYS(e.processors.no_memory = 4, "gpu[1].memory_bytes", e.gpu[1].memory_bytes, 1, 0,
 	     "2 MiB or more (after memory_ratio), but the GPU is in processors->no_memory");
 	SAYS(e.gpu[0].splits = 5, "gpu[0].splits", 5, 0, 4, "5 is not accepted; 0..4");
-	SAYS(e.gpu[1].fault_entries = 1, "gpu[1].fault_entries", 1, 2, 65536, "1 is not accepted; 2..65536");
-	SAYS(e.gpu[1].utlbs = 4097, "gpu[1].utlbs", 4097, 1, 4096, "4097 is not accepted; 1..4096");
+	SAYS(e.gpu[1].fault_entries = 1, "gpu[1].fault_entries", 1, 2, 65536, "1 is not accepted; 2..65536, or 0 for the default");
+	SAYS(e.gpu[1].utlbs = 4097, "gpu[1].utlbs", 4097, 1, 4096, "4097 is not accepted; 1..4096, or 0 for the default");
 	SAYS(e.gpu[1].notes = 65537, "gpu[1].notes", 65537, 0, 65536, "65537 is not accepted; 0..65536");
 	SAYS(e.gpu[1].sms = 65536, "gpu[1].sms", 65536, 0, 65535, "65536 is not accepted; 0..65535");
 	SAYS((e.policy.evict = UVMP_EVICT_LRU_4K, e.params.blocks = 1u << 24), "blocks", 1u << 24, 1, 0,
@@ -165,13 +165,13 @@ static void test_params_check(void **state)
 	     "gpu[0].memory_bytes", MIB2 - 4096, 1, 0,
 	     "not 2 MiB to 32 TiB (after memory_ratio); less only in processors->no_memory");
 	SAYS((engine_policy(&e, "evict=lru4k"), e.gpu[0].memory_bytes = MIB2 / 2), "gpu[0].splits", 4, 0, 0,
-	     "4 is not accepted; 0..0");
+	     "4 is not accepted; 0");
 	SAYS(engine_policy(&e, "prefetch=stride"), "policy->prefetch", UVMP_PREFETCH_STRIDE, 1, 0,
 	     "sequential, locality, stride, next and forest know one GPU only");
 	SAYS(engine_policy(&e, "prefetch_full=next"), "policy->prefetch_full", 1u + UVMP_PREFETCH_NEXT, 1, 0,
 	     "sequential, locality, stride, next and forest know one GPU only");
-	SAYS(e.params.gpus = 1, "gpus", 1, 2, 2, "1 is not accepted; 2..2");
-	SAYS((e.params.processors = NULL, e.params.gpus = 64), "gpus", 64, 1, 63, "64 is not accepted; 1..63");
+	SAYS(e.params.gpus = 1, "gpus", 1, 2, 2, "1 is not accepted; 2, or 0 for the default");
+	SAYS((e.params.processors = NULL, e.params.gpus = 64), "gpus", 64, 1, 63, "64 is not accepted; 1..63, or 0 for the default");
 	SAYS(*(uint32_t *)&e.policy.evict = 77, "policy->evict", 77, 0, UVMP_EVICT_COUNT - 1u,
 	     "77 is not accepted; 0..9");
 	SAYS(e.policy.replay.max_batch = 0, "policy->replay.max_batch", 0, 1, 65535,
@@ -180,18 +180,18 @@ static void test_params_check(void **state)
 	     "21 is not accepted; 1..20");
 	SAYS(e.policy.thrash.nap = 0, "policy->thrash.nap", 0, 1, 100, "0 is not accepted; 1..100");
 	SAYS(e.policy.controls.threads_drop = 7, "policy->controls.threads_drop", 7, 20, 20,
-	     "7 is not accepted; 20..20: this policy does not use it");
+	     "7 is not accepted; 20: this policy does not use it");
 	SAYS((engine_policy(&e, "adapt=pressure"), e.policy.controls.pressure_low = 60),
 	     "policy->controls.pressure_low", 60, 1, 51, "60 is not accepted; 1..51 with threshold=51");
 	SAYS(e.policy.prefetch.threshold = 200, "policy->prefetch.threshold", 200, 0, 100, "200 is not accepted; 0..100");
 	SAYS((engine_policy(&e, "quirks=0"), e.policy.prefetch.threshold = 0), "policy->prefetch.threshold", 0, 1, 100,
 	     "0 is not accepted; 1..100 with quirks=0");
 	SAYS(e.policy.prefetch.quirks = false, "policy->prefetch.quirks", 0, 1, 1,
-	     "0 is not accepted; 1..1 with quirks=1");
+	     "0 is not accepted; 1 with quirks=1");
 	SAYS(e.policy.replay.quirks = false, "policy->replay.quirks", 0, 1, 1,
-	     "0 is not accepted; 1..1 with quirks=1");
+	     "0 is not accepted; 1 with quirks=1");
 	SAYS(e.policy.thrash.quirks = false, "policy->thrash.quirks", 0, 1, 1,
-	     "0 is not accepted; 1..1 with quirks=1");
+	     "0 is not accepted; 1 with quirks=1");
 	SAYS(e.processors.count = 0, "processors->count", 0, 2, 64, "0 is not accepted; 2..64");
 	SAYS(e.processors.can_access[2] = 12, "processors->can_access[2]", 12, 1, 0,
 	     "names a processor that does not exist");
