@@ -86,7 +86,7 @@ enum uvmp_status {
 	UVMP_ERR_SPACE = -3,	    /* the caller's array is too small for the result */
 	UVMP_ERR_STATE = -4,	    /* the call does not fit the present state (freed twice, out of order) */
 	UVMP_ERR_NO_MEMORY = -5,    /* no GPU memory and nothing that may be evicted */
-	UVMP_ERR_RETRY = -6,	    /* work is in flight: the same call may succeed later */
+	UVMP_ERR_RETRY = -6,	    /* no result now: work is in flight, or none is left; try later */
 	UVMP_ERR_SYNTAX = -7,	    /* text that does not parse */
 	UVMP_ERR_UNKNOWN = -8,	    /* an unknown name, or an address in no range */
 	UVMP_ERR_CONFLICT = -9,	    /* each value is valid, but the values contradict each other */

@@ -124,7 +124,7 @@ struct uvmp_prefetch_params {
 	uint32_t auto_price;	   /* auto: highest price of a page, in copies of it, 1..16; default 8 */
 	uint32_t auto_threshold;   /* auto: `threshold` of sparse ranges, 0..100; default 0: 99, or 100
 				    * where memory has frames of single pages */
-	bool quirks;		   /* density; next, pattern and safe, which use it and both its numbers */
+	bool quirks;		   /* density, and next, pattern, safe, forest and auto, which use it */
 	const struct uvmp_prefetch_plugin *plugin; /* UVMP_PREFETCH_PLUGIN only; NULL for the others */
 	uint32_t value[UVMP_PLUGIN_VALUES_MAX];	   /* of its parameters; 0 for the others */
 };
@@ -205,7 +205,7 @@ struct uvmp_prefetch_facts {
 
 /* Per block. Start with uvmp_prefetch_state_init, then set the pointers that the prefetcher needs. */
 struct uvmp_prefetch_state {
-	/* density, and next, pattern and safe, which use it: */
+	/* density, and next, pattern, safe, forest and auto, which use it: */
 	uint32_t last_proc; /* destination of the last call, starts at UVMP_PROC_NONE */
 	uint16_t faults;    /* faulted pages handed over for last_proc ([driver: fault-count-wraps]: wraps
 			     * at 65536) */
@@ -313,8 +313,9 @@ UVMP_API enum uvmp_status uvmp_prefetch_touched(const struct uvmp_prefetch_param
 						struct uvmp_prefetch_state *state);
 
 /* The subtree of a page of hint->pages: the tree node for which the prefetcher chose the page. density, and
- * next, pattern and safe where they decide as density, choose nodes of big pages; tbn the largest nodes that
- * it filled, and faulting basic blocks; sl faulting basic blocks. Chosen subtrees are disjoint.
+ * next, pattern, safe, forest and auto where they decide as density, choose nodes of big pages; tbn the
+ * largest nodes that it filled, and faulting basic blocks; sl faulting basic blocks. Chosen subtrees are
+ * disjoint.
  * `subtrees` is hint->subtrees, or uvmp_action.subtrees (service.h): it has the bit of the first page of each
  * subtree, and the bit of the page behind its last one. So a subtree lies between the last bit at or before
  * the page and the next bit. The region is empty if the prefetcher chose no subtrees; its end can lie behind

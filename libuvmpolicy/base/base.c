@@ -27,7 +27,7 @@ const char *uvmp_status_text(enum uvmp_status status)
 	case UVMP_ERR_NO_MEMORY:
 		return "no memory, and no unit to evict";
 	case UVMP_ERR_RETRY:
-		return "an operation is in progress, try again";
+		return "no result now: work is in flight, or nothing is left to do";
 	case UVMP_ERR_SYNTAX:
 		return "syntax error";
 	case UVMP_ERR_UNKNOWN:
