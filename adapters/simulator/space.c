@@ -122,6 +122,20 @@ static struct sim_block *zero_blocks(uint64_t blocks)
 		       huge_pages_zeros((size_t)blocks * sizeof(struct sim_block));
 }
 
+/* "range NAME at 0x1000"; without a name "range at 0x1000". */
+struct title {
+	char text[sizeof(((struct source_range *)0)->name) + 32];
+};
+
+static struct title title_of(const struct source_range *range)
+{
+	struct title title;
+
+	snprintf(title.text, sizeof(title.text), "range %s%sat 0x%llx", range->name, range->name[0] != '\0' ? " " : "",
+		 (unsigned long long)range->base);
+	return title;
+}
+
 /* Large ranges are refused before their tables are filled, which would take the memory that is left. */
 static bool check_machine(const struct space *space, const struct source_range *range, uint64_t blocks,
 			  char error[SOURCE_ERROR_MAX])
@@ -138,9 +152,9 @@ static bool check_machine(const struct space *space, const struct source_range *
 	if (tables <= most)
 		return true;
 	snprintf(error, SOURCE_ERROR_MAX,
-		 "range %s: %llu bytes need at least %llu MiB of this machine's memory, and %llu MiB are allowed; use a smaller "
+		 "%s: %llu bytes need at least %llu MiB of this machine's memory, and %llu MiB are allowed; use a smaller "
 		 "range, or raise the limit",
-		 range->name, (unsigned long long)range->bytes, (unsigned long long)(tables >> 20), (unsigned long long)(most >> 20));
+		 title_of(range).text, (unsigned long long)range->bytes, (unsigned long long)(tables >> 20), (unsigned long long)(most >> 20));
 	return false;
 }
 
@@ -162,8 +176,9 @@ bool space_add_range(struct space *space, const struct source_range *source, cha
 			 ? 0
 			 : uvmp_geometry_block_count(&space->geometry, source->base, last);
 	if (blocks == 0 || blocks > BLOCKS_MAX - space->blocks) {
-		snprintf(error, SOURCE_ERROR_MAX, "range %s at %llx: %llu bytes cannot be managed",
-			 source->name, (unsigned long long)source->base, (unsigned long long)source->bytes);
+		snprintf(error, SOURCE_ERROR_MAX,
+			 "%s: %llu bytes are not accepted; at least 1 byte, and all ranges together at most 32 TiB",
+			 title_of(source).text, (unsigned long long)source->bytes);
 		return false;
 	}
 	if ((place > 0 && space->piece[place - 1].last >= source->base) ||

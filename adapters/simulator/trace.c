@@ -32,6 +32,8 @@ static struct quote quote(const char *from, size_t length)
 
 /* -- bytes -- */
 
+static const char carriage_return[] = "carriage return; lines end with one line feed";
+
 /* Cuts out the next line, without its newline. False at the end of the trace, or on failure (is_bad). */
 static bool next_line(struct trace *trace, const char **line, size_t *length)
 {
@@ -63,6 +65,8 @@ static bool next_line(struct trace *trace, const char **line, size_t *length)
 		return trace_fail(trace, "line longer than %u bytes", LINE_MAX_BYTES);
 	if (memchr(*line, '\0', *length) != NULL)
 		return trace_fail(trace, "NUL byte");
+	if (trace->line > 1 && *length > 0 && (*line)[*length - 1] == '\r')
+		return trace_fail(trace, "%s", carriage_return);
 	if (!is_whole && trace->line > 1) /* a wrong first line has an error of its own */
 		return trace_fail(trace, "the trace ends within this line: its line feed is missing");
 	return true;
@@ -432,6 +436,12 @@ static bool read_first_line(struct trace *trace)
 		return trace_fail(trace, "is empty, the first line must be `%s` or `%s`", expected, sized);
 	}
 	line.end = line.at + length;
+	if (length > 0 && line.end[-1] == '\r') {
+		struct text before = {line.at, line.end - 1};
+
+		if (is_word(before, sized) || is_word(before, expected))
+			return trace_fail(trace, "%s", carriage_return);
+	}
 	trace->source.has_bytes = is_word(line, sized);
 	if (!trace->source.has_bytes && !is_word(line, expected))
 		return trace_fail(trace, "the first line must be `%s` or `%s`, not `%s`", expected, sized,

@@ -166,9 +166,12 @@ verdict $? 'run, interrupted: log and report have what was known'
 # -- what is too large --
 printf 'uvmp-trace 1\nrange,0x200000,17592186044416,a\n,0,r,0x200000\n' >huge.trace
 expect 2 'a range of 16 TiB' sh -c 'ulimit -v 12000000; exec "$0" "$@"' "$build/uvmsim" run --trace huge.trace
-says 'huge.trace:2: range a: 17592186044416 bytes need at least ' 'use a smaller range'
+says 'huge.trace:2: range a at 0x200000: 17592186044416 bytes need at least ' 'use a smaller range'
 [ "$(wc -l <"$work/out")" = 1 ]
 verdict $? "$name: one line"
+printf 'uvmp-trace 1\nrange,0x1000,4096000000000000000\n' >huge.trace
+expect 2 'a range of 4,096 PB without a name' "$uvmsim" run --trace huge.trace
+says 'huge.trace:2: range at 0x1000: 4096000000000000000 bytes are not accepted; at least 1 byte' 'together at most 32 TiB'
 
 # -- errors of a full disk --
 if [ -c /dev/full ]; then

@@ -185,7 +185,7 @@ static void bad_rows(void **state)
 	assert_bad(HEAD "hello,1\n", "t.csv:2: unknown row `hello,1`");
 	assert_bad(HEAD "ranges,0,1\n", "t.csv:2: unknown row `ranges,0,1`");
 	assert_bad(HEAD " sync\n", "t.csv:2: unknown row ` sync`");
-	assert_bad(HEAD "sync\r\n", "t.csv:2: unknown row `sync?`");
+	assert_bad(HEAD "sync\x01\n", "t.csv:2: unknown row `sync?`");
 	assert_bad(HEAD "sync,\n", "t.csv:2: too many fields: ``");
 	assert_bad(HEAD "sync,1\n", "t.csv:2: too many fields: `1`");
 	assert_bad(HEAD "kernel\n", "t.csv:2: name of the kernel is missing");
@@ -508,6 +508,15 @@ static void many_ranges(void **state)
 		assert_access(source, i, UVMP_ACCESS_READ, 0x2000u * (i % 2 ? i : 2 * count - i) + 0xfff);
 	assert_bad_source(source, "t.csv:602: address 0x1000 is in no range declared so far");
 	free(text);
+}
+
+static void carriage_returns(void **state)
+{
+	(void)state;
+	assert_bad("uvmp-trace 1\r\n", "t.csv:1: carriage return; lines end with one line feed");
+	assert_bad("uvmp-trace 2\r\n", "t.csv:1: carriage return; lines end with one line feed");
+	assert_bad(HEAD "range,10000,65536\r\n", "t.csv:2: carriage return; lines end with one line feed");
+	assert_bad(HEAD "# a comment\r\n", "t.csv:2: carriage return; lines end with one line feed");
 }
 
 static void too_many_ranges(void **state)
@@ -896,6 +905,7 @@ int main(void)
 	        cmocka_unit_test(bad_frees_of_parts),
 	        cmocka_unit_test(other_fields_are_0),
 	        cmocka_unit_test(many_ranges),
+	        cmocka_unit_test(carriage_returns),
 	        cmocka_unit_test(too_many_ranges),
 	        cmocka_unit_test(cpu_accesses),
 	        cmocka_unit_test(bad_accesses),
