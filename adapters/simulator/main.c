@@ -86,6 +86,8 @@ static int help(int argc, char **argv)
 		return print_help();
 	if (argc > 2)
 		return say_error("unexpected argument after help %.100s", argv[1]);
+	if (strcmp(argv[1], "help") == 0)
+		return print_help();
 	for (size_t i = 0; i < COMMANDS; i++) {
 		if (strcmp(argv[1], commands[i].name) != 0)
 			continue;

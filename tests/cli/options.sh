@@ -40,6 +40,8 @@ says 'run: one workload or trace: --workload or --trace, once'
 run 2 'run, two policies' run --workload regular --policy nvidia-595 --policy uvmsmart
 says 'run: one policy: --policy, once'
 run 2 'help of two' help run compare
+run 0 'help help' help help
+prints 'usage: uvmsim SUBCOMMAND'
 run 2 'help of an unknown subcommand' help runn
 says 'did you mean run?'
 
