@@ -127,9 +127,9 @@ class Prefetch(unittest.TestCase):
             uvmp.transfers([1], grouping="singel")
 
     def test_wrong_arguments_are_errors(self) -> None:
-        with self.assertRaisesRegex(ValueError, "prefetcher 'dense' is unknown.*density"):
+        with self.assertRaisesRegex(ValueError, "'dense' is unknown; did you mean density"):
             uvmp.Prefetcher("dense")
-        with self.assertRaisesRegex(TypeError, "parameter treshold is unknown.*threshold"):
+        with self.assertRaisesRegex(TypeError, "treshold is unknown; did you mean threshold"):
             uvmp.Prefetcher("density", treshold=3)
         with self.assertRaisesRegex(uvmp.Error, "threshold: 101 is not accepted; 0..100"):
             uvmp.Prefetcher("density", threshold=101)
@@ -227,7 +227,7 @@ class Evict(unittest.TestCase):
         self.assertEqual(len(order), 0)
 
     def test_wrong_arguments_are_errors(self) -> None:
-        for name, words in (("lru", "root chunks"), ("lru3k", "lru2m")):
+        for name, words in (("lru", "root chunks"), ("lru4", "did you mean lru4k.*lru2m")):
             with self.assertRaisesRegex(ValueError, words):
                 uvmp.EvictionOrder(name, 8)
         for units in (0, -1, c.UVMP_UNITS_MAX + 1):

@@ -218,7 +218,8 @@ class Plugins(unittest.TestCase):
         for answer, wanted in ((-1, ValueError), (2**64, ValueError), ("a", TypeError)):
             policy = Wrong()
             policy.answer = answer
-            with self.assertRaises(wanted):
+            text = f"policy wrong: key {answer!r} is not accepted; 0..2\\^64-1"
+            with self.assertRaisesRegex(wanted, text):
                 uvmp.EvictionOrder(policy, 4).touch(1)
 
         class Beyond(Whole):

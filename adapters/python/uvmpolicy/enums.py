@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import enum
 import operator
 from typing import Any, Union
 
 from . import c
+from .errors import unknown
 
 Choice = Union[int, str]  # an enumerator: number, member of a class of this module, or name
 
@@ -40,12 +40,10 @@ def number(kind: Any, value: Choice) -> int:
         return operator.index(value)
     argument = kind.__name__.lower()
     names = [name for name in kind.__members__ if name != "COUNT"]
-    accepted = ", ".join(name.lower() for name in names)
+    lower = [name.lower() for name in names]
     if not isinstance(value, str):
-        raise TypeError(f"{argument}: {value!r} is not accepted; {accepted}")
+        raise TypeError(f"{argument}: {value!r} is not accepted; {', '.join(lower)}")
     key = value.upper().replace("-", "_")
     if key in names:
         return int(kind[key])
-    near = difflib.get_close_matches(key, names, 1)
-    hint = f"; did you mean {near[0].lower()}?" if near else ""
-    raise ValueError(f"{argument} {value!r} is unknown{hint} (accepted: {accepted})")
+    raise ValueError(unknown(f"{argument} {value!r}", key.lower(), lower))

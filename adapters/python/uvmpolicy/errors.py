@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import difflib
+from typing import Any, Iterable
 
 from . import c
 
@@ -39,3 +40,11 @@ def in_range(name: str, value: Any, least: int, most: int) -> int:
         return c.integer(name, value, range(least, most + 1))
     except ValueError as error:
         raise Error(c.UVMP_ERR_RANGE, str(error)) from None
+
+
+def unknown(what: str, name: str, known: Iterable[str]) -> str:
+    """Return the text of an error: what is unknown, the nearest known name, and all of them."""
+    names = list(known)
+    near = difflib.get_close_matches(name, names, 1)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    return f"{what} is unknown{hint} (accepted: {', '.join(names) or 'none'})"

@@ -6,7 +6,7 @@ import ctypes
 from typing import Any, Iterator, Optional, Union
 
 from . import c
-from .errors import check, in_range
+from .errors import check, in_range, unknown
 from .owned import Owned
 from .plugin import EvictionPolicy, check_plugins
 
@@ -162,7 +162,7 @@ def order_number(name: str) -> int:
     if name == "lru":
         raise ValueError("lru is the order of root chunks, in pmm.h; similar: lru2m")
     if name not in known:
-        raise ValueError(f"order {name!r} is unknown (accepted: {', '.join(known[1:])})")
+        raise ValueError(unknown(f"order {name!r}", name, known[1:]))
     return known.index(name)
 
 

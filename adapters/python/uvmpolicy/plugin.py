@@ -13,11 +13,12 @@ from __future__ import annotations
 import abc
 import ctypes
 import functools
+import operator
 from typing import Any, Iterable, Mapping, Optional
 
 from . import c
 from .callbacks import Guard
-from .errors import Error
+from .errors import Error, unknown
 from .masks import Pages, from_c, mask, to_c
 from .owned import Owned
 
@@ -66,7 +67,8 @@ class Plugin(abc.ABC):
         )
         for key, value in self.traits.items():
             if key not in struct.traits.member_names():
-                raise TypeError(f"policy {self.name}: trait {key} is unknown")
+                what = f"policy {self.name}: trait {key}"
+                raise TypeError(unknown(what, key, struct.traits.member_names()))
             setattr(struct.traits, key, value)
         self._fill(struct)
         return struct
@@ -125,10 +127,8 @@ class Plugin(abc.ABC):
             array[index] = initial
         for key, value in parameters.items():
             if key not in self.parameters:
-                accepted = ", ".join(self.parameters) or "none"
-                raise TypeError(
-                    f"policy {self.name}: parameter {key} is unknown (accepted: {accepted})"
-                )
+                what = f"policy {self.name}: parameter {key}"
+                raise TypeError(unknown(what, key, self.parameters))
             least, most, _ = self.parameters[key]
             if not least <= value <= most:
                 raise ValueError(f"{key}: {value} is not accepted; {least}..{most}")
@@ -355,9 +355,14 @@ class EvictionPolicy(Plugin):
 
     def _key(self, key: int) -> int:
         """Return a key that is in range."""
-        if not 0 <= key < 2**64:
-            raise ValueError(f"policy {self.name}: key {key} is not accepted; 0..2^64-1")
-        return key
+        text = f"policy {self.name}: key {key!r} is not accepted; 0..2^64-1"
+        try:
+            index = operator.index(key)
+        except TypeError:
+            raise TypeError(text) from None
+        if not 0 <= index < 2**64:
+            raise ValueError(text)
+        return index
 
 
 class PluginList(Owned):

@@ -8,7 +8,7 @@ from typing import Any, Mapping, Optional, Union
 
 from . import c
 from .enums import Choice, GroupKind, Grouping, Rule, number
-from .errors import Error, check, in_range
+from .errors import Error, check, in_range, unknown
 from .masks import Pages, bounds, from_c, mask, pages, to_c
 from .owned import Owned
 from .plugin import PrefetchPolicy, check_plugins
@@ -222,14 +222,12 @@ def prefetch_params(name: Union[str, PrefetchPolicy], **parameters: Any) -> Any:
     names = [c.uvmp_prefetch_name(value) for value in range(c.UVMP_PREFETCH_COUNT)]
     known = [text.decode() for text in names if text is not None]
     if name not in known:
-        raise ValueError(f"prefetcher {name!r} is unknown (accepted: {', '.join(known)})")
+        raise ValueError(unknown(f"prefetcher {name!r}", name, known))
     c.uvmp_prefetch_params_init(params, known.index(name))
     for key, value in parameters.items():
         if key not in params.member_names():
-            accepted = ", ".join(params.member_names()[1:])
-            raise TypeError(
-                f"prefetcher {name}: parameter {key} is unknown (accepted: {accepted})"
-            )
+            what = f"prefetcher {name}: parameter {key}"
+            raise TypeError(unknown(what, key, params.member_names()[1:]))
         _check_parameter(name, key, value)
         before = getattr(params, key)
         setattr(params, key, value)
