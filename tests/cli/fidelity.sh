@@ -61,6 +61,22 @@ if diff docs/accuracy.md "$work/page" >"$work/out"; then
 else
 	bad 'docs/accuracy.md differs from results.txt: run make fidelity-figures'
 fi
+# Its split of UVM Smart's simulator: the rows add up to the source's row.
+sums() { # PAGE
+	awk -F ' *[|] *' '
+		$2 == "UVM Smart artifact: its simulator" {whole = $4}
+		$2 == "UVM Smart'"'"'s simulator" && $3 == "program" {inside = 1; next}
+		inside && !/^[|]/ {inside = 0}
+		inside && split($4, n, " of ") == 2 {a += n[1]; b += n[2]}
+		END {if (whole != a " of " b) print "the split adds up to " a " of " b ", the row says " whole}' "$1"
+}
+sed '/^| orderings of several runs/d' docs/accuracy.md >"$work/page"
+if [ -z "$(sums docs/accuracy.md)" ] && [ -n "$(sums "$work/page")" ]; then
+	ok "docs/accuracy.md: the split of UVM Smart's simulator adds up"
+else
+	sums docs/accuracy.md >"$work/out"
+	bad "docs/accuracy.md: the split of UVM Smart's simulator does not add up"
+fi
 # Calibration and validation.
 validation() { awk -v models=adapters/simulator/models "$@"; }
 validation -f $f/validation.awk $f/calibration.txt $f/rows.txt $f/results.txt docs/validation.md >"$work/page"

@@ -25,10 +25,12 @@ function insert(kind, factor,    i) {
 		factor_of[kind, i] = factor_of[kind, i - 1]
 	factor_of[kind, i] = factor
 }
-# UVM Smart's own simulator: which program, and how much the policy has to do. "" elsewhere and for orderings.
+# UVM Smart's own simulator: which program, and how much the policy has to do; orderings compare several runs. "" elsewhere.
 function case_of(id,    run, i) {
-	if (of[id] !~ /its simulator/ || unit[id] == "ordering")
+	if (of[id] !~ /its simulator/)
 		return ""
+	if (unit[id] == "ordering")
+		return several
 	run = expression[id]; sub(/^[^a-z]*[a-z_0-9]+[(]/, "", run); sub(/[)].*/, "", run)
 	i = label[id] ~ /remote|runtime/ ? 3 : command[run] ~ /--memory/ ? 2 : 1
 	return cases[i] (command[run] ~ /backprop/ ? programs[1] : programs[2])
@@ -47,6 +49,7 @@ function tables(    i, k) {
 	for (i = 1; i <= 3; i++)
 		for (k = 1; k <= 2; k++)
 			print "| " cases[i] " | " programs[k] " | " line_of(cases[i] programs[k]) " |"
+	print "| " several " | both | " line_of(several) " |"
 	print "\n| why a row is not counted | rows | of these were inside |\n|---|---|---|"
 	print "| repeats the program, the metric and the figures of another row | " left["repeats"] + 0 " | " would["repeats"] + 0 " |"
 	print "| restates a constant of the model that the figure gave | " left["input"] + 0 " | " would["input"] + 0 " |"
@@ -87,6 +90,7 @@ BEGIN {
 	split("times/counts/bytes and pages/orderings", kinds, "/")
 	split("data fit/more data than memory/remote access or the runtime engine", cases, "/")
 	split("backprop/bfs", programs, "/")
+	several = "orderings of several runs"
 	split("25 %/10 %/10 %/none/", tolerances, "/")
 }
 FILENAME ~ /rows/ && /^## / { name = substr($0, 4); heading[++headings] = name; next }
