@@ -36,6 +36,7 @@ done
 find "$root" -mindepth 2 -maxdepth 2 | sed "s,$root,," | sort | tr '\n' ' ' >"$work/out"
 [ "$(cat "$work/out")" = '/usr/bin /usr/doc /usr/include /usr/lib /usr/man ' ]
 verdict $? 'installed: nothing elsewhere'
+check 'installed: the links of the documents' sh tests/cli/links.sh --installed "$root/usr/doc/uvmp"
 find "$root/usr/lib" -mindepth 1 -maxdepth 1 >"$work/out"
 [ "$(cat "$work/out")" = "$root/usr/lib/$multiarch" ]
 verdict $? 'installed: no library outside of LIBDIR'

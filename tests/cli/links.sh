@@ -1,6 +1,9 @@
 #!/bin/sh
-# Every relative link of the README and of docs/ leads to a file, and its anchor to a heading there. usage: links.sh [BUILD]
+# Every relative link of the README and of docs/ leads to a file, and its anchor to a heading there.
+# usage: links.sh [BUILD]; links.sh --installed DIRECTORY: the same of the documents that `make install` has put there
 set -eu
+of=. installed=
+[ "${1:-}" != --installed ] || installed=$(cd "$2" && pwd)
 cd "$(dirname "$0")/../.."
 links=$(mktemp)
 trap 'rm -f "$links" "$links.out"' EXIT
@@ -63,7 +66,12 @@ if [ "$(check "$probe")" != "$expected" ]; then
 	exit 1
 fi
 
-broken=$(check .)
+if [ -n "$installed" ]; then
+	mkdir "$probe/root"
+	ln -s "$installed" "$probe/root/docs"
+	of=$probe/root
+fi
+broken=$(check "$of")
 if [ -n "$broken" ]; then
 	printf 'FAILED: links that lead nowhere:\n%s\n' "$broken"
 	exit 1
