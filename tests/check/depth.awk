@@ -1,6 +1,7 @@
-# The deepest chain of calls in bytes of stack: reads the compiler's stack usage (FILE:LINE[:COLUMN]:NAME, bytes, ..., separated
-# by tabs), then pairs "caller callee" as calls.awk prints them. Functions without an entry (the
-# four mem functions) count as 0. An indirect call counts as a call to every function whose address is taken: an upper bound.
+# The deepest chain of calls in bytes of stack, its first function and its last one: reads the compiler's stack usage
+# (FILE:LINE[:COLUMN]:NAME, bytes, ..., separated by tabs), then pairs "caller callee" as calls.awk prints them. Functions without
+# an entry (the four mem functions) count as 0. An indirect call counts as a call to every function whose address is taken: an
+# upper bound.
 
 # Parts that the compiler has split off have a number at the end, which some of its versions leave out of the stack usage.
 function depth(name,  listed)
@@ -36,11 +37,16 @@ END {
 		for (i = 1; i <= calls; i++)
 			if (depth(callee[i]) > below[caller[i]]) {
 				below[caller[i]] = depth(callee[i])
+				next_of[caller[i]] = callee[i]
 				changed = 1
 			}
 	}
 	for (name in bytes)
-		if (depth(name) > deepest)
+		if (name !~ /:/ && (depth(name) > deepest || depth(name) == deepest && name < first)) {
 			deepest = depth(name)
-	print deepest + 0
+			first = name
+		}
+	for (last = first; last in next_of;)
+		last = next_of[last]
+	print deepest + 0, first, last
 }

@@ -54,6 +54,17 @@ needs "$tmp"/kernel/core/*.o | grep -vxE 'mem(cpy|set|move|cmp)' >"$tmp/log"
 case $($CC -dumpmachine) in
 *64*) verdict "the core needs nothing of a 64-bit kernel but memcpy, memset, memmove, memcmp" "$tmp/log" ;;
 esac
+case $($CC --version | head -n 1),$($CC -dumpmachine) in
+*clang*) ;;
+*' 12.'*,x86_64*) # the page's figures
+	stated=$(sed -n 's/.*The whole core is about \([0-9]*\) KiB.*/\1/p' $page)
+	size "$tmp"/kernel/core/*.o | awk -v stated="${stated:-0}" 'NR > 1 {kib += $4 / 1024}
+		END {if (kib < 0.95 * stated || kib > 1.05 * stated) printf "the core is %d KiB, not about %d\n", kib, stated}' >"$tmp/log"
+	echo memcpy memset >"$tmp/stated"
+	needs "$tmp"/kernel/core/*.o | xargs | diff "$tmp/stated" - >>"$tmp/log"
+	verdict "$page: its size of the core and its symbols are those of gcc 12" "$tmp/log"
+	;;
+esac
 if [ -n "$su" ]; then
 	cat "$tmp"/kernel/core/*.su "$tmp"/kernel/*.su | awk -F '\t' '$2 > 1024 || $3 == "dynamic"' >"$tmp/log"
 	largest=$(cat "$tmp"/kernel/core/*.su | sort -t '	' -k2,2nr | awk -F '\t' 'NR == 1 {sub(/.*:/, "", $1); print $2 " in " $1}')
@@ -106,6 +117,52 @@ sed 's/^ *//' "$page" >"$tmp/page.txt"
 sed 's/^ *//' "$tmp/arena.txt" | while read -r line; do grep -qxF -- "$line" "$tmp/page.txt" || echo "$line"; done >"$tmp/log2"
 [ -s "$tmp/arena.txt" ] || echo "nothing printed" >>"$tmp/log2"
 verdict "$page: its table of arenas is what arena.c prints" "$tmp/log2"
+
+# Bytes of structures, as this machine has them; a row of the page begins with such a line.
+cat >"$tmp/sizes.c" <<'END'
+#include <inttypes.h>
+#include <stdio.h>
+#include <uvmpolicy/advanced.h>
+#include <uvmpolicy/uvmpolicy.h>
+static void row(const char *name, size_t bytes)
+{
+	if (bytes < 1000)
+		printf("| %s | %zu |\n", name, bytes);
+	else
+		printf("| %s | %zu,%03zu |\n", name, bytes / 1000, bytes % 1000);
+}
+static size_t pmm(uint32_t roots, uint32_t splits)
+{
+	struct uvmp_pmm_params params = {.roots = roots, .splits = splits};
+	return uvmp_pmm_size(&params);
+}
+#define ROW(type) row("`" #type "`", sizeof(type))
+int main(void)
+{
+	ROW(struct uvmp_prefetch_state);
+	ROW(struct uvmp_thrash_block);
+	row("`uvmp_thrash_array_size(512)`", uvmp_thrash_array_size(512));
+	ROW(struct uvmp_fault);
+	row("`uvmp_pmm_size`", (pmm(8192, 0) - pmm(4096, 0)) / 4096);
+	row("a line of the decision log, `UVMP_ACTION_TEXT_MAX`", UVMP_ACTION_TEXT_MAX);
+	ROW(struct uvmp_processors);
+	ROW(struct uvmp_policy_error);
+	ROW(struct uvmp_action);
+	ROW(struct uvmp_prefetch_facts);
+	ROW(struct uvmp_prefetch_hint);
+	ROW(uvmp_mask);
+	printf("%.1f KiB more for each root that may be split\n", (double)(pmm(4096, 64) - pmm(4096, 0)) / 64 / 1024);
+	return 0;
+}
+END
+$CC -std=c11 -Wall -Wextra -Werror -Iinclude "$tmp/sizes.c" "$build/libuvmpolicy.a" -o "$tmp/sizes" >"$tmp/log" 2>&1 &&
+	"$tmp/sizes" >"$tmp/sizes.txt"
+[ -s "$tmp/sizes.txt" ] || echo "nothing printed" >>"$tmp/log"
+case $($CC -dumpmachine) in *64*) # pointers have eight bytes there
+	while read -r line; do grep -qF -- "$line" "$page" || echo "$line" >>"$tmp/log"; done <"$tmp/sizes.txt"
+	;;
+esac
+verdict "$page: its sizes are those of the structures" "$tmp/log"
 
 # Every piece of C on the page stands in an example, blanks aside.
 cat docs/examples/kernel_*.[ch] adapters/nvidia-uvm/*.[ch] | tr -s ' \t\n' '   ' >"$tmp/all"
