@@ -50,6 +50,34 @@ sed '/keys: end/d' docs/uvmpolicy-policy.7 >"$work/docs/uvmpolicy-policy.7"
 ! tables "$work/docs"
 verdict $? 'make policy-tables: a mark that is missing is an error'
 
+# The options of each subcommand of uvmsim: help, manual page and the head of uvmsim.md name the same ones. `compare` and `plot`
+# take the options of `run`; the page refers to them, and to the help of `import`.
+options() { grep -oE -- '--[a-z][a-z-]*' | sort -u; }
+in_help() { "$build/uvmsim" help "$1" | grep -E '^  --|^ *(usage|uvmsim)|^   *\[' | options; }
+in_manual() {
+	sed -n '/^\.Sh SYNOPSIS/,/^\.Sh DESCRIPTION/p' docs/uvmsim.1 |
+		awk -v name="$1" '$1 == ".Nm" {inside = 0} $1 == ".Cm" && $2 == name && NF == 2 {inside = 1} inside' |
+		grep -oE 'Fl -[a-z-]+' | sed 's/Fl -/--/' | sort -u
+}
+in_page() { sed -n '/^    uvmsim run/,/^$/p' "$2" | awk -v name="$1" '/^    uvmsim /{inside = $2 == name} inside' | options; }
+differs() { # PAGE
+	for name in run trace whatif import bound curve sweep explain measured decide check list; do
+		in_help $name >"$work/help"
+		[ $name = run ] || in_manual $name | diff "$work/help" - | sed -n "s/^[<>]/$name, the manual page:/p"
+		[ $name = import ] || in_page $name "$1" | diff "$work/help" - | sed -n "s/^[<>]/$name, uvmsim.md:/p"
+	done
+	for name in compare plot; do
+		{ in_help run; in_help $name; } | sort -u >"$work/help"
+		{ in_manual $name; in_page $name "$1"; } | sort -u | comm -23 - "$work/help" | sed "s/^/$name: /"
+	done
+}
+differs docs/uvmsim.md >"$work/out"
+[ ! -s "$work/out" ]
+verdict $? 'uvmsim: help, manual page and uvmsim.md have the same options'
+sed 's/ \[--brief\] / /; s/--kind/--king/' docs/uvmsim.md >"$work/wrong.md"
+[ "$(differs "$work/wrong.md" | xargs)" = 'measured, uvmsim.md: --brief plot: --king' ]
+verdict $? 'uvmsim: an option that is missing or wrong is noticed'
+
 # Each synopsis, as declarations behind its headers; each example, as a program.
 mkdir -p "$work/include/uvmpolicy"
 cp include/uvmpolicy/*.h adapters/common/uvmpolicy/*.h "$work/include/uvmpolicy"
