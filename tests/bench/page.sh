@@ -4,7 +4,8 @@
 #   <!-- bench: UNITS -->     the rows of BUILD/bench.csv whose unit matches UNITS, an extended regular expression. Column `before`
 #                             is from before.csv, which the same bench measured at commit b1c5ac4
 #   <!-- scale: FILE -->      BUILD/FILE, of scale.sh or orders.sh
-#   <!-- pager: SECTION -->   the rows of BUILD/pager.csv, of pager.sh, whose section matches SECTION
+#   <!-- pager: SECTION -->   the rows of BUILD/pager.csv, of pager.sh, whose section matches SECTION; below those of latency and
+#                             scan, which rows of the pager reach the goal
 # usage: page.sh BUILD [PAGE]
 set -eu
 csv=$1/bench.csv
@@ -47,7 +48,11 @@ awk -v csv="$csv" -v build="$1" -v former="$(dirname "$0")/before.csv" '
 		close(file)
 		return rows > 0
 	}
-	function pager(section,   line, cell, what, last, rows) {
+	# Ratios of medians: of latency at most 1.5, of scan at least 0.8.
+	function reaches(section, ratio) {
+		return section == "latency" ? ratio <= 1.5 : ratio >= 0.8
+	}
+	function pager(section,   line, cell, what, last, rows, judged, reached, missed) {
 		while ((getline line < (build "/pager.csv")) > 0) {
 			split(line, cell, ",")
 			if (cell[1] !~ section || cell[1] == "section") continue
@@ -55,8 +60,15 @@ awk -v csv="$csv" -v build="$1" -v former="$(dirname "$0")/before.csv" '
 			what = (cell[1] ~ /write/ ? "read and written, " : cell[1] ~ /read/ ? "read, " : "") cell[2]
 			printf "| %s | %s | %.2f | %.2f | %.2f | %.2f |\n", what == last ? "" : what, cell[3], cell[5], cell[6], cell[7], cell[8]
 			last = what
+			if (cell[1] !~ /^(latency|scan)$/ || cell[3] !~ /^pager/) continue
+			judged++
+			if (reaches(cell[1], cell[8])) reached++
+			else missed = missed sprintf("| %s | %s | %.2f |\n", what, cell[3], cell[8])
 		}
 		close(build "/pager.csv")
+		if (judged) printf "\nOf %d rows of the pager, %d reach the goal", judged, reached
+		if (missed) printf "; these miss it:\n\n| what | system | ratio of medians |\n|---|---|---|\n%s", missed
+		else if (judged) print "."
 		return rows > 0
 	}
 	BEGIN {

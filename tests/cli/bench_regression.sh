@@ -110,6 +110,19 @@ status=$?
 verdict 0 'a table over footprints' \
 	'~| policy | 1g | 64g | 64g/1g |~|---|---|---|---|~| `prefetch=none` | 1,000 | 1,500 | 1.50 |~<!-- end -->'
 verdict 0 'a table without a file stays' '~kept~'
+printf '<!-- pager: ^latency -->\nold\n<!-- end -->\n<!-- pager: ^scan -->\nold\n<!-- end -->\n' >>"$dir/page.md"
+cat >"$dir/pager.csv" <<'END'
+section,what,system,unit,min,median,max,ratio
+latency,4 KiB,loop,us,1,1,1,1
+latency,4 KiB,pager: fresh,us,1,1.5,2,1.5
+latency,4 KiB,pager: stored,us,1,2,2,1.51
+scan,all,pager: room,GB/s,1,2,2,0.8
+END
+output=$(sh "$bench/page.sh" "$dir" "$dir/page.md" && tr '\n' '~' <"$dir/page.md")
+status=$?
+verdict 0 'rows that miss the goal are named' \
+	'~Of 2 rows of the pager, 1 reach the goal; these miss it:~~.*~| 4 KiB | pager: stored | 1.51 |~<!-- end -->'
+verdict 0 'all rows reach the goal' '| 0.80 |~~Of 1 rows of the pager, 1 reach the goal.~<!-- end -->'
 output=$(sh "$bench/record.sh" "$dir" 'one, two' "$dir/baseline.csv" 2>&1)
 status=$?
 verdict 2 'a reason with a comma' 'the reason holds a comma: one, two'
