@@ -196,8 +196,8 @@ UVMP_API enum uvmp_status uvmp_service_init(const struct uvmp_service_params *pa
 
 /* Adds an arena segment: the engine keeps and uses `memory` (aligned to 16, at least UVMP_SERVICE_GROW_MIN
  * bytes). A segment of uvmp_service_needs bytes always ends UVMP_ERR_ARENA, and so does one of 64 KiB, unless
- * tables of a page-wise order grow. UVMP_ERR_ARGUMENT: NULL, misaligned, or a part of it is the engine's already.
- * UVMP_ERR_SPACE: bytes is too small, or the arena has eight segments already. */
+ * tables of a page-wise order grow. UVMP_ERR_ARGUMENT: NULL, misaligned, or a part of it is the engine's
+ * already. UVMP_ERR_SPACE: bytes is too small, or the arena has eight segments already. */
 UVMP_API enum uvmp_status uvmp_service_grow(struct uvmp_service *service, void *memory, size_t bytes);
 
 /* How much arena the next decision may take beyond what is free: the bytes of a segment to add with

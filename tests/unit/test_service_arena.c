@@ -237,7 +237,7 @@ static void test_grow_errors(void **state)
 	for (uint32_t i = 1; i < SEGMENTS_MAX; i++) {
 		assert_int_equal(uvmp_service_grow(s, more + i * PIECE_BYTES, PIECE_BYTES), UVMP_OK);
 		if (i == SEGMENTS_MAX - 1u)
-			break; /* no further segment is possible, whatever its memory */
+			break; /* an arena with eight segments refuses any memory */
 		assert_int_equal(uvmp_service_grow(s, more + i * PIECE_BYTES, PIECE_BYTES), UVMP_ERR_ARGUMENT);
 		assert_int_equal(uvmp_service_grow(s, more + (i + 1u) * PIECE_BYTES - UNIT_BYTES, PIECE_BYTES), UVMP_ERR_ARGUMENT);
 		assert_int_equal(uvmp_service_grow(s, more + (i - 1u) * PIECE_BYTES + UNIT_BYTES, PIECE_BYTES), UVMP_ERR_ARGUMENT);
