@@ -9,6 +9,7 @@
 
 #include "support/engine_internals.h"
 #include "support/engine_host.h"
+#include "support/policy_names.h"
 
 #define MIB2  0x200000u
 #define PAGE  4096u
@@ -103,7 +104,8 @@ static void test_params_check(void **state)
 		assert_int_equal(error.value, given);                                                        \
 		assert_int_equal(error.min, least);                                                          \
 		assert_int_equal(error.max, most);                                                           \
-		assert_string_equal(error.text, name ": " what);                                             \
+		assert_memory_equal(error.text, name ": ", sizeof(name ": ") - 1);                           \
+		assert_string_equal(error.text + sizeof(name ": ") - 1, what);                               \
 		assert_int_equal(uvmp_service_size(&e.params, 0), 0);                                        \
 	} while (0)
 	engine_init(&e, 2, 4);
@@ -145,11 +147,11 @@ static void test_params_check(void **state)
 	SAYS((e.policy.evict = UVMP_EVICT_LRU_4K, e.params.blocks = 1u << 24), "blocks", 1u << 24, 1, 0,
 	     "too many for this eviction order, or for size_t");
 	SAYS((e.policy.evict = UVMP_EVICT_LRU_4K, e.params.page_bytes = 65536), "policy->evict",
-	     UVMP_EVICT_LRU_4K, 1, 0, "pages of 64 KiB need lru, lru2m, sl64k, lfu2m, clock2m, mhpe or auto");
+	     UVMP_EVICT_LRU_4K, 1, 0, evictors_need(65536));
 	SAYS((e.policy.evict = UVMP_EVICT_TBN, e.params.page_bytes = 16384), "policy->evict", UVMP_EVICT_TBN, 1, 0,
-	     "pages of 16 KiB need lru, lru2m, sl64k, lfu2m, clock2m, mhpe or auto");
+	     evictors_need(16384));
 	SAYS((e.policy.evict = UVMP_EVICT_AUTO, e.params.page_bytes = MIB2), "policy->evict", UVMP_EVICT_AUTO, 1, 0,
-	     "pages of 2048 KiB need lru, lru2m, lfu2m or clock2m");
+	     evictors_need(MIB2));
 	SAYS((engine_policy(&e, "evict=lru2m granularity=1m"), e.params.page_bytes = MIB2), "policy->granularity",
 	     UVMP_GRANULARITY_1M, 1, 0, "pages of 2048 KiB need units of that size or more");
 	SAYS((engine_policy(&e, "evict=lru4k"), e.gpu[0].splits = 0, e.gpu[0].memory_bytes = 4095), "gpu[0].memory_bytes",
