@@ -53,7 +53,7 @@ static enum uvmp_status check_params(const struct uvmp_prefetch_params *params, 
 				     UVMP_PREFETCH_COUNT - 1u);
 	if (params->prefetcher == UVMP_PREFETCH_PLUGIN && !uvmpi_prefetch_plugin_is_valid(params))
 		return refuse(out, UVMP_ERR_ARGUMENT,
-			      "params->plugin: not a valid plugin with values of its parameters (uvmp_prefetch_params_init_plugin)");
+			      "params->plugin: not a valid plugin with values of its parameters");
 	for (prefetcher = uvmpi_prefetcher_at(params->prefetcher); prefetcher != NULL; prefetcher = prefetcher->base) {
 		status = check_parameters(prefetcher, params, out);
 		if (status != UVMP_OK)
@@ -71,7 +71,7 @@ static enum uvmp_status check_state(const struct uvmp_prefetch_state *state, str
 	if (state->last_proc > UVMP_PROC_NONE)
 		return refuse_number(out, UVMP_ERR_ARGUMENT, "state->last_proc", state->last_proc, 0, UVMP_PROC_NONE);
 	if (state->tree != NULL && !uvmpi_tree_is_valid(state->tree))
-		return refuse(out, UVMP_ERR_ARGUMENT, "state->tree: not valid (uvmp_tree_init)");
+		return refuse(out, UVMP_ERR_ARGUMENT, "state->tree: not set up");
 	return UVMP_OK;
 }
 
@@ -80,7 +80,7 @@ static enum uvmp_status check_facts(const struct uvmp_prefetch_facts *facts, str
 	if (facts == NULL)
 		return refuse(out, UVMP_ERR_ARGUMENT, "facts: missing (NULL)");
 	if (!uvmpi_block_is_valid(&facts->block))
-		return refuse(out, UVMP_ERR_ARGUMENT, "facts->block: not valid (uvmp_geometry_block, uvmp_block_from_shape)");
+		return refuse(out, UVMP_ERR_ARGUMENT, "facts->block: not a block of geometry.h");
 	if (facts->faulted == NULL)
 		return refuse(out, UVMP_ERR_ARGUMENT, "facts->faulted: missing (NULL)");
 	if (facts->range_groups != 0 && facts->range_group == NULL)
@@ -89,7 +89,7 @@ static enum uvmp_status check_facts(const struct uvmp_prefetch_facts *facts, str
 		return refuse_number(out, UVMP_ERR_RANGE, "facts->to", facts->to, 0, UVMP_PROCS_MAX - 1u);
 	if (!is_optional_proc(facts->has_preferred, facts->preferred, UVMP_PROCS_MAX))
 		return refuse(out, UVMP_ERR_RANGE,
-			      "facts->preferred: not 0..63 with has_preferred, not 0 or UVMP_PROC_NONE without");
+			      "facts->preferred: not 0..63 with has_preferred, not 0 or 64 without");
 	return UVMP_OK;
 }
 

@@ -78,7 +78,7 @@ static void test_plugin(void **state)
 	(void)state;
 	ACCEPTED(UVMP_PREFETCH_NONE, (void)uvmp_prefetch_params_init_plugin(&c.params, &plugin));
 	REFUSED(UVMP_PREFETCH_NONE, c.params.prefetcher = UVMP_PREFETCH_PLUGIN, UVMP_ERR_ARGUMENT,
-		"params->plugin: not a valid plugin with values of its parameters (uvmp_prefetch_params_init_plugin)");
+		"params->plugin: not a valid plugin with values of its parameters");
 	REFUSED(UVMP_PREFETCH_NONE, ((void)uvmp_prefetch_params_init_plugin(&c.params, &plugin), c.state.range = NULL),
 		UVMP_ERR_ARGUMENT, "state->range: missing (NULL); required by prefetch=mine");
 }
@@ -90,7 +90,7 @@ static void test_state(void **state)
 	holds(&c.params, &c.facts, NULL, UVMP_ERR_ARGUMENT, "state: missing (NULL)");
 	REFUSED(UVMP_PREFETCH_DENSITY, c.state.last_proc = 99, UVMP_ERR_ARGUMENT,
 		"state->last_proc: 99 is not accepted; 0..64");
-	REFUSED(UVMP_PREFETCH_DENSITY, c.tree.blocks = 3, UVMP_ERR_ARGUMENT, "state->tree: not valid (uvmp_tree_init)");
+	REFUSED(UVMP_PREFETCH_DENSITY, c.tree.blocks = 3, UVMP_ERR_ARGUMENT, "state->tree: not set up");
 	ACCEPTED(UVMP_PREFETCH_DENSITY, c.state.tree = NULL);
 	REFUSED(UVMP_PREFETCH_TBN, c.state.tree = NULL, UVMP_ERR_ARGUMENT,
 		"state->tree: missing (NULL); required by prefetch=tbn");
@@ -111,7 +111,7 @@ static void test_facts(void **state)
 	begin(UVMP_PREFETCH_DENSITY);
 	holds(&c.params, NULL, &c.state, UVMP_ERR_ARGUMENT, "facts: missing (NULL)");
 	REFUSED(UVMP_PREFETCH_DENSITY, c.facts.block.pages = 0, UVMP_ERR_ARGUMENT,
-		"facts->block: not valid (uvmp_geometry_block, uvmp_block_from_shape)");
+		"facts->block: not a block of geometry.h");
 	REFUSED(UVMP_PREFETCH_DENSITY, c.facts.faulted = NULL, UVMP_ERR_ARGUMENT, "facts->faulted: missing (NULL)");
 	REFUSED(UVMP_PREFETCH_DENSITY, c.facts.range_groups = 1, UVMP_ERR_ARGUMENT,
 		"facts->range_group: missing (NULL), and range_groups is not 0");
@@ -121,7 +121,7 @@ static void test_facts(void **state)
 		"facts->range_group: no region of the block");
 	REFUSED(UVMP_PREFETCH_DENSITY, c.facts.to = 64, UVMP_ERR_RANGE, "facts->to: 64 is not accepted; 0..63");
 	REFUSED(UVMP_PREFETCH_DENSITY, c.facts.preferred = 3, UVMP_ERR_RANGE,
-		"facts->preferred: not 0..63 with has_preferred, not 0 or UVMP_PROC_NONE without");
+		"facts->preferred: not 0..63 with has_preferred, not 0 or 64 without");
 }
 
 static void test_pages(void **state)
