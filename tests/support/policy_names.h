@@ -31,6 +31,33 @@ static inline const char *evictor_at(uint32_t i)
 	return uvmp_evict_name((enum uvmp_evictor)i);
 }
 
+/* "77 is not accepted; 0..9" */
+static inline const char *not_accepted(uint32_t value, uint32_t max)
+{
+	static char text[64];
+
+	snprintf(text, sizeof(text), "%u is not accepted; 0..%u", value, max);
+	return text;
+}
+
+/* "sequential, locality, ... and forest know one GPU only" */
+static inline const char *prefetchers_know_one_gpu(void)
+{
+	static char text[POLICY_NAMES_MAX];
+	const char *last = NULL;
+	size_t length = 0;
+
+	for (uint32_t i = 0; i < UVMP_PREFETCH_COUNT; i++) {
+		if (!uvmp_prefetch_traits_of((enum uvmp_prefetcher)i)->has_one_gpu)
+			continue;
+		if (last != NULL)
+			length += (size_t)snprintf(text + length, sizeof(text) - length, "%s%s", length != 0 ? ", " : "", last);
+		last = prefetcher_at(i);
+	}
+	snprintf(text + length, sizeof(text) - length, " and %s know one GPU only", last);
+	return text;
+}
+
 /* "pages of 64 KiB need lru, lru2m, ... or auto": the orders with units of whole pages, and without trees of smaller ones. */
 static inline const char *evictors_need(uint32_t page_bytes)
 {
