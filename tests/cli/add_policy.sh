@@ -1,6 +1,7 @@
 #!/bin/sh
 # Adds policies to a copy of the repository by following docs/policies.md literally, builds them, runs the tests that go through the
-# tables of policies, and counts the files that were touched: at most four each by hand, and generated ones. usage: add_policy.sh [BUILD]
+# tables of policies, and counts the files that were touched: at most four each by hand, and generated ones.
+# usage: add_policy.sh [BUILD]
 #
 # A block of code that begins with a comment "/* FILE" is the whole FILE; a block of changes is given to `patch`.
 set -u

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The search for the best combination of keys (tests/policies/search.sh): it names keys without a place, finds what trying every combination
-# finds, repeats no run after an interruption, and gives one result for one question. usage: policy_search.sh [UVMSIM]
+# The search for the best combination of keys (tests/policies/search.sh): it names keys without a place, finds what trying every
+# combination finds, repeats no run after an interruption, and gives one result for one question. usage: policy_search.sh [UVMSIM]
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 uvmsim=${1:-build/uvmsim}

@@ -107,8 +107,8 @@ function read_table(    line, n, part, i, m, word, j) {
 	close(table)
 }
 
-# Names each key and word of the library that the table does not place: a start keeps them, as if they were `kept`. Fails for a key of
-# the table that the library does not have.
+# Names each key and word of the library that the table does not place: a start keeps them, as if they were `kept`. Fails for a key
+# of the table that the library does not have.
 function check(    i, j, n, word, count, k, names_of) {
 	for (i = 1; i <= key_count; i++) {
 		k = key[i]
