@@ -158,6 +158,10 @@ policy-tables: $(BUILD)/uvmsim
 	@sh tests/policies/tables.sh $(BUILD)/uvmsim docs/policies.md
 	@sh tests/policies/man_tables.sh $(BUILD)/uvmsim docs
 
+## make generated  all files that follow from the headers and the library: policy-tables, api
+.PHONY: generated
+generated: policy-tables api
+
 ## make page-tables  the tables of docs/machine.md, models.md, policies.md and uvmsim.md that come from runs, in two minutes;
 ##                 TABLE='NAME ...': only these (sh tests/machine/tables.sh --list)
 page-tables: $(BUILD)/uvmsim

@@ -33,6 +33,16 @@ static const char *dl_message(const char *name)
 											       : message;
 }
 
+/* Reports why dlopen failed. A function of the library that the object calls must be linked into the object. */
+static void refuse_object(const char *name, struct text error)
+{
+	const char *message = dl_message(name);
+	bool lacks_library = strstr(message, "undefined symbol: uvmp_") != NULL;
+
+	snprintf(error.at, error.bytes, "%s%s", message,
+		 lacks_library ? "; link the object with libuvmpolicy.a (docs/plugins.md)" : "");
+}
+
 /* Opens the shared object; NULL after a report. */
 static void *open_object(const char *path, struct text error)
 {
@@ -53,7 +63,7 @@ static void *open_object(const char *path, struct text error)
 	} else {
 		object = dlopen(name, RTLD_NOW | RTLD_LOCAL);
 		if (!object)
-			refuse(error, dl_message(name));
+			refuse_object(name, error);
 	}
 	free(name);
 	return object;

@@ -230,6 +230,7 @@ EXPORT_SYMBOL(uvmp_prefetch_touched);
 EXPORT_SYMBOL(uvmp_prefetch_state_init);
 EXPORT_SYMBOL(uvmp_prefetch_state_is_valid);
 EXPORT_SYMBOL(uvmp_prefetch_decide);
+EXPORT_SYMBOL(uvmp_prefetch_check);
 EXPORT_SYMBOL(uvmp_prefetch_subtree);
 EXPORT_SYMBOL(uvmp_prefetch_ats);
 EXPORT_SYMBOL(uvmp_prefetch_groups);

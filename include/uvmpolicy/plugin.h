@@ -182,8 +182,9 @@ static inline enum uvmp_status uvmp_policy_parse_plugins(const char *text, size_
  *
  *   const struct uvmp_plugins *uvmp_plugin(uint32_t version);
  *
- * These macros define it for one plugin, at file scope, without a semicolon behind. The object may link the
- * library for masks and random numbers: it has no global state, so that a second copy does no harm. */
+ * These macros define it for one plugin, at file scope, without a semicolon behind. An object that
+ * calls functions of the library, for masks and random numbers, links libuvmpolicy.a: neither uvmsim nor
+ * uvmp-run exports them. The library has no global state, so that a second copy does no harm. */
 #define UVMP_PLUGIN_SYMBOL "uvmp_plugin"
 
 #ifdef __cplusplus

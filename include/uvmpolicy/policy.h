@@ -119,7 +119,9 @@ static inline void uvmp_policy_init(struct uvmp_policy *policy)
 }
 /* Is every parameter in range, every unused one at its default, and quirks the same in all four places? With
  * quirks off a density threshold of 0 is not valid ([driver: threshold-zero]: the corrected rule accepts
- * 1..100), nor is a vote threshold of 0 [driver: vote-threshold-zero]. */
+ * 1..100), nor is a vote threshold of 0 [driver: vote-threshold-zero]. uvmp_service_params_check (service.h)
+ * names the field and its range, also for a host of single decisions: `prefetch`, `replay`, `thrash` and
+ * `remote` are the parameters of such decisions. */
 UVMP_API bool uvmp_policy_is_valid(const struct uvmp_policy *policy);
 
 /* Traits of the prefetcher and of the eviction order, also of a plugin; the name of the order. The policy

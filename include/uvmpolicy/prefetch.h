@@ -4,6 +4,7 @@
  * of it that faulted and at those that are there already, and names the pages to fetch with them.
  *
  *   uvmp_prefetch_decide()    any prefetcher, chosen by params->prefetcher
+ *   uvmp_prefetch_check()     why uvmp_prefetch_decide refuses its arguments, in words
  *   uvmp_prefetch_left()      pages were evicted, for prefetchers that learn from that
  *   uvmp_prefetch_touched()   a resident page was accessed, likewise
  *   uvmp_prefetch_groups()    the pages to fetch, cut into transfers, in transfer order
@@ -135,6 +136,7 @@ UVMP_API const struct uvmp_prefetch_traits *uvmp_prefetch_traits_of(enum uvmp_pr
 /* The defaults above, with `prefetcher` and quirks on. uvmp_prefetch_params_init_plugin (plugin.h): those of
  * a plugin. */
 UVMP_API void uvmp_prefetch_params_init(struct uvmp_prefetch_params *params, enum uvmp_prefetcher prefetcher);
+/* Are all parameters in range, also those of other prefetchers? uvmp_prefetch_check says which one is not. */
 UVMP_API bool uvmp_prefetch_params_is_valid(const struct uvmp_prefetch_params *params);
 
 /* The memory of the destination. All zero: not known. */
@@ -276,12 +278,24 @@ struct uvmp_prefetch_hint {
 };
 
 /* Decides with params->prefetcher. UVMP_ERR_ARGUMENT: NULL, or params, state or block not valid, or something
- * that this prefetcher requires is missing. UVMP_ERR_RANGE: facts out of range, see there. Cost: bounded by
- * 512 pages, typically tens of words. */
+ * that this prefetcher requires is missing. UVMP_ERR_RANGE: facts out of range, see there.
+ * uvmp_prefetch_check says which. Cost: bounded by 512 pages, typically tens of words. */
 UVMP_API enum uvmp_status uvmp_prefetch_decide(const struct uvmp_prefetch_params *params,
 					       const struct uvmp_prefetch_facts *facts,
 					       struct uvmp_prefetch_state *state,
 					       struct uvmp_prefetch_hint *hint);
+
+#define UVMP_PREFETCH_ERROR_MAX 160u
+
+/* The status of uvmp_prefetch_decide with these arguments and a hint, without a decision: the state stays.
+ * `text` (may be NULL) becomes one line that names the argument and what is accepted, e.g.
+ * `params->threshold: 200 is not accepted; 0..100`, cut at `capacity` (UVMP_PREFETCH_ERROR_MAX suffices);
+ * `text` is unchanged on success. For the set-up of a host and for its errors. O(parameters of the
+ * prefetcher + words of a mask + range groups). */
+UVMP_API enum uvmp_status uvmp_prefetch_check(const struct uvmp_prefetch_params *params,
+					      const struct uvmp_prefetch_facts *facts,
+					      const struct uvmp_prefetch_state *state, char *text,
+					      size_t capacity);
 
 /* Pages of a block that were evicted. */
 struct uvmp_prefetch_departure {

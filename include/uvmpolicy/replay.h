@@ -40,7 +40,8 @@ enum uvmp_replay_policy {
  * enumeration. */
 UVMP_API const char *uvmp_replay_name(enum uvmp_replay_policy policy);
 
-/* No field has a default: set all, or take those of uvmp_policy_init. */
+/* No field has a default: set all, or take those of uvmp_policy_init. uvmp_policy_is_valid checks
+ * them in a policy. */
 struct uvmp_replay_params {
 	enum uvmp_replay_policy policy; /* 0 is BLOCK; values above 4 count as BATCH_FLUSH */
 	uint32_t update_put_ratio;	/* percent, driver: 50; above 100 counts as 100. 0: any duplicate */

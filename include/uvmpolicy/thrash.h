@@ -48,7 +48,7 @@ extern "C" {
 #endif
 
 /* Module parameters [driver: thrashing-parameters]. Products with the lapse are 64-bit nanoseconds and
- * wrap, as the driver's. Set with uvmp_thrash_params_init. */
+ * wrap, as the driver's. Set with uvmp_thrash_params_init. uvmp_policy_is_valid checks them in a policy. */
 struct uvmp_thrash_params {
 	bool is_enabled;	 /* false: no event counts, and every hint is NONE */
 	uint32_t threshold;	 /* events, 1..7; driver: 3 */

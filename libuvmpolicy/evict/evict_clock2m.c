@@ -227,12 +227,5 @@ const struct eviction_order uvmpi_order_clock2m = {
 	.traits = {.unit_pages = 512, .has_granularity = true, .has_reserve = true},
 	.state_bytes = sizeof(struct clock) + SLOTS_HEAD_BYTES,
 	.unit_bytes = SLOTS_BYTES_PER_TWO + 3u * sizeof(uint32_t),
-	.init = init,
-	.move = move,
-	.is_valid = is_valid,
-	.contains = contains,
-	.touch = touch,
-	.remove = take_off,
-	.victim = victim,
-	.next = next,
+	EVICT_FUNCTIONS(init, move, is_valid, contains, touch, take_off, victim, next),
 };

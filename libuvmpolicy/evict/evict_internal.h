@@ -18,7 +18,7 @@ enum evict_walk {
 };
 
 /* The descriptor of one order. `evict` is valid and `unit` is in range; `random` may be NULL. The order keeps
- * evict->count. */
+ * evict->count. An order with a state has all functions of EVICT_FUNCTIONS; the others may be NULL. */
 struct eviction_order {
 	char name[12]; /* in the policy string */
 	const char *summary; /* what is evicted first, one line */
@@ -26,27 +26,28 @@ struct eviction_order {
 	uint16_t state_bytes; /* per order, at evict->state; 0: the order has no state here */
 	uint16_t unit_bytes;  /* per unit, */
 	uint16_t group_bytes; /* and per UVMP_EVICT_GROUP_UNITS units, behind the state */
-	/* Sets the state; evict->units is set. Reads and writes nothing behind the state. */
+	/* Sets the state; evict->units is set. Reads and writes nothing behind the state. NULL: plugins only, whose state
+	 * uvmp_evict_init_plugin sets. */
 	void (*init)(struct uvmp_evict *evict);
 	/* `to`, which `init`, if there is one, has set up for as many units as `from` or more, takes over the state of `from`. */
 	void (*move)(const struct uvmp_evict *from, struct uvmp_evict *to);
-	/* Bytes for so many units, of which `evict` has fewer; NULL: those of the fields above. */
-	size_t (*size)(const struct uvmp_evict *evict, uint32_t units);
 	bool (*is_valid)(const struct uvmp_evict *evict); /* evict->state is not NULL */
 	bool (*contains)(const struct uvmp_evict *evict, uint32_t unit);
 	/* These return UVMP_OK, so that the public functions end in their calls. */
 	enum uvmp_status (*touch)(struct uvmp_evict *evict, uint32_t unit);
-	enum uvmp_status (*enter)(struct uvmp_evict *evict, uint32_t unit); /* the unit is not listed; NULL: touch */
 	enum uvmp_status (*remove)(struct uvmp_evict *evict, uint32_t unit);
-	/* Units first + b for each bit b of `units`; `first` is a multiple of UVMP_EVICT_GROUP_UNITS. NULL: remove each. */
-	enum uvmp_status (*remove_set)(struct uvmp_evict *evict, uint32_t first, uint32_t units);
-	enum uvmp_status (*forget)(struct uvmp_evict *evict, uint32_t unit); /* NULL: remove */
 	/* `rank`, the number of units to pass over, spared or not, is below evict->count. `used` is a set of tenants that are in
 	 * use, with the trait has_groups. UVMP_ERR_NO_MEMORY: the walk has no unit behind. *unit is written on success only. */
 	enum uvmp_status (*victim)(struct uvmp_evict *evict, uint64_t *random, uint32_t rank, enum evict_walk walk,
 				   uint32_t used, uint32_t *unit);
 	/* evict->count is not 0. UVMP_ERR_NO_MEMORY: also if *unit is not listed. */
 	enum uvmp_status (*next)(const struct uvmp_evict *evict, uint64_t *random, enum evict_walk walk, uint32_t *unit);
+	/* Bytes for so many units, of which `evict` has fewer; NULL: those of the fields above. */
+	size_t (*size)(const struct uvmp_evict *evict, uint32_t units);
+	enum uvmp_status (*enter)(struct uvmp_evict *evict, uint32_t unit); /* the unit is not listed; NULL: touch */
+	/* Units first + b for each bit b of `units`; `first` is a multiple of UVMP_EVICT_GROUP_UNITS. NULL: remove each. */
+	enum uvmp_status (*remove_set)(struct uvmp_evict *evict, uint32_t first, uint32_t units);
+	enum uvmp_status (*forget)(struct uvmp_evict *evict, uint32_t unit); /* NULL: remove */
 	/* NULL: no effect. */
 	void (*weigh)(struct uvmp_evict *evict, uint32_t unit, uint64_t frequency);
 	void (*spare)(struct uvmp_evict *evict, uint32_t unit, bool is_spared);
@@ -58,6 +59,11 @@ struct eviction_order {
 	uint32_t (*together)(const struct uvmp_evict *evict, uint32_t unit); /* with the trait has_groups */
 	enum uvmp_evict_choice (*chosen)(const struct uvmp_evict *evict); /* NULL: UVMP_CHOICE_ORDER */
 };
+
+/* The functions that an order must have, as arguments: a descriptor that leaves one out does not compile. */
+#define EVICT_FUNCTIONS(init_, move_, is_valid_, contains_, touch_, remove_, victim_, next_)                 \
+	.init = init_, .move = move_, .is_valid = is_valid_, .contains = contains_, .touch = touch_,         \
+	.remove = remove_, .victim = victim_, .next = next_
 
 #define EVICT_DECLARE(CONSTANT, name) extern const struct eviction_order uvmpi_order_##name;
 UVMP_EVICT_ORDERS(EVICT_DECLARE)

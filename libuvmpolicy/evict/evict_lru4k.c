@@ -8,12 +8,5 @@ const struct eviction_order uvmpi_order_lru4k = {
 	.traits = {.unit_pages = 1, .has_reserve = true},
 	.state_bytes = BY_RECENCY_STATE_BYTES,
 	.unit_bytes = BY_RECENCY_UNIT_BYTES,
-	.init = uvmpi_by_recency_init,
-	.move = uvmpi_by_recency_move,
-	.is_valid = uvmpi_by_recency_is_valid,
-	.contains = uvmpi_by_recency_contains,
-	.touch = uvmpi_by_recency_touch,
-	.remove = uvmpi_by_recency_remove,
-	.victim = uvmpi_by_recency_victim,
-	.next = uvmpi_by_recency_next,
+	BY_RECENCY_FUNCTIONS(uvmpi_by_recency_touch),
 };

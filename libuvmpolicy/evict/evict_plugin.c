@@ -314,15 +314,9 @@ static enum uvmp_status next(const struct uvmp_evict *evict, uint64_t *random, e
 
 const struct eviction_order uvmpi_order_plugin = {
 	.name = "plugin",
-	.move = move,
+	EVICT_FUNCTIONS(NULL, move, is_valid, contains, touch, take_off, victim, next),
 	.size = size,
-	.is_valid = is_valid,
-	.contains = contains,
-	.touch = touch,
-	.remove = take_off,
 	.forget = forget,
-	.victim = victim,
-	.next = next,
 	.spare = spare,
 	.batch = batch,
 	.left = left,

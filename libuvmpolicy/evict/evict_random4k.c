@@ -106,12 +106,5 @@ const struct eviction_order uvmpi_order_random4k = {
 	.traits = {.unit_pages = 1, .is_random = true},
 	.state_bytes = sizeof(struct random_order),
 	.unit_bytes = 2u * sizeof(uint32_t),
-	.init = init,
-	.move = move,
-	.is_valid = is_valid,
-	.contains = contains,
-	.touch = touch,
-	.remove = take_off,
-	.victim = victim,
-	.next = next,
+	EVICT_FUNCTIONS(init, move, is_valid, contains, touch, take_off, victim, next),
 };

@@ -139,4 +139,10 @@ enum uvmp_status uvmpi_by_recency_victim(struct uvmp_evict *evict, uint64_t *ran
 enum uvmp_status uvmpi_by_recency_next(const struct uvmp_evict *evict, uint64_t *random, enum evict_walk walk,
 				       uint32_t *unit);
 
+/* The functions of an order by recency, of which `touch_` may be its own. */
+#define BY_RECENCY_FUNCTIONS(touch_)                                                                         \
+	EVICT_FUNCTIONS(uvmpi_by_recency_init, uvmpi_by_recency_move, uvmpi_by_recency_is_valid,             \
+			uvmpi_by_recency_contains, touch_, uvmpi_by_recency_remove, uvmpi_by_recency_victim, \
+			uvmpi_by_recency_next)
+
 #endif

@@ -15,8 +15,8 @@ fail() {
 	echo "FAIL $1"
 	[ -f "${2:-}" ] && head -n 10 "$2" | sed 's/^/     /'
 }
-compile() { # SOURCE OUT: with all warnings
-	"$CC" -std=c11 -Wall -Wextra -Wconversion -Werror -shared -fPIC -Iinclude "$1" -o "$2" >"$work/log" 2>&1 ||
+compile() { # SOURCE OUT [LIBRARY]: with all warnings
+	"$CC" -std=c11 -Wall -Wextra -Wconversion -Werror -shared -fPIC -Iinclude "$1" ${3:+"$3"} -o "$2" >"$work/log" 2>&1 ||
 		fail "$1 compiles" "$work/log"
 }
 compile docs/examples/plugin_prefetch.c "$work/ahead.so"
@@ -114,6 +114,37 @@ loads "--plugin: $work: not a regular file" "$work"
 mkfifo "$work/pipe.so"
 loads "--plugin: $work/pipe.so: not a regular file" "$work/pipe.so"
 loads 'no function uvmp_plugin' "$work/symbol.so"
+
+# A prefetcher that calls functions of the library: refused without it, and as `block` with it, in uvmsim and in uvmp-run.
+bad calls 'static void decide(void *user, struct uvmp_prefetch_call *call)
+{
+	struct uvmp_region block = {0, call->facts->block.pages};
+	uvmp_mask pages;
+
+	(void)user;
+	uvmp_mask_zero(&pages);
+	if (uvmp_mask_next_set(call->facts->faulted, 0) < UVMP_MASK_BITS) uvmp_mask_region_set(&pages, block);
+	uvmp_mask_and(call->pages, &pages, call->candidates);
+}
+static const struct uvmp_prefetch_plugin calls = {.size = sizeof(calls), .name = "calls", .decide = decide};
+UVMP_PLUGIN_PREFETCHER(calls)'
+loads 'undefined symbol: uvmp_mask_' "$work/calls.so"
+loads '; link the object with libuvmpolicy.a (docs/plugins.md)' "$work/calls.so"
+compile "$work/calls.c" "$work/calls.so" "$build/libuvmpolicy.a"
+for policy in calls block; do
+	sim run --workload random:bytes=6m --memory 4M --policy "prefetch=$policy thrash=off" --log "$work/$policy.log" \
+		--plugin "$work/calls.so" >"$work/log" 2>&1 || fail "run with $policy" "$work/log"
+done
+if cmp -s "$work/calls.log" "$work/block.log" && [ -s "$work/calls.log" ]; then
+	ok "a plugin that is linked with libuvmpolicy.a decides as block ($(wc -l <"$work/calls.log") actions)"
+else
+	fail 'a plugin that is linked with libuvmpolicy.a decides as block'
+fi
+if "$build/uvmp-run" --budget 8M --plugin "$work/calls.so" --policy prefetch=calls true >"$work/log" 2>&1; then
+	ok 'uvmp-run: a plugin that is linked with libuvmpolicy.a'
+else
+	fail 'uvmp-run: a plugin that is linked with libuvmpolicy.a' "$work/log"
+fi
 loads 'another version of the library' "$work/version.so"
 loads 'prefetcher[0]: size is not the sizeof of the structure' "$work/size.so"
 loads 'prefetcher density: the library has a policy of this name' "$work/name.so"

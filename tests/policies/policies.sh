@@ -34,6 +34,7 @@ mkdir -p "$top" "$out"
 trap 'rm -f "$top"/*.part "$top"/*/*.part; exit 130' INT TERM
 program=$(cksum <"$uvmsim")
 sh "$here/search.sh" "$uvmsim" --check >"$top/checked" || { cat "$top/checked" >&2 && exit 1; }
+grep 'has no place' "$top/checked" >&2 || :
 sh "$here/search.sh" "$uvmsim" --eligible >"$top/eligible"
 "$uvmsim" list presets >"$top/list"
 grep '^[a-z]' "$top/list" >"$top/all"

@@ -107,22 +107,20 @@ function read_table(    line, n, part, i, m, word, j) {
 	close(table)
 }
 
-# Every key and word of the library is in the table, and the other way round.
+# Names each key and word of the library that the table does not place: a start keeps them, as if they were `kept`. Fails for a key
+# of the table that the library does not have.
 function check(    i, j, n, word, count, k, names_of) {
 	for (i = 1; i <= key_count; i++) {
 		k = key[i]
 		is_key[k]
 		if (!(k in searched) && !(k in kept) && !is_excluded(k)) {
-			print "search.txt: the key " k " is missing; search it, or add it to `kept` or `excluded`"
-			count++
+			print "search.txt: the key " k " has no place: only a start\047s value is tried"
 		}
 		n = split(values[k], word, " ")
 		if (!(k in searched) || values[k] ~ /[.][.]/) continue
 		for (j = 1; j <= n; j++)
-			if (!((k "=" word[j]) in known) && !((k "=" word[j]) in kept) && !is_excluded(k "=" word[j])) {
-				print "search.txt: " k "=" word[j] " is missing; search it, or add it to `kept` or `excluded`"
-				count++
-			}
+			if (!((k "=" word[j]) in known) && !((k "=" word[j]) in kept) && !is_excluded(k "=" word[j]))
+				print "search.txt: " k "=" word[j] " has no place: tried only if a start has it"
 	}
 	for (i in searched) names_of[i]
 	for (i in kept) names_of[i]

@@ -5,7 +5,7 @@
 # DIR/evaluations keeps the time of every run: a search that was interrupted repeats none. DIR/known, if it is there, has times of
 # other runs, POLICY|TIME_NS; these policies are starts too. DIR/best-KIND gets one line, POLICY|TIME_NS|POLICIES TRIED|DESCENTS.
 # The result depends on nothing but the arguments, DIR/known and the environment's settings of the search.
-#   search.sh UVMSIM --check       every key and word of `list policies` stands in search.txt
+#   search.sh UVMSIM --check       names keys and words of `list policies` without a place in search.txt; fails for others there
 #   search.sh UVMSIM --link GPU    what the GPU's link carries, in MB/s: IN OUT
 #   search.sh UVMSIM --eligible    presets that may be starts: NAME|POLICY|KIND, both for those that need no remote access
 # Environment: SEARCH_TABLE: instead of search.txt. SEARCH_NAMES: only these coordinates. SEARCH_SWEEPS: at most (3).

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "support/page_text.h"
+#include "support/policy_names.h"
 #include "uvmpolicy/advanced.h"
 #include "uvmpolicy/service.h"
 
@@ -497,17 +498,17 @@ static void test_policy_errors(void **state)
 {
 	(void)state;
 	refuses_text("prefetch=fex", UVMP_ERR_UNKNOWN, 0, "\"fex\" is not accepted; none density");
-	refuses_text("prefetch=fex", UVMP_ERR_UNKNOWN, 0, "forest auto nothing few");
-	refuses_text("prefetch=oldest", UVMP_ERR_UNKNOWN, 0, "auto nothing few");
-	refuses_text("prefetch_full=chance", UVMP_ERR_UNKNOWN, 0, "auto nothing few");
-	refuses_text("evict=few", UVMP_ERR_UNKNOWN, 0, "mhpe auto oldest chance");
+	refuses_text("prefetch=fex", UVMP_ERR_UNKNOWN, 0, policy_names(prefetcher_at, " nothing few"));
+	refuses_text("prefetch=oldest", UVMP_ERR_UNKNOWN, 0, policy_names(prefetcher_at, " nothing few"));
+	refuses_text("prefetch_full=chance", UVMP_ERR_UNKNOWN, 0, policy_names(prefetcher_at, " nothing few"));
+	refuses_text("evict=few", UVMP_ERR_UNKNOWN, 0, policy_names(evictor_at, " oldest chance"));
 	refuses_text("plan=few", UVMP_ERR_UNKNOWN, 0, "\"few\" is not accepted; serial overlapped unobtrusive");
 	refuses_text("prefetch=few few_pages=0", UVMP_ERR_RANGE, 13, "few_pages: 0 is not accepted; 1..512");
 	refuses_text("prefetch=few few_pages=x", UVMP_ERR_RANGE, 13, "few_pages: x is not accepted; 1..512");
 	refuses_text("prefetch=few few_pages=", UVMP_ERR_SYNTAX, 13, "few_pages: a value must follow few_pages=; 1..512");
 	refuses_text("few_pages", UVMP_ERR_SYNTAX, 0, "few_pages: a value must follow few_pages=; 1..512");
 	refuses_text("evict=chance second_number", UVMP_ERR_SYNTAX, 13, "second_number: a value must follow second_number=;");
-	refuses_text("evict=", UVMP_ERR_SYNTAX, 0, "mhpe auto oldest chance");
+	refuses_text("evict=", UVMP_ERR_SYNTAX, 0, policy_names(evictor_at, " oldest chance"));
 	refuses_text("few_pages=2 prefetch=none", UVMP_ERR_CONFLICT, 0, "few_pages: used only by prefetch=few");
 	refuses_text("few_pages=2 prefetch=nothing", UVMP_ERR_CONFLICT, 0, "few_pages: used only by prefetch=few");
 	refuses_text("few_pages=2 prefetch_full=few", UVMP_ERR_CONFLICT, 0, "few_pages: used only by prefetch=few");

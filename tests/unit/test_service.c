@@ -9,6 +9,7 @@
 
 #include "support/engine_internals.h"
 #include "support/engine_host.h"
+#include "support/policy_names.h"
 
 #define MIB2  0x200000u
 #define PAGE  4096u
@@ -103,7 +104,8 @@ static void test_params_check(void **state)
 		assert_int_equal(error.value, given);                                                        \
 		assert_int_equal(error.min, least);                                                          \
 		assert_int_equal(error.max, most);                                                           \
-		assert_string_equal(error.text, name ": " what);                                             \
+		assert_memory_equal(error.text, name ": ", sizeof(name ": ") - 1);                           \
+		assert_string_equal(error.text + sizeof(name ": ") - 1, what);                               \
 		assert_int_equal(uvmp_service_size(&e.params, 0), 0);                                        \
 	} while (0)
 	engine_init(&e, 2, 4);
@@ -145,11 +147,11 @@ static void test_params_check(void **state)
 	SAYS((e.policy.evict = UVMP_EVICT_LRU_4K, e.params.blocks = 1u << 24), "blocks", 1u << 24, 1, 0,
 	     "too many for this eviction order, or for size_t");
 	SAYS((e.policy.evict = UVMP_EVICT_LRU_4K, e.params.page_bytes = 65536), "policy->evict",
-	     UVMP_EVICT_LRU_4K, 1, 0, "pages of 64 KiB need lru, lru2m, sl64k, lfu2m, clock2m, mhpe or auto");
+	     UVMP_EVICT_LRU_4K, 1, 0, evictors_need(65536));
 	SAYS((e.policy.evict = UVMP_EVICT_TBN, e.params.page_bytes = 16384), "policy->evict", UVMP_EVICT_TBN, 1, 0,
-	     "pages of 16 KiB need lru, lru2m, sl64k, lfu2m, clock2m, mhpe or auto");
+	     evictors_need(16384));
 	SAYS((e.policy.evict = UVMP_EVICT_AUTO, e.params.page_bytes = MIB2), "policy->evict", UVMP_EVICT_AUTO, 1, 0,
-	     "pages of 2048 KiB need lru, lru2m, lfu2m or clock2m");
+	     evictors_need(MIB2));
 	SAYS((engine_policy(&e, "evict=lru2m granularity=1m"), e.params.page_bytes = MIB2), "policy->granularity",
 	     UVMP_GRANULARITY_1M, 1, 0, "pages of 2048 KiB need units of that size or more");
 	SAYS((engine_policy(&e, "evict=lru4k"), e.gpu[0].splits = 0, e.gpu[0].memory_bytes = 4095), "gpu[0].memory_bytes",
@@ -167,13 +169,13 @@ static void test_params_check(void **state)
 	SAYS((engine_policy(&e, "evict=lru4k"), e.gpu[0].memory_bytes = MIB2 / 2), "gpu[0].splits", 4, 0, 0,
 	     "4 is not accepted; 0");
 	SAYS(engine_policy(&e, "prefetch=stride"), "policy->prefetch", UVMP_PREFETCH_STRIDE, 1, 0,
-	     "sequential, locality, stride, next and forest know one GPU only");
+	     prefetchers_know_one_gpu());
 	SAYS(engine_policy(&e, "prefetch_full=next"), "policy->prefetch_full", 1u + UVMP_PREFETCH_NEXT, 1, 0,
-	     "sequential, locality, stride, next and forest know one GPU only");
+	     prefetchers_know_one_gpu());
 	SAYS(e.params.gpus = 1, "gpus", 1, 2, 2, "1 is not accepted; 2, or 0 for the default");
 	SAYS((e.params.processors = NULL, e.params.gpus = 64), "gpus", 64, 1, 63, "64 is not accepted; 1..63, or 0 for the default");
 	SAYS(*(uint32_t *)&e.policy.evict = 77, "policy->evict", 77, 0, UVMP_EVICT_COUNT - 1u,
-	     "77 is not accepted; 0..9");
+	     not_accepted(77, UVMP_EVICT_COUNT - 1u));
 	SAYS(e.policy.replay.max_batch = 0, "policy->replay.max_batch", 0, 1, 65535,
 	     "0 is not accepted; 1..65535");
 	SAYS(e.policy.prefetch.min_faults = 21, "policy->prefetch.min_faults", 21, 1, 20,

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "support/engine_host.h"
+#include "support/policy_names.h"
 #include "support/seed.h"
 #include "uvmpolicy/plugin.h"
 
@@ -485,6 +486,8 @@ static void refuses(enum uvmp_status status, const char *text)
 
 static void test_refused(void **state)
 {
+	char text[POLICY_NAMES_MAX + 16];
+
 	(void)state;
 	init("prefetch=near", 2, 2);
 	refuses(UVMP_ERR_UNSUPPORTED, "policy->prefetch: near knows one GPU only");
@@ -494,8 +497,8 @@ static void test_refused(void **state)
 	assert_true(uvmp_service_size(&e.params, 1) != 0);
 	init("evict=oldest", 1, 2);
 	e.params.page_bytes = 65536;
-	refuses(UVMP_ERR_UNSUPPORTED,
-		"policy->evict: pages of 64 KiB need lru, lru2m, sl64k, lfu2m, clock2m, mhpe or auto");
+	snprintf(text, sizeof(text), "policy->evict: %s", evictors_need(65536));
+	refuses(UVMP_ERR_UNSUPPORTED, text);
 	init("evict=big", 1, 2);
 	e.params.page_bytes = 65536;
 	assert_true(uvmp_service_size(&e.params, 1) != 0);

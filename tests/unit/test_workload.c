@@ -227,7 +227,13 @@ static void parameters_without_effect(void **state)
 	assert_int_equal(write(fd, "0 1\n", 4), 4);
 	close(fd);
 	assert_name("pr:degree=2,scale=3", "pr:scale=3,degree=2,skew=100,iterations=5,agents=80");
-	assert_name("pr:file=,scale=3,skew=7", "pr:scale=3,degree=8,skew=7,iterations=5,agents=80");
+	assert_refused("pr:file=,scale=3",
+	               "workload pr: a value must follow file=: edge list to use instead: lines `u v` or `u v w`");
+	assert_refused("bfs_ttc:file=",
+	               "workload bfs_ttc: a value must follow file=: edge list to use instead: lines `u v` or `u v w`");
+	assert_refused("synthetic:phases=",
+	               "workload synthetic: a value must follow phases=: kernels as scan@0+random@0*4+scan@0/zipf@0: scan, back, "
+	               "random, zipf @ARRAY, `*` repeats, `/` mixes two; without it random@0");
 	assert_refused("pr:directed=0", "workload pr: directed has no effect without file=");
 	assert_refused("pr:directed=1,scale=3", "workload pr: directed has no effect without file=");
 	assert_refused("pr:file=a,scale=3", "workload pr: scale has no effect with file=");

@@ -35,7 +35,8 @@ static bool parse_text(struct workload *workload, unsigned i, struct workload_wo
 		       char error[SOURCE_ERROR_MAX])
 {
 	if (word.length == 0)
-		return true;
+		return workload_fail(error, "workload %s: a value must follow %s=: %s", workload->type->name,
+				     workload->type->param[i].name, workload->type->param[i].summary);
 	workload->text[i] = strndup(word.at, word.length);
 	return workload->text[i] != NULL ||
 	       workload_fail(error, "workload %s: out of memory", workload->type->name);

@@ -122,7 +122,7 @@ struct workload {
 	struct source source; /* first: the two are the same pointer to callers */
 	const struct workload_type *type;
 	uint64_t value[WORKLOAD_PARAMS_MAX]; /* in the order of type->param */
-	char *text[WORKLOAD_PARAMS_MAX];     /* of those that are text; NULL: not given, or empty */
+	char *text[WORKLOAD_PARAMS_MAX];     /* of those that are text; NULL: not given */
 	struct source_range range[WORKLOAD_RANGES_MAX];
 	unsigned ranges;
 	void *state; /* the workload's own */
