@@ -42,7 +42,7 @@ control=0
 "$uvmsim" measured --brief "$data" --policy threshold=49 >"$work/control" || control=$?
 verdict="All recorded faults"
 [ $status = 0 ] && [ $control = 1 ] || verdict="DEFECTIVE LIBRARY" status=1
-echo "   $verdict: $total agree. With a density of 49 %, not 51: $(sed 's/ of.*//' "$work/control")."
+echo "   $verdict: $total agree. With threshold 49 %, not 51: $(sed 's/ of.*//' "$work/control")."
 
 cat <<'T'
 

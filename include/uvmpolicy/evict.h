@@ -136,11 +136,11 @@ UVMP_API size_t uvmp_evict_size(enum uvmp_evictor evictor, uint32_t units);
  * unit or a later one is touched first. O(1). */
 UVMP_API enum uvmp_status uvmp_evict_init(struct uvmp_evict *evict, enum uvmp_evictor evictor, uint32_t units,
 					  void *memory, size_t bytes);
-/* Moves an order to `memory` (aligned to 8) for `units` units. The units so far keep their numbers, places and
- * histories, so that each later answer is that of an order which had `units` units from the beginning. The
- * former memory is free afterwards. UVMP_ERR_ARGUMENT: also a state that is not valid, or memory that overlaps
- * its present memory. UVMP_ERR_RANGE: fewer units than before, or out of range. UVMP_ERR_SPACE: bytes below
- * uvmp_evict_size. O(units that were ever touched). */
+/* Moves an order to `memory` (aligned to 8) for `units` units. The units so far keep their numbers, places
+ * and histories, so that each later answer is that of an order which had `units` units from the beginning.
+ * The former memory is free afterwards. UVMP_ERR_ARGUMENT: also a state that is not valid, or memory that
+ * overlaps its present memory. UVMP_ERR_RANGE: fewer units than before, or out of range. UVMP_ERR_SPACE:
+ * bytes below uvmp_evict_size. O(units that were ever touched). */
 UVMP_API enum uvmp_status uvmp_evict_grow(struct uvmp_evict *evict, uint32_t units, void *memory,
 					  size_t bytes);
 /* Cheap test of the structure and of the head of its memory; false for NULL. The functions below return

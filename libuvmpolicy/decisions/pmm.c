@@ -175,6 +175,15 @@ enum uvmp_status uvmpi_pmm_check_chunk(const struct uvmp_pmm *pmm, struct uvmp_c
 	return root_is_allocated(&pmm->root[chunk.root]) ? UVMP_OK : UVMP_ERR_STATE;
 }
 
+static enum uvmp_status unpin_piece(struct uvmp_pmm *pmm, struct uvmp_chunk chunk)
+{
+	enum uvmp_status status = uvmpi_pmm_check_pinned_piece(pmm, chunk);
+
+	if (status == UVMP_OK)
+		uvmpi_pmm_unpin_piece(pmm, chunk);
+	return status;
+}
+
 enum uvmp_status uvmp_pmm_unpin(struct uvmp_pmm *pmm, struct uvmp_chunk chunk)
 {
 	const struct pmm_root *r;
@@ -184,7 +193,7 @@ enum uvmp_status uvmp_pmm_unpin(struct uvmp_pmm *pmm, struct uvmp_chunk chunk)
 	if (chunk.root >= pmm->params.roots)
 		return UVMP_ERR_RANGE;
 	if (chunk.size != UVMP_CHUNK_2M)
-		return uvmpi_pmm_check_unpin_piece(pmm, chunk);
+		return unpin_piece(pmm, chunk);
 	if (chunk.page != 0)
 		return UVMP_ERR_RANGE;
 	r = &pmm->root[chunk.root];
@@ -196,9 +205,10 @@ enum uvmp_status uvmp_pmm_unpin(struct uvmp_pmm *pmm, struct uvmp_chunk chunk)
 
 void uvmpi_pmm_free(struct uvmp_pmm *pmm, struct uvmp_chunk chunk)
 {
-	uint32_t type = pmm->root[chunk.root].type;
+	uint32_t type;
 
 	UVMPI_ASSERT(uvmpi_pmm_check_chunk(pmm, chunk) == UVMP_OK);
+	type = pmm->root[chunk.root].type;
 	if (type == UVMP_CHUNK_USER)
 		pmm->allocated_pages -= pmm_chunk_pages(pmm, chunk.size);
 	if (pmm->root[chunk.root].is_evicting) {

@@ -313,22 +313,18 @@ void uvmpi_pmm_unpin_piece(struct uvmp_pmm *pmm, struct uvmp_chunk chunk)
 {
 	struct pmm_root *r = &pmm->root[chunk.root];
 
-	UVMPI_ASSERT(uvmpi_pmm_check_piece(pmm, chunk) == UVMP_OK && is_pinned(pmm, chunk));
+	UVMPI_ASSERT(uvmpi_pmm_check_pinned_piece(pmm, chunk) == UVMP_OK);
 	uvmp_mask_clear(&pmm->split[r->body].pinned, chunk.page);
 	r->pinned_leaves--;
 	if (r->type == UVMP_CHUNK_USER && r->pinned_leaves == 0)
 		pmm_root_move(pmm, chunk.root, UVMP_PMM_USED);
 }
 
-enum uvmp_status uvmpi_pmm_check_unpin_piece(struct uvmp_pmm *pmm, struct uvmp_chunk chunk)
+enum uvmp_status uvmpi_pmm_check_pinned_piece(const struct uvmp_pmm *pmm, struct uvmp_chunk chunk)
 {
 	enum uvmp_status status = uvmpi_pmm_check_piece(pmm, chunk);
 
-	if (status == UVMP_OK && !is_pinned(pmm, chunk))
-		return UVMP_ERR_STATE;
-	if (status == UVMP_OK)
-		uvmpi_pmm_unpin_piece(pmm, chunk);
-	return status;
+	return status == UVMP_OK && !is_pinned(pmm, chunk) ? UVMP_ERR_STATE : status;
 }
 
 /* -- free, merge -- */

@@ -215,10 +215,10 @@ enum uvmp_status uvmpi_pmm_alloc_piece(struct uvmp_pmm *pmm, uint32_t type, uint
 				       struct uvmp_chunk *chunk);
 /* Ends the pin of a chunk below 2 MiB. */
 void uvmpi_pmm_unpin_piece(struct uvmp_pmm *pmm, struct uvmp_chunk chunk);
-/* The check of the name of a chunk below 2 MiB, once its root is in range: is it that of an allocated chunk? And uvmp_pmm_unpin of
- * such a chunk: is it also pinned? */
+/* The check of the name of a chunk below 2 MiB, once its root is in range: is it that of an allocated chunk? The other one:
+ * UVMP_ERR_STATE also if it is not pinned. */
 enum uvmp_status uvmpi_pmm_check_piece(const struct uvmp_pmm *pmm, struct uvmp_chunk chunk);
-enum uvmp_status uvmpi_pmm_check_unpin_piece(struct uvmp_pmm *pmm, struct uvmp_chunk chunk);
+enum uvmp_status uvmpi_pmm_check_pinned_piece(const struct uvmp_pmm *pmm, struct uvmp_chunk chunk);
 /* The check of the name of a chunk of any size. */
 enum uvmp_status uvmpi_pmm_check_chunk(const struct uvmp_pmm *pmm, struct uvmp_chunk chunk);
 /* A split root whose pieces are all pinned becomes one pinned chunk. */

@@ -114,8 +114,8 @@ enum uvmp_rule uvmpi_remote_auto_rule(struct uvmp_service *s, const struct block
 #define EARLY_BLOCKS   8u  /* a memory of fewer blocks is small */
 
 /* Will memory become full? Yes, if all ranges together exceed the memory of all GPUs, and the ranges in use, this one included,
- * leave less than 1/EARLY_ROOM of it: further ranges will probably be used, and will have no room. In a small memory the ranges
- * in use must exceed it: all of it is soon used, and blocks on the CPU would be a large part of the data. */
+ * leave less than 1/EARLY_ROOM of it: further ranges will probably be used, and will have no room. If all GPUs
+ * together have a small memory, the ranges in use must exceed it: few blocks fit, and those on the CPU would be many of them. */
 static bool is_short(const struct uvmp_service *s, const struct range *range)
 {
 	uint64_t used = s->used_bytes + (range->is_used ? 0 : range->last - range->start + 1u), pages = uvmpi_memory_pages(s);

@@ -16,12 +16,12 @@
  * A stay of a block begins with a fault, and ends when a memory full of pages has been brought since: in mode whole, the block
  * would have left by then. The time of a range counts the pages that others bring, and a whole block for each stay of its own, so
  * that stays last equally long in all modes. Costs are counted in copies of a page: one for each page, auto_fault for each time
- * that the block is serviced, and a quarter for each page that later leaves in small parts. A stay in mode whole costs one
- * service and a whole block; that needs no measurement. In the finer modes the cost is counted: for all stays of the present
- * mode, and in probes, which handle a stay now and then in another mode. The first probe of a range whose first mode is whole
- * follows 16 stays since the first eviction (auto_gap, if that is less): a probe costs more than it may save if few stays follow.
- * The gap between probes doubles up to auto_gap stays, and is short again when the mode has changed. A range that its accesses go
- * through from begin to end needs no sparse probes.
+ * that the block is serviced, and a quarter for each page, since a block in parts also leaves in parts. A stay in mode whole
+ * costs one service and a whole block; that needs no measurement. In the finer modes the cost is counted: for all stays of the
+ * present mode, and in probes, which handle a stay now and then in another mode. The first probe of a range whose first mode is
+ * whole follows 16 stays since the first eviction (auto_gap, if that is less): a probe costs more than it may save if few stays
+ * follow. The gap between probes doubles up to auto_gap stays, and is short again when the mode has changed. A range that its
+ * accesses go through from begin to end needs no sparse probes.
  *
  * The mode changes to one that is cheaper by a fifth. First, memory must fill in the new mode: one turn of memory is not counted.
  * After another turn, the mode may change again. After a return to whole, finer modes are tried again after one turn, the next time

@@ -64,20 +64,23 @@ verdict "picture over time: sizes with units, an axis of time" $?
 # The comparison on the Titan V: faults and ms of each policy.
 timed() { # POLICY
 	"$uvmsim" run --workload stencil:n=1408 --memory 12M --gpu titan-v --policy "$1" --format json | tr ',' '\n' |
-		awk -F': ' '/"time_ns"/ {ns = $2} /"far_faults"/ {faults = $2} END {printf "%.1f ms, %d faults", ns / 1e6, faults}'
+		awk -F': ' '/"time_ns"/ {ns = $2} /"far_faults"/ {faults = $2} END {print ns, faults}'
 }
-driver=$(timed preset=nvidia-595)
-auto=$(timed preset=auto)
+in_words() { awk '{printf "%.1f ms, %d faults", $1 / 1e6, $2}' "$work/$1"; }
+timed preset=nvidia-595 >"$work/driver"
+timed preset=auto >"$work/auto"
+driver=$(in_words driver)
+auto=$(in_words auto)
 grep -q " Titan V: $driver\. preset=auto" "$work/screen" && grep -q "^   library: $auto\. " "$work/screen"
 verdict "the Titan V: $driver; preset=auto $auto" $?
-ratio=$(echo "$driver $auto" | awk '{printf "%.1f", $1 / $5}')
+ratio=$(cat "$work/driver" "$work/auto" | awk '{ns[NR] = $1} END {printf "%.1f", ns[1] / ns[2]}')
 grep -q "before they fault: $ratio x as fast\.$" "$work/screen"
 verdict "the Titan V: $ratio times as fast" $?
 grep -q '^Next: ' "$work/screen" && grep -q 'make run V=1' "$work/screen" && grep -q 'README.md' "$work/screen"
 verdict "what to type next" $?
 
 # The first command that the screen proposes runs.
-sh -c "$(sed -n '/^Next: /,/[^\\]$/{s/^Next: //;p;}' "$work/screen")" >"$work/out" 2>&1
+sh -c "$(sed -n '/^Next: /,${s/^Next: //;p;/[^\\]$/q;}' "$work/screen")" >"$work/out" 2>&1
 verdict "the proposed command runs" $?
 
 # A program in place of uvmsim, which may call the real one.

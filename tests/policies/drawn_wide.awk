@@ -1,4 +1,4 @@
-# For draw.awk: all programs, also small ones, ones with few threads, and ones that use little of their data.
+# For draw.awk: most workloads, also small ones, ones with few threads, and ones that use little of their data.
 function graph() { return "scale=" one_of("15 16 17 18 19") ",degree=" one_of("3 8 15 23") ",skew=" one_of("0 40 100") }
 
 function numerical(   which) {

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import array
 import unittest
 from collections import OrderedDict
-from typing import Any
+from typing import Any, Iterator
 
 import uvmpolicy as uvmp
 from support import copies, page_sets, prop, st
@@ -294,6 +295,16 @@ class Faults(unittest.TestCase):
             uvmp.fetch(5)  # type: ignore[arg-type]
 
 
+class LikeNumpy:
+    """An array of numpy with processor 0: it has `__index__`, too, and refuses to be one number."""
+
+    def __index__(self) -> int:
+        raise TypeError("only integer scalar arrays can be converted to a scalar index")
+
+    def __iter__(self) -> Iterator[int]:
+        return iter([0])
+
+
 class Placement(unittest.TestCase):
     """Residency, rights, thrashing, remote accesses."""
 
@@ -310,9 +321,13 @@ class Placement(unittest.TestCase):
             uvmp.destination(1, "read", prefered=0)
         with self.assertRaisesRegex(TypeError, "access: None is not accepted; prefetch, read"):
             uvmp.destination(1, None)  # type: ignore[arg-type]
-        for wrong in (-3, [1, -3], 6):
-            with self.assertRaisesRegex(ValueError, r"^accesses: -?\d is not accepted; 0\.\.5$"):
+        for wrong in (-3, [1, -3], 5, "none"):
+            with self.assertRaisesRegex(ValueError, r"^accesses: -?\d is not accepted; 0\.\.4$"):
                 uvmp.destination(1, wrong)  # type: ignore[arg-type]
+        self.assertEqual(uvmp.destination(1, "read", array.array("B", [0])).nearest, 0)
+        self.assertEqual(uvmp.destination(1, "read", LikeNumpy()).nearest, 0)
+        with self.assertRaisesRegex(TypeError, "^preferred"):
+            uvmp.destination(1, "read", preferred=[1])
         for holders in ([-1], [64]):
             with self.assertRaisesRegex(ValueError, r"^resident: \S+ is not accepted; 0\.\.63$"):
                 uvmp.destination(1, "read", holders)

@@ -399,7 +399,7 @@ static void test_many_probes(void **state)
 
 /* -- inside a stay -- */
 
-/* Each fault costs 12 for the service, 16 for the pages and a quarter of that; what has cost 524 gets the rest. */
+/* Each fault costs 12 for the service, 16 for the pages, and 4 since they leave in parts; what has cost 524 gets the rest. */
 static void test_ski_rental(void **state)
 {
 	char text[8];

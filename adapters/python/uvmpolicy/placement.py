@@ -33,7 +33,9 @@ def processors(gpus: int = 1) -> Any:
 def proc_set(procs: Procs, argument: str = "processors") -> int:
     """Return a set of processors as a number; `argument` is its name in errors."""
     given: Any = procs
-    if hasattr(given, "__index__"):
+    if hasattr(given, "__index__") and not hasattr(
+        given, "__iter__"
+    ):  # an array of numpy has both
         return operator.index(given)
     try:
         members = set(given)
@@ -75,7 +77,7 @@ def destination(
     is_single = isinstance(given, str) or not hasattr(given, "__iter__")
     bits = 0
     for kind in [given] if is_single else given:
-        bits |= 1 << c.integer("accesses", number(Access, kind), range(c.UVMP_ACCESS_NONE + 1))
+        bits |= 1 << c.integer("accesses", number(Access, kind), range(c.UVMP_ACCESS_NONE))
     holders = proc_set(resident, "resident")
     struct = c.uvmp_residency_facts(
         requester=requester, accesses=bits, resident=holders, **_facts(facts)
@@ -125,12 +127,15 @@ def rights(
 
 def _facts(facts: dict[str, Any]) -> dict[str, Any]:
     """Return facts with sets of processors as numbers, and flags for `preferred` and `pin`."""
+    single = ("preferred", "pin")
     found = {
-        name: value if isinstance(value, (int, str)) else proc_set(value, name)
+        name: proc_set(value, name)
+        if hasattr(value, "__iter__") and not isinstance(value, str) and name not in single
+        else value
         for name, value in facts.items()
         if value is not None
     }
-    for name in ("preferred", "pin"):
+    for name in single:
         if name in found:
             found.setdefault(f"has_{name}", True)
     return found

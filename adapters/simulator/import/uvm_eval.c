@@ -1,8 +1,9 @@
 /* Logs of the instrumented drivers of uvm-eval, with what the kernel's log puts before each line (up to the last semicolon) or
- * without. `s` begins a batch, `f,ADDRESS,...` is a fault, `p,ADDRESS,...` a prefetched page, `b,...` ends the batch. Faults are
+ * without. `s` begins a batch, `f,ADDRESS,...` is a fault, `p,ADDRESS` a prefetched page, `b,...` ends the batch. Faults are
  * written after they were sorted: their order of arrival is lost, so their times are not kept. The driver that counts per batch
- * writes no faults, and the one that counts accesses has lines `a`. All other lines belong to something else, unless they hold
- * nothing but what records are made of: then a record is damaged. */
+ * writes no faults. Lines `e` (evictions) and `a` (counts of accesses) are skipped. All other lines belong to something else,
+ * unless they begin with one letter or digit and a comma, or hold nothing but what records are made of: then a record is
+ * damaged. */
 #include "import/importer.h"
 
 #include <stdlib.h>
