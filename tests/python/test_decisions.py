@@ -296,7 +296,7 @@ class Faults(unittest.TestCase):
 
 
 class LikeNumpy:
-    """An array of numpy with processor 0: it has `__index__`, too, and refuses to be one number."""
+    """Like an array of numpy with processor 0: `__index__` is there, and refuses."""
 
     def __index__(self) -> int:
         raise TypeError("only integer scalar arrays can be converted to a scalar index")
