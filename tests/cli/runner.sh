@@ -86,7 +86,7 @@ makes 0 'TEST of two words' 'test_policy vectors.sh'
 grep -q 'build/san/test_policy tests/cli/vectors.sh$' "$work/line"
 verdict $? "$name"
 expect 2 'TEST of a wrong word' "${MAKE:-make}" -s test-run TEST='test_policy prefetsh'
-says 'make test: no test is named prefetsh; the nearest are: fuzz_prefetch prop_prefetch test_prefetch'
+says 'make test: no test is named prefetsh; the nearest are: prefetchers fuzz_prefetch prop_prefetch'
 # every script of tests/cli says what it takes
 for script in tests/cli/*.sh; do
 	grep -q "^#.*usage: ${script##*/}" "$script"
