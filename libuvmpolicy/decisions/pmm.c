@@ -175,7 +175,7 @@ enum uvmp_status uvmpi_pmm_check_chunk(const struct uvmp_pmm *pmm, struct uvmp_c
 	return root_is_allocated(&pmm->root[chunk.root]) ? UVMP_OK : UVMP_ERR_STATE;
 }
 
-static enum uvmp_status unpin_piece(struct uvmp_pmm *pmm, struct uvmp_chunk chunk)
+static UVMPI_NOINLINE enum uvmp_status unpin_piece(struct uvmp_pmm *pmm, struct uvmp_chunk chunk)
 {
 	enum uvmp_status status = uvmpi_pmm_check_pinned_piece(pmm, chunk);
 
