@@ -100,8 +100,8 @@ awk -F, "$read_stencil"'
 "$uvmsim" plot "$@" --rows 8 --brief
 awk -F, "$read_stencil"'
 	END {
-		printf "   The driver on a modelled Titan V: %.1f ms, %d faults. preset=auto of this\n", ms[2], faults[2]
-		printf "   library: %.1f ms, %d faults. Blocks come before they fault: %.1f x as fast.\n", ms[3], faults[3],
+		printf "   Above: the driver, modelled Titan V: %.1f ms, %d faults. preset=auto, this\n", ms[2], faults[2]
+		printf "   library\047s: %.1f ms, %d faults. Blocks come before they fault: %.1f x as fast.\n", ms[3], faults[3],
 			ms[2] / ms[3]
 	}' "$work/stencil"
 

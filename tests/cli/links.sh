@@ -67,9 +67,9 @@ if [ "$(check "$probe")" != "$expected" ]; then
 fi
 
 if [ -n "$installed" ]; then
-	mkdir "$probe/root"
-	ln -s "$installed" "$probe/root/docs"
-	of=$probe/root
+	mkdir "$probe/tree"
+	ln -s "$installed" "$probe/tree/docs"
+	of=$probe/tree
 fi
 broken=$(check "$of")
 if [ -n "$broken" ]; then

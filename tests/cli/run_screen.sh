@@ -71,7 +71,7 @@ timed preset=nvidia-595 >"$work/driver"
 timed preset=auto >"$work/auto"
 driver=$(in_words driver)
 auto=$(in_words auto)
-grep -q " Titan V: $driver\. preset=auto" "$work/screen" && grep -q "^   library: $auto\. " "$work/screen"
+grep -q " Titan V: $driver\. preset=auto" "$work/screen" && grep -q "^   library's: $auto\. " "$work/screen"
 verdict "the Titan V: $driver; preset=auto $auto" $?
 ratio=$(cat "$work/driver" "$work/auto" | awk '{ns[NR] = $1} END {printf "%.1f", ns[1] / ns[2]}')
 grep -q "before they fault: $ratio x as fast\.$" "$work/screen"

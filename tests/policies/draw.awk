@@ -17,6 +17,16 @@ function refuse(why) {
 
 function chance(percent) { return below(100) < percent }
 
+function phase(arrays, passes) { return one_of("scan random zipf back") "@" below(arrays) "*" one_of(passes) }
+
+# Phases of a synthetic workload, one behind the other: a first one, and as many as one of the words `more` says.
+function sequence(arrays, passes, more,   text, n) {
+	text = phase(arrays, passes)
+	for (n = one_of(more); n > 0; n--)
+		text = text "+" phase(arrays, passes)
+	return text
+}
+
 BEGIN {
 	if (seed !~ /^[0-9]+$/ || seed + 0 > 2147483646) refuse("seed: " seed " is not accepted; 0..2147483646")
 	if (count !~ /^[0-9]+$/ || count + 0 < 1 || count + 0 > 10000) refuse("count: " count " is not accepted; 1..10000")

@@ -1,8 +1,4 @@
 # For draw.awk: programs of some size, most of them in a few hundred MiB.
-function phase(arrays) {
-	return one_of("scan random zipf back") "@" below(arrays) "*" one_of("1 2 3 4 6")
-}
-
 # Some allocations may stay unused, two kinds of accesses may mix in one kernel, and two sets of data may take turns.
 function phases(arrays,   text, n) {
 	if (arrays > 1 && chance(15))
@@ -12,10 +8,7 @@ function phases(arrays,   text, n) {
 		text = "scan@0*" n "+scan@1*" n
 		return text "+" text
 	}
-	text = phase(arrays)
-	for (n = one_of("0 1 2 3 5"); n > 0; n--)
-		text = text "+" phase(arrays)
-	return text
+	return sequence(arrays, "1 2 3 4 6", "0 1 2 3 5")
 }
 
 function synthetic(   arrays, total, text) {

@@ -45,15 +45,10 @@ function learning(   which) {
 		one_of("1 4 16") ",skew=" one_of("0 50 120")
 }
 
-function phase(arrays) { return one_of("scan random zipf back") "@" below(arrays) "*" one_of("1 2 3 6") }
-
-function phases(arrays,   text, n) {
+function phases(arrays) {
 	if (arrays > 1 && chance(25))
 		return "scan@0/" one_of("random zipf") "@1*" one_of("2 4 8") ",dense=" one_of("5 20 50 80 95")
-	text = phase(arrays)
-	for (n = one_of("0 1 2 4 7"); n > 0; n--)
-		text = text "+" phase(arrays)
-	return text
+	return sequence(arrays, "1 2 3 6", "0 1 2 4 7")
 }
 
 function synthetic(   arrays, bytes, text) {
