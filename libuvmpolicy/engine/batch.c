@@ -9,6 +9,9 @@
 #include "remote_internal.h"
 #include "space_internal.h"
 
+#define FLUSH_BLOCKS 64u	/* serviced blocks before what flushes dropped counts half */
+#define FLUSH_MOST   ((uint32_t)1 << 24) /* the same if no block needs anything */
+
 /* -- actions for the GPU -- */
 
 struct uvmp_action *uvmpi_batch_queue(struct uvmp_service *s, enum uvmp_action_kind kind)
@@ -24,6 +27,15 @@ void uvmpi_batch_wait(struct uvmp_service *s, bool for_copies)
 	uvmpi_batch_queue(s, UVMP_ACTION_WAIT)->is_update = for_copies;
 }
 
+static void count_flushed(struct gpu *g, uint32_t entries)
+{
+	g->flushed += entries;
+	if (g->flushed_blocks >= FLUSH_BLOCKS || g->flushed >= FLUSH_MOST) {
+		g->flushed /= 2u;
+		g->flushed_blocks /= 2u;
+	}
+}
+
 void uvmpi_batch_flush(struct uvmp_service *s, bool update_put)
 {
 	struct gpu *g = gpu_of(s);
@@ -33,6 +45,7 @@ void uvmpi_batch_flush(struct uvmp_service *s, bool update_put)
 	uvmp_fault_flush(&g->buffer, update_put, g->put, &discarded);
 	a->is_update = update_put;
 	a->count = discarded;
+	count_flushed(g, discarded);
 }
 
 void uvmpi_batch_replay(struct uvmp_service *s)
@@ -86,6 +99,14 @@ void uvmpi_batch_serviced(struct uvmp_service *s)
 	g->is_chained = g->has_needed && batch_is_full(g) && g->params.policy == UVMP_REPLAY_BATCH_FLUSH &&
 			uvmpi_prefetch_chains_batches(&s->tuned.prefetch) && uvmpi_memory_fits(s);
 	g->owes_replay |= g->is_chained;
+}
+
+void uvmpi_batch_count_block(struct uvmp_service *s, bool has_needed)
+{
+	struct gpu *g = gpu_of(s);
+
+	g->has_needed |= has_needed;
+	g->flushed_blocks += has_needed;
 }
 
 void uvmpi_batch_announce(struct uvmp_service *s)

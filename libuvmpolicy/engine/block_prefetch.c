@@ -131,6 +131,14 @@ static struct uvmp_prefetch_hint no_hint(void)
 	return (struct uvmp_prefetch_hint){.to = UVMP_PROC_NONE, .follow = UVMP_PAGE_NONE};
 }
 
+/* A batch is part of what servicing a block costs: also what the flush behind it costs. */
+static void add_flushes(const struct uvmp_service *s, uint32_t gpu, struct uvmp_prefetch_params *params)
+{
+	uint32_t copies = flush_copies(&s->gpu[gpu]) / (s->page_bytes / UVMP_POLICY_PAGE_BYTES);
+
+	params->auto_fault = minimum(params->auto_fault + copies, AUTO_FAULT_MOST);
+}
+
 /* What else should arrive on `to`? The answer is in job->hint. False: the prefetcher was not asked. */
 static bool ask_prefetcher(struct uvmp_service *s, struct job *job, const struct uvmp_prefetch_traits *traits,
 			   uint32_t to)
@@ -159,10 +167,14 @@ static bool ask_prefetcher(struct uvmp_service *s, struct job *job, const struct
 	fill_block_facts(s, b, &facts);
 	if (traits->has_neighbour)
 		fill_neighbour(s, b, &facts);
-	if (traits->has_memory && to != UVMP_CPU)
+	if (traits->has_memory && to != UVMP_CPU) {
+		own = *params;
+		params = &own;
+		add_flushes(s, to, &own);
 		facts.memory = (struct uvmp_prefetch_memory){s->gpu[to].capacity_pages, s->gpu[to].evicted_pages,
 							     uvmpi_memory_frame_pages(s, to),
 							     uvmpi_memory_fits(s)};
+	}
 	if (to == UVMP_CPU && residency) {
 		residency_mapped(residency, &mapped);
 		facts.cpu_read_mapped = &mapped;
@@ -172,7 +184,8 @@ static bool ask_prefetcher(struct uvmp_service *s, struct job *job, const struct
 	if (s->prefetch_states.has_bytes)
 		uvmpi_prefetch_states_give(s, b, b->range, to, &state);
 	if (s->adapt.is_on) {
-		own = *params;
+		if (params != &own)
+			own = *params;
 		params = &own;
 		if (!uvmpi_adapt_tune(s, job->block, to, counted_faults(job), &own))
 			return false;

@@ -226,7 +226,7 @@ void uvmpi_dispatch_job_ended(struct uvmp_service *s)
 		walk_again(s);
 		return;
 	}
-	gpu_of(s)->has_needed |= job->destinations != 0;
+	uvmpi_batch_count_block(s, job->destinations != 0);
 	if (status == UVMP_OK && job->destinations != 0 && job->hint.follow != UVMP_PAGE_NONE) {
 		run->retries = 0;
 		run->phase = FAULT_FOLLOW;

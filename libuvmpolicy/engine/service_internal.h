@@ -141,6 +141,7 @@ struct gpu {
 	uint32_t batch_most;	/* faults that the latest fetch could take; UINT32_MAX: all */
 	bool was_in_one_block;	/* all faults of the latest full batch were */
 	bool has_needed;	/* a block of the latest batch needed pages or mappings */
+	uint32_t flushed, flushed_blocks; /* lately: entries that flushes dropped; blocks that needed pages or mappings (batch.c) */
 	bool is_chained;	/* the next batch follows the latest one without a replay */
 	bool owes_replay;	/* a batch was chained since the latest replay */
 	uint32_t opening_batch; /* remote=auto: the latest batch in which a block opened; 0: none so far (remote_auto.c) */
@@ -167,6 +168,13 @@ struct gpu {
 static inline bool batch_is_full(const struct gpu *g)
 {
 	return g->batch.cached >= g->batch_most;
+}
+
+/* What the flush behind a batch costs, in copies of 4 KiB for each block that was serviced: two entries that it drops take about as
+ * long as one copy. */
+static inline uint32_t flush_copies(const struct gpu *g)
+{
+	return g->flushed_blocks == 0 ? 0 : g->flushed / (4u * g->flushed_blocks);
 }
 
 /* A job with the evictions that it needs (servicing.c). */

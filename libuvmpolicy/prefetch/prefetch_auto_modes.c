@@ -11,17 +11,18 @@
  *
  * The first mode is whole. In a memory of fewer than 16 blocks, of the size of the block that faults first, a wrong block pushes
  * out much. There the first mode is dense if faults come one by one: fewer than two pages, in the mean, fault together in a block
- * without pages. Programs with many threads that use whole blocks fault in groups.
+ * without pages, and if a service costs at most an eighth of a block. Programs with many threads that use whole blocks fault in
+ * groups.
  *
  * A stay of a block begins with a fault, and ends when a memory full of pages has been brought since: in mode whole, the block
  * would have left by then. The time of a range counts the pages that others bring, and a whole block for each stay of its own, so
  * that stays last equally long in all modes. Costs are counted in copies of a page: one for each page, auto_fault for each time
- * that the block is serviced, and a quarter for each page, since a block in parts also leaves in parts. A stay in mode whole
- * costs one service and a whole block; that needs no measurement. In the finer modes the cost is counted: for all stays of the
- * present mode, and in probes, which handle a stay now and then in another mode. The first probe of a range whose first mode is
- * whole follows 16 stays since the first eviction (auto_gap, if that is less): a probe costs more than it may save if few stays
- * follow. The gap between probes doubles up to auto_gap stays, and is short again when the mode has changed. A range that its
- * accesses go through from begin to end needs no sparse probes.
+ * that the block is serviced (the engine adds what the flush behind its batch costs), and a quarter for each page, since a block
+ * in parts also leaves in parts. A stay in mode whole costs one service and a whole block; that needs no measurement. In the
+ * finer modes the cost is counted: for all stays of the present mode, and in probes, which handle a stay now and then in another
+ * mode. The first probe of a range whose first mode is whole follows 16 stays since the first eviction (auto_gap, if that is
+ * less): a probe costs more than it may save if few stays follow. The gap between probes doubles up to auto_gap stays, and is
+ * short again when the mode has changed. A range that its accesses go through from begin to end needs no sparse probes.
  *
  * The mode changes to one that is cheaper by a fifth. First, memory must fill in the new mode: one turn of memory is not counted.
  * After another turn, the mode may change again. After a return to whole, finer modes are tried again after one turn, the next time
@@ -43,6 +44,7 @@
 #define STAYS_LEAST   8u  /* of the present mode before their mean counts */
 #define STAYS_MOST    64u /* before they count half */
 #define FEW_BLOCKS    16u /* a memory of fewer blocks is small */
+#define FEW_SERVICES  8u  /* if fewer cost as much as a block, services are dear */
 #define GROUP	      2u  /* faults in a block without pages that come in groups, at least, in the mean */
 #define SAMPLES_MOST  64u /* such services before they count half */
 
@@ -283,7 +285,8 @@ static void begin_range(struct auto_decision *d)
 	const struct auto_processor *p = d->processor;
 
 	d->range->has_begun = true;
-	if (d->params->auto_gap != 0 && d->turn / d->facts->block.pages < FEW_BLOCKS && p->faults < GROUP * p->groups)
+	if (d->params->auto_gap != 0 && d->turn / d->facts->block.pages < FEW_BLOCKS && p->faults < GROUP * p->groups &&
+	    cost_of_fault(d) <= d->facts->block.pages / FEW_SERVICES)
 		enter(d, AUTO_DENSE);
 }
 

@@ -67,6 +67,7 @@ const struct uvmp_prefetch_traits *uvmpi_prefetch_params_traits(const struct uvm
 	PARAMETER_OF(struct uvmp_prefetch_params, field, name, min, max, initial, 1, LIMIT_NONE, true, NULL, \
 		     summary)
 
+#define AUTO_FAULT_MOST 256u
 #define FAULT_COPIES 12u /* cost of servicing a block if auto_fault is 0, in copies of 4 KiB */
 
 /* From pages of 4 KiB to pages of the host, of which each holds `smaller`; rounds up. */

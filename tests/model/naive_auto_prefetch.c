@@ -258,7 +258,8 @@ static void choose_first_mode(struct decision *d)
 	if (d->r->is_old)
 		return;
 	d->r->is_old = true;
-	if (d->turn / d->facts->block.pages <= 15 && d->params->auto_gap > 0 && d->p->together < 2 * d->p->alone)
+	if (d->turn / d->facts->block.pages <= 15 && d->params->auto_gap > 0 && d->p->together < 2 * d->p->alone &&
+	    16 * fault_cost(d) <= d->facts->block.pages)
 		change(d, NAIVE_DENSE);
 }
 

@@ -366,6 +366,71 @@ static void test_auto_fault(void **state)
 	}
 }
 
+/* The first fault of `entries` is serviced; the flush behind it drops the others. */
+static void faults_in_first_block(uint32_t entries)
+{
+	for (uint32_t page = 0; page < entries; page++)
+		engine_fault(&e, 1, SPACE, at(0, page % 512u), UVMP_ACCESS_WRITE);
+	assert_int_equal(engine_run(&e), UVMP_OK);
+}
+
+/* Four entries that a flush drops cost a copy: where a service costs more than an eighth of a block, the first mode is whole. */
+static void test_auto_flush(void **state)
+{
+	static const struct {
+		const char *policy;
+		uint32_t page_bytes, entries, copies, rest, resident;
+	} cases[] = {
+		{"prefetch=auto batch=1", PAGE, 1, 0, 0, 16},
+		{"prefetch=auto batch=1", PAGE, 417, 104, 52, 16}, /* 12 + 52 copies of 512: an eighth */
+		{"prefetch=auto batch=1", PAGE, 425, 106, 53, 512},
+		{"prefetch=auto batch=1 auto_fault=256", PAGE, 505, 126, 63, 512}, /* at most 256 count */
+		{"prefetch=auto batch=1 auto_fault=64", PAGE, 1, 0, 0, 16},
+		{"prefetch=auto batch=1 auto_fault=65", PAGE, 1, 0, 0, 512},
+		{"prefetch=auto batch=1", 16u * PAGE, 505, 126, 63, 16}, /* 1 + 63 / 16 copies of 32: an eighth */
+		{"prefetch=auto batch=1", 16u * PAGE, 513, 128, 64, 512},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		engine_init(&e, 1, 1);
+		assert_true(engine_policy(&e, cases[i].policy));
+		e.params.page_bytes = cases[i].page_bytes;
+		engine_go(&e, SPACE);
+		range(3);
+		faults_in_first_block(cases[i].entries);
+		assert_int_equal(flush_copies(&e.service->gpu[1]), cases[i].copies);
+		fault(1, 1, 0);
+		assert_int_equal(flush_copies(&e.service->gpu[1]), cases[i].rest);
+		fault(1, 0, 3);
+		assert_int_equal(resident(0), cases[i].resident);
+		stop();
+	}
+}
+
+/* Flushes and blocks of long ago count less and less. */
+static void test_auto_flush_fades(void **state)
+{
+	struct gpu *g;
+
+	(void)state;
+	start("prefetch=auto batch=1", 1, 1, 0);
+	g = &e.service->gpu[1];
+	range(2);
+	assert_int_equal(flush_copies(g), 0);
+	g->flushed = 6400;
+	g->flushed_blocks = 63;
+	fault(1, 0, 0);
+	assert_int_equal(g->flushed, 3200);
+	assert_int_equal(g->flushed_blocks, 32);
+	g->flushed = ((uint32_t)1 << 24) - 2u;
+	g->flushed_blocks = 2;
+	faults_in_first_block(3); /* no fault needs anything, and each flush drops the other ones */
+	assert_int_equal(g->flushed, (uint32_t)1 << 23);
+	assert_int_equal(g->flushed_blocks, 1);
+	stop();
+}
+
 /* Each hears of evictions what it asks for, also beside a prefetcher that reads touches. */
 static void test_auto_and_pattern(void **state)
 {
@@ -1221,7 +1286,8 @@ int main(void)
 		cmocka_unit_test(test_pattern_of_afar),
 		cmocka_unit_test(test_pattern_without_eviction),
 		cmocka_unit_test(test_auto),
-		cmocka_unit_test(test_auto_full), cmocka_unit_test(test_auto_fault),
+		cmocka_unit_test(test_auto_full), cmocka_unit_test(test_auto_fault), cmocka_unit_test(test_auto_flush),
+		cmocka_unit_test(test_auto_flush_fades),
 		cmocka_unit_test(test_auto_and_pattern),
 		cmocka_unit_test(test_pressure),
 		cmocka_unit_test(test_pressure_counts),
