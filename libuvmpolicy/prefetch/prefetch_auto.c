@@ -100,7 +100,7 @@ static const struct parameter parameters[] = {
 	PREFETCH_PARAMETER(auto_chain, "auto_chain", 0, 1, 1,
 			   "1: while all data fit, no replay after a full batch that needed pages; 0: a replay after each"),
 	PREFETCH_PAGES(auto_fault, "auto_fault", 0, AUTO_FAULT_MOST, 0,
-		       "cost of servicing a block without its flush, in copies of 4 KiB; 0: that of a GPU, 12, or of the pager, 5"),
+		       "cost of a service without its flush, in copies of 4 KiB; 0: that of a GPU, 12; of the pager, 5"),
 	PREFETCH_PARAMETER(auto_gap, "auto_gap", 0, 255, 64,
 			   "stays of blocks between two probes of other modes, at most; 0: no probes, whole blocks only"),
 	PREFETCH_PARAMETER(auto_price, "auto_price", 1, 16, 8,
