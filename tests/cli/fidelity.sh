@@ -108,7 +108,7 @@ fi
 # An experiment that a reason names exists, and its page has it.
 experiments() { # ROWS
 	known=$(sh $f/experiments.sh list)
-	grep -oE '\b(kim|ti|blog|sand|gx|moe|fo|ag|allen)_[a-z]+' "$1" | sort -u | while IFS= read -r name; do
+	grep -oE '\b(us|kim|ti|blog|sand|gx|moe|fo|ag|allen)_[a-z]+' "$1" | sort -u | while IFS= read -r name; do
 		echo "$known" | grep -qx "$name" || echo "no $name in $f/experiments"
 	done
 	for name in $known; do
@@ -122,6 +122,25 @@ if [ "$(experiments "$work/rows.txt")" = "no kim_none in $f/experiments" ]; then
 	ok 'an unknown experiment is found'
 else
 	bad 'an unknown experiment is not found'
+fi
+if sh $f/fidelity.sh "$uvmsim" "$work" 'no such (row)' >"$work/out" 2>&1; then
+	bad 'a pattern that matches no row passes'
+elif grep -qxF "fidelity.sh: no row or figure matches the regular expression \`no such (row)'" "$work/out"; then
+	ok 'a pattern that matches no row is named'
+else
+	bad 'a pattern that matches no row: another error'
+fi
+# A row that misses says which experiment shows why.
+unexplained() { # PAGE
+	awk '/^Why rows miss:/ {in_list = 1; next} in_list && /^- / && !/[Ee]xperiments? [a-z]+_[a-z]/ {print} /^[^-]/ {in_list = 0}' "$1"
+}
+unexplained docs/fidelity.md >"$work/out"
+if [ -s "$work/out" ]; then bad 'a missed row names no experiment'; else ok 'missed rows name their experiments'; fi
+sed 's/xperiments* ag_linear/xperience/' docs/fidelity.md >"$work/page"
+if [ "$(unexplained "$work/page" | wc -l)" = 1 ]; then
+	ok 'a missed row without an experiment is found'
+else
+	bad 'a missed row without an experiment is not found'
 fi
 # A row that an undisclosed input decides names an experiment with at least three inputs that move its figure far enough.
 undisclosed() { # ROWS

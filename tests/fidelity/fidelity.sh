@@ -26,6 +26,10 @@ mkdir -p "$store"
 for list in runs names rows points figures kept text; do : >"$work/$list"; done
 awk -v work="$work" -v pattern="${pattern:-.}" -v pictures="$pictures" -v long="${FIDELITY_LONG:-}" \
 	-f "$here/plan.awk" "$here/rows.txt" "$here/figures.txt"
+if [ ! -s "$work/rows" ] && [ ! -s "$work/figures" ]; then
+	echo "fidelity.sh: no row or figure matches the regular expression \`$pattern'" >&2
+	exit 2
+fi
 
 # One run: its numbers as `key value` lines, or what went wrong as the one line `error`.
 cat >"$work/run.sh" <<'R'

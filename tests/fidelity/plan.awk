@@ -132,7 +132,7 @@ word == "row" {
 }
 word == "why" { if (wanted) why = rest; next }
 word == "uncounted" { if (wanted) uncounted = rest; next }
-word == "can-fail" || word == "about" { next }
+word == "can-fail" || word == "about" || word == "goal" { next }
 word == "figure" {
 	flush_row()
 	figure = $1; sub(/^figure +/, "", figure)

@@ -22,6 +22,17 @@ ag_threshold() {
 		counted "printf \"| ag_threshold | threshold=$threshold | %.1f | %.0f |\\n\", v[\"time_ns\"] / 1e6, v[\"h2d_bytes\"] / 1048576"
 	done
 }
+ag_batch() {
+	for bytes in 32m 64m 128m 256m 512m; do
+		for program in regular random; do
+			for batch in 16 1024; do
+				run --gpu titan-v --workload $program:bytes=$bytes,passes=1,threads=64 --policy prefetch=none,batch=$batch
+				value time_ns
+			done
+		done | awk -v row="| ag_batch | bytes=$bytes |" \
+			'{t[NR] = $1} END {printf "%s %.2f | %.2f | %.2f |\n", row, t[1] / t[2], t[3] / t[4], t[3] * t[2] / t[4] / t[1]}'
+	done
+}
 ag_left() {
 	for keys in utlb_faults=56 utlb_faults=16 utlb_faults=4 utlb_faults=1 fault_write_ns=50 lock_holds=0; do
 		model left.gpu titan-v-logged $keys

@@ -41,3 +41,21 @@ us_latency() {
 		END
 	done
 }
+us_remote() {
+	backprop=backprop:n=131056 bfs=rodinia_bfs:nodes=261444,edges=1568420
+	for keys in walk_ns=68 walk_ns=17 walk_ns=34 walk_ns=136 walk_ns=272 coalesces=0 blocks_per_sm=16; do
+		model remote.gpu uvmsmart block_ns=0 $keys
+		while read -r workload memory key policy; do
+			run --gpu ./remote.gpu --workload "$workload" --memory "$memory" --policy "preset=$policy"
+			value "$key"
+		done <<-END | awk -v row="| us_remote | $keys |" '{row = row sprintf(" %d |", $1)} END {print row}'
+		$backprop 1024M remote_accesses uvmsmart-always
+		$bfs 1024M remote_accesses uvmsmart-always
+		$bfs 1024M remote_accesses uvmsmart-always,remote_threshold=32
+		$bfs 1024M far_faults uvmsmart-always,remote_threshold=32
+		$bfs 8179712 far_faults uvmsmart-oversub
+		$bfs 6291456 far_faults uvmsmart,evict=lru2m
+		$bfs 9297920 far_faults uvmsmart,evict=tbne
+		END
+	done
+}
