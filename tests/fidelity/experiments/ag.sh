@@ -34,6 +34,16 @@ ag_left() {
 			'{f[NR] = $1} END {for (i = 1; i < NR; i += 2) row = row sprintf(" %.2f |", 100 * f[i + 1] / f[i]); print row}'
 	done
 }
+# Entries of TeaLeaf for each page that is serviced, without prefetching, under the keys of ag_left.
+ag_tealeaf() {
+	for keys in utlb_faults=56 utlb_faults=16 utlb_faults=4 utlb_faults=1 fault_write_ns=50 lock_holds=0; do
+		model tealeaf.gpu titan-v-logged $keys
+		for n in 500 1000; do
+			run --gpu ./tealeaf.gpu --workload tealeaf:n=$n --policy prefetch=none
+			counted 'printf "%.2f\n", v["faults_raw"] / v["faults_serviced"]'
+		done | awk -v row="| ag_tealeaf | $keys |" '{row = row " " $1 " |"} END {print row}'
+	done
+}
 ag_victims() {
 	for kernel in tile=512,panel=1024 tile=128,panel=64 tile=512,panel=1024,raster=1 tile=512,panel=1024,transb=0; do
 		for policy in preset=nvidia-595 preset=access-lru preset=access-lfu; do
