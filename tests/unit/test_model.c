@@ -873,7 +873,24 @@ static void ranges_of_includes(void **state)
 	assert_true(model_open(path_of("ranges.gpu"), NULL, &model, error));
 	assert_false(count_ranges(&model, "map_ns", &high));
 	assert_true(count_ranges(&model, "walk_ns", &high) && high == 999);
-	assert_int_equal(model_uncertain(&model), model_uncertain(&base)); /* one less, one more */
+	assert_int_equal(model_uncertain(&model) + 1, model_uncertain(&base)); /* one less, one replaced */
+}
+
+/* A model with costs of another machine's host has a range for all of them together; the host's own machine has none. */
+static void ranges_of_inherited_costs(void **state)
+{
+	static const char *const inherit[] = {"p100-pcie", "p100-nvlink", "v100-pcie", "titan-v", "titan-v-logged", "titan-xp",
+					      "a100-pcie", "h100-sxm", "gh200"};
+	struct model model;
+	uint32_t high;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(inherit) / sizeof(inherit[0]); i++) {
+		assert_true(model_open(inherit[i], NULL, &model, error));
+		assert_true(count_ranges(&model, "host_percent", &high) && high == 200);
+	}
+	assert_true(model_open("gtx-1080-ti", NULL, &model, error));
+	assert_false(count_ranges(&model, "host_percent", &high));
 }
 
 /* The fields of a model that a draw may change, as the numbers of the structure. */
@@ -910,7 +927,8 @@ static void draws(void **state)
 	uint32_t before = 0;
 
 	(void)state;
-	assert_true(model_open("titan-v", NULL, &model, error));
+	write_ranges("range = host_percent 100..100\n"); /* so that each cost stays in its own range */
+	assert_true(model_open(path_of("ranges.gpu"), NULL, &model, error));
 	assert_true(model_uncertain(&model) > 20);
 	model_draw(&model, 1, 0, &drawn);
 	assert_memory_equal(&drawn, &model, sizeof(model));
@@ -1086,6 +1104,7 @@ int main(void)
 	        cmocka_unit_test(coherence),
 	        cmocka_unit_test(bad_ranges),
 	        cmocka_unit_test(ranges_of_includes),
+	        cmocka_unit_test(ranges_of_inherited_costs),
 	        cmocka_unit_test(draws),
 	        cmocka_unit_test(draws_of_percent),
 	        cmocka_unit_test(draws_within_limits),

@@ -45,6 +45,16 @@ ag_left() {
 			'{f[NR] = $1} END {for (i = 1; i < NR; i += 2) row = row sprintf(" %.2f |", 100 * f[i + 1] / f[i]); print row}'
 	done
 }
+# Entries of TeaLeaf for each page that is serviced, without prefetching, under the keys of ag_left.
+ag_tealeaf() {
+	for keys in utlb_faults=56 utlb_faults=16 utlb_faults=4 utlb_faults=1 fault_write_ns=50 lock_holds=0; do
+		model tealeaf.gpu titan-v-logged $keys
+		for n in 500 1000; do
+			run --gpu ./tealeaf.gpu --workload tealeaf:n=$n --policy prefetch=none
+			counted 'printf "%.2f\n", v["faults_raw"] / v["faults_serviced"]'
+		done | awk -v row="| ag_tealeaf | $keys |" '{row = row " " $1 " |"} END {print row}'
+	done
+}
 ag_victims() {
 	for kernel in tile=512,panel=1024 tile=128,panel=64 tile=512,panel=1024,raster=1 tile=512,panel=1024,transb=0; do
 		for policy in preset=nvidia-595 preset=access-lru preset=access-lfu; do
@@ -217,5 +227,46 @@ ag_rival() {
 		64 replay_ns=0 flush_ns=0 flush_entry_ns=0
 		64 utlb_faults=4
 		64 utlb_faults=1
+	END
+}
+# Entries a page of 256 MiB on demand, with each time and limit of the model by itself times 0, 0.1, 4 and 20; -: out of its limits.
+# Keys that change nothing are counted in the last line.
+ag_scan() {
+	models=$here/../../adapters/simulator/models
+	awk '/^([a-z0-9_]+_ns|utlb_faults|fault_entries|clock_mhz|zero_mb_s|memory_mb_s) = / && !seen[$1]++ {print $1, $3}' \
+		"$models/titan-v-logged.gpu" "$models/titan-v.gpu" "$models/x86-2017.host" >keys
+	while read -r field number; do
+		for factor in 0 0.1 4 20; do
+			model scan.gpu titan-v-logged "$field=$(awk "BEGIN {printf \"%.0f\", $number * $factor}")"
+			# In a subshell: a value that the model refuses ends it.
+			(run --gpu ./scan.gpu --workload regular:bytes=256m,passes=1,threads=64 --policy prefetch=none 2>/dev/null) || {
+				rm failed
+				echo faults_raw - >counts
+			}
+			value faults_raw
+		done | awk -v row="| ag_scan | $field ($number) |" '
+			{row = row ($1 == "-" ? " - |" : sprintf(" %.2f |", $1 / 65536))} END {print row}'
+	done <keys | awk '
+		{figures = $0; gsub(/.*[)] [|]| [|]|-/, "", figures); same = 1
+		 n = split(figures, f, " "); for (i = 2; i <= n; i++) same = same && f[i] == f[1]}
+		same && n {others++; last = f[1]; next}
+		{print}
+		END {printf "| ag_scan | %d other keys | %s | %s | %s | %s |\n", others, last, last, last, last}'
+}
+# What fetching, ordering and skipping an entry cost together (370 ns), split otherwise.
+ag_split() {
+	while IFS='|' read -r change keys threads; do
+		# shellcheck disable=SC2086 # several keys
+		model split.gpu titan-v-logged $keys
+		run --gpu ./split.gpu --workload regular:bytes=1g,passes=1,threads=$threads --policy prefetch=none
+		counted "pre = v[\"fetch_ns\"] + v[\"order_ns\"]
+			all = pre + v[\"service_ns\"] + v[\"migrate_ns\"] + v[\"map_ns\"] + v[\"replay_ns\"]
+			printf \"| ag_split | $change | %.2f |\\n\", 100 * pre / all"
+	done <<-'END'
+		fetch_ns=200 order_ns=70 skip_ns=100|fetch_ns=200 order_ns=70 skip_ns=100|64
+		fetch_ns=150 order_ns=70 skip_ns=150|fetch_ns=150 order_ns=70 skip_ns=150|64
+		fetch_ns=100 order_ns=70 skip_ns=200|fetch_ns=100 order_ns=70 skip_ns=200|64
+		fetch_ns=100 order_ns=35 skip_ns=235|fetch_ns=100 order_ns=35 skip_ns=235|64
+		as the model, 256 threads in a block|fetch_ns=200|256
 	END
 }
