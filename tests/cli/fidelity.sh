@@ -123,7 +123,7 @@ if [ "$(experiments "$work/rows.txt")" = "no kim_none in $f/experiments" ]; then
 else
 	bad 'an unknown experiment is not found'
 fi
-if sh $f/fidelity.sh "$uvmsim" "$work" 'no such (row)' >"$work/out" 2>&1; then
+if sh $f/fidelity.sh /dev/null "$work" 'no such (row)' >"$work/out" 2>&1; then
 	bad 'a pattern that matches no row passes'
 elif grep -qxF "fidelity.sh: no row or figure matches the regular expression \`no such (row)'" "$work/out"; then
 	ok 'a pattern that matches no row is named'
