@@ -15,9 +15,9 @@ function line_of(key,    n) {
 	n = total[key, "inside"] + total[key, "misses"]
 	return total[key, "inside"] + 0 " of " n " | " (n ? sprintf("%.0f %%", 100 * total[key, "inside"] / n) : "")
 }
-function verdict_of(name) {
-	return 100 * total["goal " name, "inside"] >= percent_of[name] * (total["goal " name, "inside"] + total["goal " name, "misses"]) ? \
-		"met" : "**missed**"
+function verdict_of(name,    inside, misses) {
+	inside = total["goal " name, "inside"]; misses = total["goal " name, "misses"]
+	return 100 * inside >= percent_of[name] * (inside + misses) ? "met" : "**missed**"
 }
 # The factor that separates simulated from published, at a part of the rows of a kind.
 function quantile(kind, part,    n) {

@@ -21,7 +21,8 @@ cp adapters/simulator/models/* "$work/models"
 sed 's/--gpu uvmsmart /--gpu uvmsmart:sms=28 /' "$here/rows.txt" >"$work/fidelity/rows.txt"
 sed "s|\"adapters/simulator/models/|\"$work/models/|" "$here/fidelity.sh" >"$work/fidelity/fidelity.sh"
 rates() { # prints INSIDE OF ROWS
-	FIDELITY_ACCEPT=1 sh "$work/fidelity/fidelity.sh" "$uvmsim" "$work/build" "UVM Smart artifact: its simulator" >"$work/out" 2>&1 || :
+	FIDELITY_ACCEPT=1 sh "$work/fidelity/fidelity.sh" "$uvmsim" "$work/build" 'UVM Smart artifact: its simulator' \
+		>"$work/out" 2>&1 || :
 	awk '/[|] inside [|]$/ {inside++} /[|] [*][*]misses[*][*] [|]$/ {misses++} END {print inside " of " inside + misses}' "$work/out"
 }
 with=$(rates)
