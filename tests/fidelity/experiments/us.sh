@@ -43,7 +43,7 @@ us_latency() {
 }
 us_remote() {
 	backprop=backprop:n=131056 bfs=rodinia_bfs:nodes=261444,edges=1568420
-	for keys in walk_ns=68 walk_ns=17 walk_ns=34 walk_ns=136 walk_ns=272 coalesces=0 blocks_per_sm=16; do
+	for keys in walk_ns=68 walk_ns=17 walk_ns=34 walk_ns=136 walk_ns=272 coalesces=0; do
 		model remote.gpu uvmsmart block_ns=0 $keys
 		while read -r workload memory key policy; do
 			run --gpu ./remote.gpu --workload "$workload" --memory "$memory" --policy "preset=$policy"
