@@ -252,14 +252,15 @@ static void note_size(struct decision *d)
 	}
 }
 
-/* The first mode is dense in a memory of 15 blocks or fewer, if the mean of the pages that fault together is below two. */
+/* The first mode is dense in a memory of 15 blocks or fewer, if the mean of the pages that fault together is below two,
+ * and a block costs eight services or more. */
 static void choose_first_mode(struct decision *d)
 {
 	if (d->r->is_old)
 		return;
 	d->r->is_old = true;
 	if (d->turn / d->facts->block.pages <= 15 && d->params->auto_gap > 0 && d->p->together < 2 * d->p->alone &&
-	    16 * fault_cost(d) <= d->facts->block.pages)
+	    8 * fault_cost(d) <= d->facts->block.pages)
 		change(d, NAIVE_DENSE);
 }
 
