@@ -106,7 +106,8 @@ void uvmpi_batch_count_block(struct uvmp_service *s, bool has_needed)
 	struct gpu *g = gpu_of(s);
 
 	g->has_needed |= has_needed;
-	g->flushed_blocks += has_needed;
+	if (g->params.policy == UVMP_REPLAY_BATCH_FLUSH) /* the others flush nothing but in a cancel */
+		g->flushed_blocks += has_needed;
 }
 
 void uvmpi_batch_announce(struct uvmp_service *s)

@@ -131,7 +131,8 @@ static struct uvmp_prefetch_hint no_hint(void)
 	return (struct uvmp_prefetch_hint){.to = UVMP_PROC_NONE, .follow = UVMP_PAGE_NONE};
 }
 
-/* A batch is part of what servicing a block costs: also what the flush behind it costs. */
+/* Adds to auto_fault what flushes cost for each serviced block. Those of the GPU that the pages go to stand for those of the GPU
+ * that faulted. */
 static void add_flushes(const struct uvmp_service *s, uint32_t gpu, struct uvmp_prefetch_params *params)
 {
 	uint32_t copies = flush_copies(&s->gpu[gpu]) / (s->page_bytes / UVMP_POLICY_PAGE_BYTES);

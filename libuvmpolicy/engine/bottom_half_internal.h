@@ -35,7 +35,7 @@ bool uvmpi_batch_order(struct uvmp_service *s);
 /* Decides whether the next batch follows without a replay; call after the last block of a batch. If the batch has failed or has
  * fatal faults, its cancel replays in any case. */
 void uvmpi_batch_serviced(struct uvmp_service *s);
-/* A block of the batch was serviced. Did it need pages or mappings? */
+/* A block of the batch was serviced, or has failed. Did it need pages or mappings? */
 void uvmpi_batch_count_block(struct uvmp_service *s, bool has_needed);
 /* Does the batch have a fault that is not dispatched yet, and lies in a range? *start: address of its block. */
 bool uvmpi_batch_has_more(const struct uvmp_service *s, uvmp_addr *start);

@@ -174,7 +174,7 @@ static inline bool batch_is_full(const struct gpu *g)
  * long as one copy. */
 static inline uint32_t flush_copies(const struct gpu *g)
 {
-	return g->flushed_blocks == 0 ? 0 : g->flushed / (4u * g->flushed_blocks);
+	return g->flushed_blocks == 0 ? 0 : g->flushed / 4u / g->flushed_blocks;
 }
 
 /* A job with the evictions that it needs (servicing.c). */

@@ -130,7 +130,7 @@ elif grep -qxF "fidelity.sh: no row or figure matches the regular expression \`n
 else
 	bad 'a pattern that matches no row: another error'
 fi
-# A row that misses says which experiment shows why.
+# A row that misses names an experiment.
 unexplained() { # PAGE
 	awk '/^Why rows miss:/ {in_list = 1; next} in_list && /^- / && !/[Ee]xperiments? [a-z]+_[a-z]/ {print} /^[^-]/ {in_list = 0}' "$1"
 }

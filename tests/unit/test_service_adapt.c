@@ -429,6 +429,11 @@ static void test_auto_flush_fades(void **state)
 	assert_int_equal(g->flushed, (uint32_t)1 << 23);
 	assert_int_equal(g->flushed_blocks, 1);
 	stop();
+	start("prefetch=auto batch=1 replay=batch", 1, 1, 0); /* flushes nothing, so that nothing would ever fade */
+	range(2);
+	fault(1, 0, 0);
+	assert_int_equal(e.service->gpu[1].flushed_blocks, 0);
+	stop();
 }
 
 /* Each hears of evictions what it asks for, also beside a prefetcher that reads touches. */

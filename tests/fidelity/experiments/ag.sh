@@ -25,12 +25,17 @@ ag_threshold() {
 ag_batch() {
 	for bytes in 32m 64m 128m 256m 512m; do
 		for program in regular random; do
-			for batch in 16 1024; do
+			for batch in 16 64 256 1024; do
 				run --gpu titan-v --workload $program:bytes=$bytes,passes=1,threads=64 --policy prefetch=none,batch=$batch
-				value time_ns
+				counted 'print v["time_ns"], (v["service_ns"] + v["migrate_ns"]) / v["far_faults"], v["batch_ns_median"]'
 			done
-		done | awk -v row="| ag_batch | bytes=$bytes |" \
-			'{t[NR] = $1} END {printf "%s %.2f | %.2f | %.2f |\n", row, t[1] / t[2], t[3] / t[4], t[3] * t[2] / t[4] / t[1]}'
+		done | awk -v row="| ag_batch | bytes=$bytes |" '
+			{time[NR] = $1; page[NR] = $2; median[NR] = $3}
+			END {
+				printf "%s %.2f | %.2f | %.2f |", row, time[1] / time[4], time[5] / time[8], time[5] * time[4] / time[8] / time[1]
+				print (page[8] < page[7] && page[7] < page[6] && page[6] < page[5] ? " yes |" : " no |") \
+					(median[8] > median[7] && median[7] > median[6] ? " yes |" : " no |")
+			}'
 	done
 }
 ag_left() {
