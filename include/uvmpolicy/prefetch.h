@@ -120,7 +120,7 @@ struct uvmp_prefetch_params {
 				    * batch in one block, 0..1024; default 16; 0: no such limit */
 	uint32_t auto_chain;	   /* auto, replay=batch_flush: while all data fit, after a full batch that
 				    * needed pages, the next one follows without a replay, 0..1; default 1 */
-	uint32_t auto_fault;	   /* auto: cost of a service, no flush; pages of 4 KiB, 0..256; default 0: 12 */
+	uint32_t auto_fault;	   /* auto: cost of a service, pages of 4 KiB, 0..256; default 0: 12 */
 	uint32_t auto_gap;	   /* auto: block stays from probe to probe, at most, 0..255; default 64 */
 	uint32_t auto_price;	   /* auto: highest price of a page, in copies of it, 1..16; default 8 */
 	uint32_t auto_threshold;   /* auto: `threshold` of sparse ranges, 0..100; default 0: 99, or 100
