@@ -170,8 +170,8 @@ static inline bool batch_is_full(const struct gpu *g)
 	return g->batch.cached >= g->batch_most;
 }
 
-/* What the flush behind a batch costs, in copies of 4 KiB for each block that was serviced: two entries that it drops take about as
- * long as one copy. */
+/* What flushes cost lately, in copies of 4 KiB for each block that was serviced: four entries that a flush drops take about as long
+ * as one copy. */
 static inline uint32_t flush_copies(const struct gpu *g)
 {
 	return g->flushed_blocks == 0 ? 0 : g->flushed / 4u / g->flushed_blocks;
