@@ -81,8 +81,7 @@ awk -F, '
 			print line
 		}
 		more = most[1] < 1.05 ? "no more data" : sprintf("up to %.1f x the data", most[1])
-		printf "   If all data fit, it saves at least %d %% of the faults and moves %s.\n", least[1], more
-		printf "   If they do not, %s moves %.1f x the data: no policy suits all programs.\n", worst[2], most[2]
+		printf "   All data fit: at least %d %% saved, %s. If not: %s moves %.1f x.\n", least[1], more, worst[2], most[2]
 	}' "$work/programs"
 
 set -- --workload stencil:n=1408,tile=32,iterations=4 --memory 12M --gpu titan-v
@@ -93,6 +92,7 @@ read_stencil='
 		gsub(/"[^"]*"/, "")
 		mib = $column["footprint_bytes"] / 1048576; memory = $column["memory_bytes"] / 1048576
 		faults[NR] = $column["far_faults"]; ms[NR] = $column["time_ns"] / 1e6
+		copied[NR] = ($column["h2d_bytes"] + $column["d2h_bytes"]) / 1048576; remote[NR] = $column["remote_accesses"]
 	}'
 awk -F, "$read_stencil"'
 	END { printf "\n3. When memory is full, the policy decides: stencil, %.1f MiB on a %.0f MiB GPU\n", mib, memory }
@@ -100,9 +100,10 @@ awk -F, "$read_stencil"'
 "$uvmsim" plot "$@" --rows 8 --brief
 awk -F, "$read_stencil"'
 	END {
-		printf "   Above: the driver, modelled Titan V: %.1f ms, %d faults. preset=auto, this\n", ms[2], faults[2]
-		printf "   library\047s: %.1f ms, %d faults. Blocks come before they fault: %.1f x as fast.\n", ms[3], faults[3],
+		printf "   The driver, as above, modelled Titan V: %.1f ms, %d faults, %.0f MiB copied.\n", ms[2], faults[2], copied[2]
+		printf "   This library\047s preset=auto: %.1f ms, %d faults, %.0f MiB copied: %.1f x as fast.\n", ms[3], faults[3], copied[3],
 			ms[2] / ms[3]
+		printf "   Faults bring whole blocks, and %d accesses read or write CPU memory.\n", remote[3]
 	}' "$work/stencil"
 
 cat <<T
