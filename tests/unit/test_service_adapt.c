@@ -31,6 +31,15 @@ static void start(const char *policy, uint32_t gpus, uint32_t roots, uint32_t sm
 	engine_go(&e, SPACE);
 }
 
+/* One GPU with room for so many blocks, and pages of so many bytes. */
+static void start_pages(const char *policy, uint32_t roots, uint32_t page_bytes)
+{
+	engine_init(&e, 1, roots);
+	assert_true(engine_policy(&e, policy));
+	e.params.page_bytes = page_bytes;
+	engine_go(&e, SPACE);
+}
+
 static void range(uint32_t blocks)
 {
 	engine_range(&e, SPACE, BASE, (uint64_t)blocks * MIB2, UVMP_PROC_NONE);
@@ -357,10 +366,7 @@ static void test_auto_fault(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		engine_init(&e, 1, 4);
-		assert_true(engine_policy(&e, cases[i].policy));
-		e.params.page_bytes = cases[i].page_bytes;
-		engine_go(&e, SPACE);
+		start_pages(cases[i].policy, 4, cases[i].page_bytes);
 		assert_int_equal(e.service->tuned.prefetch.auto_fault, cases[i].is);
 		stop();
 	}
@@ -393,10 +399,7 @@ static void test_auto_flush(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		engine_init(&e, 1, 1);
-		assert_true(engine_policy(&e, cases[i].policy));
-		e.params.page_bytes = cases[i].page_bytes;
-		engine_go(&e, SPACE);
+		start_pages(cases[i].policy, 1, cases[i].page_bytes);
 		range(3);
 		faults_in_first_block(cases[i].entries);
 		assert_int_equal(flush_copies(&e.service->gpu[1]), cases[i].copies);
