@@ -238,7 +238,8 @@ enum uvmp_rule {
 	UVMP_RULE_PROBE_DENSE,	/* a probe: what do subtrees above `threshold` cost here, */
 	UVMP_RULE_PROBE_SPARSE, /* or those above `auto_threshold`? */
 	UVMP_RULE_REST,		/* parts of the block have cost as much as all of it */
-	UVMP_RULE_AHEAD,	/* faults go through the range block after block: before the block faults */
+	UVMP_RULE_AHEAD,	/* faults go through the range block after block, or begin with its first
+				 * one: before the block faults */
 	/* remote=auto: why pages of a block return */
 	UVMP_RULE_LIMIT,    /* accesses across the link have cost the limit, and memory has never been full */
 	UVMP_RULE_DRAWN,    /* they have cost the limit, memory has been full, and the block was drawn */

@@ -10,7 +10,12 @@
  * whole.
  *
  * While all data fit, blocks that come ahead seldom push out others. So a stream that goes on brings auto_ahead blocks at
- * once, a quarter of memory at most, as far as there is credit; and the credit is limited to CREDIT_MOST blocks only. */
+ * once, a quarter of memory at most, as far as there is credit; and the credit is limited to CREDIT_MOST blocks only.
+ *
+ * Most programs use an allocation from its begin. So the first fault in the first block of a range opens it: before the first
+ * eviction, two blocks come with the fault if memory has room, on credit that the range is given. If not all data fit, only small
+ * ranges are opened, since most programs use all of these. Blocks that openings brought and that no stream has confirmed are at
+ * most OPENED_MOST of a GPU. */
 #include "prefetch_auto_internal.h"
 
 #define AHEAD_SHARE   16u /* of memory may come ahead of one stream, */
@@ -21,6 +26,8 @@
 #define CREDIT	      8u /* of a block: what blocks of confirmed streams earn are ones */
 #define FRESH_SHARE   8u /* of a turn, until a stream must have gone on */
 #define PASSED_MOST   4u
+#define OPENING	      2u  /* blocks come with the first block of a range, at most, */
+#define OPENED_MOST   16u /* and so many without a stream that went on */
 
 static uint32_t blocks_of_memory(const struct auto_decision *d)
 {
@@ -48,26 +55,51 @@ uint32_t uvmpi_auto_ahead_confirm(struct auto_decision *d)
 	if (b->degree != 0 && d->processor->time - b->begun < d->turn / FRESH_SHARE) {
 		ahead = b->degree;
 		set_credit(d, credit_of(d->range) + b->came * CREDIT + b->came + 1u);
+		d->processor->opened = (uint8_t)(d->processor->opened - minimum(d->processor->opened, b->came));
 	}
 	b->degree = 0;
+	d->opens = d->facts->range_first == 0 && !b->is_known && d->facts->memory.evicted_pages == 0 &&
+		   (d->facts->memory.fits || d->range == &d->processor->small);
 	return ahead;
+}
+
+/* How many blocks come with the first one of a range. */
+static uint32_t opening(const struct auto_decision *d, uint32_t most)
+{
+	uint32_t room = (d->turn - minimum(d->processor->time, d->turn)) / d->facts->block.pages;
+
+	return minimum(minimum(OPENING, most), minimum(room, OPENED_MOST - d->processor->opened));
+}
+
+/* So many blocks come on credit that the range has not earned. */
+static void advance(struct auto_decision *d, uint32_t blocks)
+{
+	d->range->credit = (int16_t)(d->range->credit + (int32_t)(blocks * CREDIT));
+	d->processor->opened = (uint8_t)(d->processor->opened + blocks);
 }
 
 void uvmpi_auto_ahead_begin(struct auto_decision *d, uint32_t ahead, struct uvmp_prefetch_hint *hint)
 {
 	struct auto_range *r = d->range;
 	bool fits = d->facts->memory.fits;
-	uint32_t most = minimum(d->params->auto_ahead, blocks_of_memory(d) / (fits ? FITTING_SHARE : AHEAD_SHARE));
+	uint32_t share = fits || d->opens ? FITTING_SHARE : AHEAD_SHARE;
+	uint32_t most = minimum(d->params->auto_ahead, blocks_of_memory(d) / share);
 	uint64_t end = d->facts->range_first + d->facts->block.pages;
 	uint32_t budget = fits && ahead != 0 ? most : minimum(ahead, most);
 
 	if (r->mode != AUTO_WHOLE || most == 0 || end >= d->facts->range_pages)
 		return;
+	if (d->opens)
+		budget = opening(d, most);
 	r->walk = (struct auto_walk){0};
 	r->walk.degree = (budget == 0 ? 1u : minimum(2u * budget, most)) & 15u;
-	budget = minimum(budget, credit_of(r) / CREDIT);
-	if (budget != 0 && d->block->mode == AUTO_WHOLE && ++r->checks != 0)
+	if (!d->opens)
+		budget = minimum(budget, credit_of(r) / CREDIT);
+	if (budget != 0 && d->block->mode == AUTO_WHOLE && ++r->checks != 0) {
 		r->walk.budget = budget & 15u;
+		if (d->opens)
+			advance(d, budget);
+	}
 	hint->follow = end;
 }
 

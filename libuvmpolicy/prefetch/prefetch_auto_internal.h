@@ -75,7 +75,10 @@ struct auto_range {
 struct auto_processor {
 	uint32_t time;	   /* pages that were brought */
 	/* modes */
-	uint16_t faults, groups; /* recent services of blocks without pages: pages that faulted; services */
+	uint16_t faults; /* recent services of blocks without pages: pages that faulted, */
+	uint8_t groups;	 /* and services */
+	/* streams */
+	uint8_t opened; /* blocks that came with the first block of a range, and that no stream has confirmed */
 	/* price */
 	uint64_t evicted;  /* pages that have left, as told last */
 	uint64_t departed; /* those of them that count */
@@ -100,6 +103,7 @@ struct auto_decision {
 	uint32_t price; /* of a page, AUTO_PRICE_UNIT for a copy; by uvmpi_auto_price_set */
 	/* by uvmpi_auto_modes_begin */
 	bool is_part;	/* the range has a larger block */
+	bool opens;	/* blocks may come with this one, the first of the range; by uvmpi_auto_ahead_confirm */
 };
 
 static inline uint16_t auto_add_most(uint16_t sum, uint32_t more)
@@ -149,7 +153,7 @@ void uvmpi_auto_modes_charge(struct auto_decision *d, const struct uvmp_prefetch
 /* -- prefetch_auto_ahead.c -- */
 
 /* A fault in a block without pages, before the stay begins: does the fault go on with a stream? Then the blocks that came ahead
- * were right. Returns how many blocks may come behind this one; 0: the fault belongs to no stream. */
+ * were right. Returns how many blocks may come behind this one; 0: the fault belongs to no stream. Sets d->opens. */
 uint32_t uvmpi_auto_ahead_confirm(struct auto_decision *d);
 /* After the decision about a block that had no pages: hint->follow begins the walk over the blocks behind it, of which `ahead`
  * may come, or auto_ahead while all data fit. The stream may double its degree; each sixteenth time nothing comes, as a check. */

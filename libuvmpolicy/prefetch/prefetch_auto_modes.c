@@ -46,7 +46,7 @@
 #define FEW_BLOCKS    16u /* a memory of fewer blocks is small */
 #define FEW_SERVICES  8u  /* if fewer cost as much as a block, services are dear */
 #define GROUP	      2u  /* faults in a block without pages that come in groups, at least, in the mean */
-#define SAMPLES_MOST  64u /* such services before they count half */
+#define SAMPLES_MOST  64u /* such services before they count half; below 256 */
 
 _Static_assert(AUTO_TURN_MOST < ((uint32_t)1 << 31) / (PATIENCE_MOST + 1u), "hold_until is below half of the range of times away");
 

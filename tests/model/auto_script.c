@@ -188,6 +188,7 @@ static bool same(const struct script *s, const struct range *range, const struct
 	return block->state.last_proc == block->naive_state.last_proc && block->state.faults == block->naive_state.faults &&
 	       same_range(&range->own, &range->naive) && same_range(&s->own.small, &s->naive.small) &&
 	       same_block(&block->own, &block->naive) &&
+	       s->own.opened == s->naive.opened &&
 	       s->own.time == (uint32_t)s->naive.time && s->own.departed == (uint64_t)s->naive.departed &&
 	       s->own.worth == (uint64_t)s->naive.worth;
 }
@@ -209,6 +210,8 @@ static void note(struct script *s, const struct range *range, const struct block
 	stats->fits += s->fits && own->walk.budget == 0 && own->walk.came > 1;
 	stats->credits += s->fits && own->credit > (int)(s->memory / block->shape.pages);
 	stats->prices += s->own.worth > s->own.departed;
+	stats->opened += s->own.opened != 0;
+	stats->opened_most += s->own.opened == 16;
 	for (int i = 0; i < 3; i++)
 		stats->probes += own->probing[i] != 0;
 	for (size_t i = 0; i < sizeof(*own); i++)

@@ -15,6 +15,7 @@ struct auto_script_stats {
 	uint64_t decisions[3], modes[3]; /* by mode of the stay, of the range */
 	uint64_t probes, parts, wraps, patience, prices, density, small, ahead, chains;
 	uint64_t fits, credits; /* while all data fit: walks of several blocks; credits above the limit */
+	uint64_t opened, opened_most; /* blocks that came with first ones of ranges: some; as many as may */
 	uint64_t digest; /* of all states and answers */
 };
 

@@ -20,6 +20,8 @@ enum {
 	MOST_BLOCKS = 4000,	/* of credit */
 	RESIDENT_PASSED = 4,	/* blocks of a walk */
 	CHANCES = 16,		/* of which one is a check */
+	WITH_FIRST = 2,		/* blocks with the first one of a range */
+	UNCONFIRMED = 16,	/* such blocks of a GPU */
 };
 
 struct decision {
@@ -29,7 +31,7 @@ struct decision {
 	struct naive_auto_range *r;
 	struct naive_auto_processor *p;
 	int64_t turn, price;
-	bool is_part;
+	bool is_part, is_opening;
 };
 
 static int64_t least(int64_t a, int64_t b)
@@ -379,14 +381,25 @@ static int64_t stream_degree(struct decision *d)
 		return 0;
 	d->r->earned = least((FREE_BLOCKS + b->came) * EIGHTHS + d->r->earned + b->came + 1, most * EIGHTHS) -
 	               FREE_BLOCKS * EIGHTHS;
+	d->p->opened -= least(d->p->opened, b->came);
 	return b->degree;
+}
+
+/* How many blocks come with the first one of a range: as many as memory has room for, two at most. */
+static int64_t open_range(struct decision *d, int64_t most)
+{
+	int64_t time = d->p->time & 0xffffffff; /* here, a time that has wrapped brings room */
+	int64_t room = time > d->turn ? 0 : (d->turn - time) / d->facts->block.pages;
+
+	return least(least(WITH_FIRST, most), least(room, UNCONFIRMED - d->p->opened));
 }
 
 /* Does the answer go on with the next block? */
 static bool starts_walk(struct decision *d, int64_t degree)
 {
 	struct naive_auto_range *r = d->r;
-	int64_t most = least(d->params->auto_ahead, blocks_of_memory(d) / (d->facts->memory.fits ? 4 : 16));
+	bool is_early = d->facts->memory.fits || d->is_opening;
+	int64_t most = least(d->params->auto_ahead, blocks_of_memory(d) / (is_early ? 4 : 16));
 	int64_t affordable = (FREE_BLOCKS * EIGHTHS + r->earned) / EIGHTHS;
 	bool is_last = d->facts->range_first + d->facts->block.pages == d->facts->range_pages;
 
@@ -394,15 +407,20 @@ static bool starts_walk(struct decision *d, int64_t degree)
 		return false;
 	if (d->facts->memory.fits && degree > 0)
 		degree = most;
-	degree = least(degree, most);
+	degree = d->is_opening ? open_range(d, most) : least(degree, most);
 	r->passed = r->came = r->to_bring = 0;
 	r->degree = degree == 0 ? 1 : least(most, degree * 2);
-	degree = least(degree, affordable);
+	degree = d->is_opening ? degree : least(degree, affordable);
 	if (degree == 0 || d->b->mode != NAIVE_WHOLE) /* a probe brings nothing ahead */
 		return true;
 	r->chances = (r->chances + 1) % CHANCES;
-	if (r->chances != 0)
-		r->to_bring = degree;
+	if (r->chances == 0)
+		return true;
+	r->to_bring = degree;
+	if (d->is_opening) {
+		r->earned += degree * EIGHTHS;
+		d->p->opened += degree;
+	}
 	return true;
 }
 
@@ -513,6 +531,8 @@ naive_auto_decide(const struct uvmp_prefetch_params *params, const struct uvmp_p
 	if (count(facts->resident) == 0) {
 		note_group(&d);
 		degree = stream_degree(&d);
+		d.is_opening = facts->range_first == 0 && !d.b->is_known && facts->memory.evicted_pages == 0 &&
+		               (facts->memory.fits || d.r != own->range);
 	}
 	find_price(&d, (int64_t)facts->memory.evicted_pages);
 	if (facts->memory.evicted_pages == 0)

@@ -47,6 +47,7 @@ struct naive_auto_processor {
 	int64_t time, evicted, departed, worth;
 	int64_t alone, together; /* services of blocks without pages, and the pages that faulted in them */
 	struct naive_auto_range small; /* what all ranges below four blocks share */
+	int64_t opened; /* blocks that came with the first ones of ranges, less those of streams that went on */
 };
 
 struct naive_auto {

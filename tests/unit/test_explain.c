@@ -834,7 +834,8 @@ static void test_rules(void **unused)
 		    {"probe-dense", "a probe: what do subtrees in use cost here?"},
 		    {"probe-sparse", "a probe: what do single pages or big pages cost here?"},
 		    {"rest", "parts of the block have cost as much as all of it"},
-		    {"ahead", "faults go through the allocation block after block, and this block is next"}};
+		    {"ahead", "faults go through the allocation block after block or beg"
+		     "in with its first one, and this block is next"}};
 
 	(void)unused;
 	for (size_t i = 0; i < sizeof(rule) / sizeof(rule[0]); i++) {

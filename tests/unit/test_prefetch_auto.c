@@ -779,6 +779,7 @@ static void test_stream(void **state)
 	for (int i = 0; i < 2; i++) {
 		prepare_stream();
 		c.facts.memory.evicted_pages = i == 0 ? 5000 : 0;
+		block[0].is_known = true;
 		assert_int_equal(enter(0), 0);
 		assert_int_equal(block[1].degree, 1);
 		assert_int_equal(enter(1), blocks(2, 2));
@@ -907,6 +908,7 @@ static void test_stream_fits(void **state)
 	prepare_stream();
 	c.facts.memory.evicted_pages = 0;
 	c.facts.memory.fits = true;
+	block[0].is_known = true;
 	assert_int_equal(enter(0), 0);
 	assert_int_equal(block[1].degree, 1);
 	assert_int_equal(enter(1), blocks(2, 3));
@@ -941,6 +943,81 @@ static void test_stream_fits_limits(void **state)
 	c.facts.memory.fits = false;
 	assert_int_equal(enter(26), blocks(27, 27));
 	assert_int_equal(range->credit, 16 - 16 - 8); /* two blocks, an eighth of memory, and one has come */
+}
+
+/* As prepare_stream; nothing has been evicted, and all data fit. */
+static void prepare_opening(void)
+{
+	prepare_stream();
+	c.facts.memory.evicted_pages = 0;
+	c.facts.memory.fits = true;
+}
+
+/* Before the first eviction, two blocks come with the first one of a range, on credit that the range is given. */
+static void test_opening(void **state)
+{
+	(void)state;
+	prepare_opening();
+	assert_int_equal(enter(0), blocks(1, 2));
+	assert_int_equal(block[3].degree, 4);
+	assert_int_equal(block[3].came, 2);
+	assert_int_equal(range->credit, 0);
+	assert_int_equal(processor->opened, 2);
+	assert_int_equal(enter(3), blocks(4, 7)); /* its two, and those of the range */
+	assert_int_equal(range->credit, 2 * 8 + 3 - 4 * 8);
+	assert_int_equal(processor->opened, 0);
+	prepare_opening();
+	assert_int_equal(enter(4), 0); /* another block than the first one */
+	prepare_opening();
+	c.facts.memory.evicted_pages = 1;
+	assert_int_equal(enter(0), 0);
+	assert_int_equal(processor->opened, 0);
+}
+
+/* If not all data fit, only the small ranges. */
+static void test_opening_small(void **state)
+{
+	(void)state;
+	for (uint32_t small = 0; small < 2; small++) {
+		prepare_opening();
+		c.facts.memory.fits = false;
+		c.facts.range_pages = (4 - small) * 512;
+		assert_int_equal(enter(0), small ? blocks(1, 2) : 0);
+		assert_int_equal(processor->small.credit, 0);
+		assert_int_equal(processor->opened, 2 * small);
+	}
+}
+
+/* As far as memory has room, and a quarter of it; 16 blocks of a GPU that no stream has confirmed. */
+static void test_opening_limits(void **state)
+{
+	static const struct {
+		uint32_t memory, time, opened, checks, came;
+	} limits[] = {
+		{8, 5, 0, 0, 2}, {8, 6, 0, 0, 1}, {8, 7, 0, 0, 0}, {8, 9, 0, 0, 0},   {4, 0, 0, 0, 1},
+		{3, 0, 0, 0, 0}, {8, 0, 14, 0, 2}, {8, 0, 15, 0, 1}, {8, 0, 16, 0, 0}, {8, 0, 0, 15, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+		prepare_opening();
+		c.facts.memory.pages = limits[i].memory * 512;
+		processor->time = limits[i].time * 512;
+		processor->opened = (uint8_t)limits[i].opened;
+		range->checks = limits[i].checks & 15u;
+		assert_int_equal(enter(0), blocks(1, limits[i].came));
+		assert_int_equal(processor->opened, limits[i].opened + limits[i].came);
+	}
+	prepare_opening();
+	c.params.auto_ahead = 1;
+	assert_int_equal(enter(0), blocks(1, 1));
+	prepare_stream();
+	processor->opened = 1; /* of a range whose stream has brought more */
+	(void)enter(0);
+	(void)enter(1);
+	assert_int_equal(enter(3), blocks(4, 5));
+	(void)enter(6);
+	assert_int_equal(processor->opened, 0);
 }
 
 /* Nothing comes ahead of a probe; the stream goes on. */
@@ -1123,6 +1200,8 @@ int main(void)
 	        cmocka_unit_test(test_stream_limits),
 	        cmocka_unit_test(test_stream_fits),
 	        cmocka_unit_test(test_stream_fits_limits),
+	        cmocka_unit_test(test_opening), cmocka_unit_test(test_opening_small),
+	        cmocka_unit_test(test_opening_limits),
 	        cmocka_unit_test(test_stream_probe),
 	        cmocka_unit_test(test_stream_elsewhere),
 	        cmocka_unit_test(test_stream_price),

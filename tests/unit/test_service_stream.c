@@ -10,6 +10,7 @@
 
 #define MIB2   0x200000u
 #define BASE   0x40000000u
+#define SECOND (BASE + MIB2) /* block; the first one of a range brings others */
 #define OTHER  (BASE + 64u * MIB2)
 #define SPACE  1u
 #define BLOCKS 8u
@@ -37,18 +38,24 @@ static void fault(uvmp_addr address)
 	assert_int_equal(engine_run(&e), UVMP_OK);
 }
 
-/* Two blocks fault on GPU 1, one after the other. Returns how many blocks are resident then, from the first one on. */
-static uint32_t resident_after_two(uvmp_addr address)
+/* A block faults on GPU 1. Returns how many blocks are resident then, from this one on. */
+static uint32_t resident_after(uvmp_addr address)
 {
 	struct uvmp_page_state page = {.size = sizeof(page)};
 	uint32_t count = 0;
 
 	fault(address);
-	fault(address + MIB2);
 	while (uvmp_service_page(e.service, SPACE, address + count * MIB2, &page) == UVMP_OK && (page.resident & 2u) != 0)
 		count++;
 	engine_forget(&e);
 	return count;
+}
+
+/* Two blocks fault, one after the other. The same count from the second one on. */
+static uint32_t resident_after_two(uvmp_addr address)
+{
+	fault(address);
+	return resident_after(address + MIB2);
 }
 
 /* A quarter of memory, and the credit, are two blocks. */
@@ -56,14 +63,14 @@ static void test_data_that_fit(void **state)
 {
 	(void)state;
 	start(1, BLOCKS);
-	assert_int_equal(resident_after_two(BASE), 2 + 2);
+	assert_int_equal(resident_after_two(SECOND), 1 + 2);
 }
 
 static void test_data_that_do_not_fit(void **state)
 {
 	(void)state;
 	start(1, BLOCKS - 1u);
-	assert_int_equal(resident_after_two(BASE), 2);
+	assert_int_equal(resident_after_two(SECOND), 1);
 }
 
 /* The memory of each is four blocks; a quarter of it may come. */
@@ -71,7 +78,19 @@ static void test_data_that_fit_on_two_gpus(void **state)
 {
 	(void)state;
 	start(2, BLOCKS / 2u);
-	assert_int_equal(resident_after_two(BASE), 2 + 1);
+	assert_int_equal(resident_after_two(SECOND), 1 + 1);
+}
+
+/* With its first block, two more of a range come. */
+static void test_opening(void **state)
+{
+	(void)state;
+	for (uint32_t fits = 0; fits < 2; fits++) {
+		start(1, BLOCKS - 1u + fits);
+		assert_int_equal(resident_after(BASE), fits ? 1 + 2 : 1);
+		assert_true(engine_agrees(&e));
+		engine_stop(&e);
+	}
 }
 
 static void remove_range(uvmp_addr base)
@@ -86,10 +105,10 @@ static void test_other_ranges(void **state)
 	(void)state;
 	start(1, BLOCKS);
 	engine_range(&e, SPACE, OTHER, MIB2, UVMP_CPU);
-	assert_int_equal(resident_after_two(BASE), 2);
+	assert_int_equal(resident_after_two(SECOND), 1);
 	fault(OTHER);
 	remove_range(OTHER);
-	assert_int_equal(resident_after_two(BASE + 4 * MIB2), 2 + 2);
+	assert_int_equal(resident_after_two(BASE + 4 * MIB2), 1 + 2);
 }
 
 /* Memory was full when there was another range. */
@@ -104,7 +123,7 @@ static void test_memory_that_was_full(void **state)
 	remove_range(OTHER);
 	remove_range(BASE);
 	engine_range(&e, SPACE, BASE, (uint64_t)BLOCKS * MIB2, UVMP_CPU);
-	assert_int_equal(resident_after_two(BASE), 2);
+	assert_int_equal(resident_after_two(SECOND), 1);
 }
 
 int main(void)
@@ -113,6 +132,7 @@ int main(void)
 	        cmocka_unit_test_teardown(test_data_that_fit, stop),
 	        cmocka_unit_test_teardown(test_data_that_do_not_fit, stop),
 	        cmocka_unit_test_teardown(test_data_that_fit_on_two_gpus, stop),
+	        cmocka_unit_test(test_opening),
 	        cmocka_unit_test_teardown(test_other_ranges, stop),
 	        cmocka_unit_test_teardown(test_memory_that_was_full, stop),
 	};

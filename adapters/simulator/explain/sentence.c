@@ -182,7 +182,7 @@ static void tell_rule(FILE *out, const struct uvmp_action *action)
 		"a probe: what do subtrees in use cost here?",
 		"a probe: what do single pages or big pages cost here?",
 		"parts of the block have cost as much as all of it",
-		"faults go through the allocation block after block, and this block is next",
+		"faults go through the allocation block after block or begin with its first one, and this block is next",
 		"the accesses have cost the limit, and memory has never been full",
 		"the accesses have cost the limit, and the block was drawn",
 		"the pages take the place of an idle allocation",
