@@ -130,6 +130,42 @@ elif grep -qxF "fidelity.sh: no row or figure matches the regular expression \`n
 else
 	bad 'a pattern that matches no row: another error'
 fi
+# A reason that several rows have is written once and has a name.
+mkdir "$work/plan"
+cat >"$work/named-rows.txt" <<'E'
+## heading
+reason link The link is slow.
+run a run
+row first | label | 1 | us | 10 | time_ns(a)
+why @link
+row second | label | 2 | us | 10 | time_ns(a)
+uncounted random @link
+why The host is slow. @link Both are old.
+E
+plan() { # ROWS
+	awk -v work="$work/plan" -v pattern=. -f $f/reasons.awk -f $f/plan.awk "$1" >"$work/out" 2>&1
+}
+printf '%s\n' 'The link is slow.|' 'The host is slow. The link is slow. Both are old.|random The link is slow.' >"$work/whole"
+if plan "$work/named-rows.txt" && cut -f 8,11 "$work/plan/rows" | tr '\t' '|' | diff "$work/whole" - >"$work/out"; then
+	ok 'names of reasons stand for their texts'
+else
+	bad 'names of reasons do not stand for their texts'
+fi
+misnamed() { # LINE: TEXT ROWS-SED WHAT
+	sed "$2" "$work/named-rows.txt" >"$work/rows.txt"
+	if ! plan "$work/rows.txt" && [ "$(cat "$work/out")" = "$work/rows.txt:$1" ]; then
+		ok "$3 is found"
+	else
+		bad "$3 is not found"
+	fi
+}
+misnamed '5: no reason host' '5s/link/host/' 'an unknown name of a reason'
+misnamed '4: no reason link' '2d' 'a name without its reason'
+misnamed '2: no row refers to reason link' 's/@link/None./' 'a reason that no row refers to'
+misnamed '3: reason link twice' 2p 'a name of two reasons'
+misnamed '2: a reason has a NAME of a-z, 0-9 and -, and a TEXT' '2s/ The.*//' 'a reason without a text'
+misnamed "8: the text of $work/rows.txt:5 again: give it a name with \`reason\`" '5s/@.*/The disk./; 8s/The.*/The disk./' \
+	'a text written twice'
 # A row that misses names an experiment.
 unexplained() { # PAGE
 	awk '/^Why rows miss:/ {in_list = 1; next} in_list && /^- / && !/[Ee]xperiments? [a-z]+_[a-z]/ {print} /^[^-]/ {in_list = 0}' "$1"
@@ -143,8 +179,11 @@ else
 	bad 'a missed row without an experiment is not found'
 fi
 # A row that an undisclosed input decides names an experiment with at least three inputs that move its figure far enough.
+example() { # PAGE ROWS
+	awk -f $f/reasons.awk -f $f/undisclosed.awk "$1" "$2" >"$work/out" 2>&1
+}
 undisclosed() { # ROWS
-	awk -f $f/undisclosed.awk docs/fidelity-experiments.md "$1" >"$work/out" 2>&1
+	example docs/fidelity-experiments.md "$1"
 }
 if undisclosed $f/rows.txt; then
 	ok 'inputs that are not disclosed decide the rows left out for them'
@@ -168,9 +207,6 @@ uncounted undisclosed ag_example 2 inputs give 80 to 130 us
 row order | label | 1 | ordering | 0 | time_ns(a)>time_ns(b)
 uncounted undisclosed ag_example 3 with the first it does not hold, with others it does
 E
-example() { # PAGE ROWS
-	awk -f $f/undisclosed.awk "$1" "$2" >"$work/out" 2>&1
-}
 if example "$work/example.md" "$work/example-rows.txt"; then
 	ok 'a row that an input decides passes'
 else

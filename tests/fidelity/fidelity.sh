@@ -25,7 +25,7 @@ store=$build/fidelity-runs/$(cat "$uvmsim" adapters/simulator/models/*.gpu adapt
 mkdir -p "$store"
 for list in runs names rows points figures kept text; do : >"$work/$list"; done
 awk -v work="$work" -v pattern="${pattern:-.}" -v pictures="$pictures" -v long="${FIDELITY_LONG:-}" \
-	-f "$here/plan.awk" "$here/rows.txt" "$here/figures.txt"
+	-f "$here/reasons.awk" -f "$here/plan.awk" "$here/rows.txt" "$here/figures.txt"
 if [ ! -s "$work/rows" ] && [ ! -s "$work/figures" ]; then
 	echo "fidelity.sh: no row or figure matches the regular expression \`$pattern'" >&2
 	exit 2

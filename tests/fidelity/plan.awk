@@ -1,5 +1,6 @@
-# Reads rows.txt and figures.txt and says what has to be run and what has to be computed. Variables: work (folder for
-# the lists), pattern, pictures (which rows and figures), long (whether long runs are run).
+# Reads rows.txt and figures.txt and says what has to be run and what has to be computed. reasons.awk stands before
+# it and has fail(). Variables: work (folder for the lists), pattern, pictures (which rows and figures), long (whether long runs
+# are run).
 #   runs         NUMBER, command; every command once
 #   names        NAME, command: the named runs of the rows wanted
 #   rows         id, heading, label, published, unit, tolerance, expression with numbers, why, 0 or how long
@@ -8,11 +9,6 @@
 #   points       figure, series, x, expression with numbers (or a literal)
 #   figures      name, title, x label, y label, style, scales, heading, kept
 #   text         heading, paragraph
-function fail(what) {
-	printf "%s:%d: %s\n", FILENAME, FNR, what > "/dev/stderr"
-	failed = 1
-	exit 2
-}
 function number_of(command) {
 	if (!(command in number)) {
 		number[command] = ++runs
@@ -185,8 +181,6 @@ word == "published:" && drawn {
 word == "each" || word == "eachlong" || word == "series" || word == "at" || word == "published:" { next }
 { fail("unknown word " word) }
 END {
-	if (failed)
-		exit 2
 	flush_row()
 	for (i = 1; i <= names; i++)
 		if (order[i] in used)

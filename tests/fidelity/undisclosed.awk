@@ -1,5 +1,5 @@
 # Checks the rows that an input decides which their source does not state: `uncounted undisclosed EXPERIMENT COLUMN TEXT`.
-# Reads the page of experiments, then rows.txt. Prints one line per finding; exit status 1 if there is one.
+# Reads the page of experiments, then rows.txt with reasons.awk. Prints one line per finding; exit status 1 if there is one.
 #
 # COLUMN counts the columns behind the change in the table of the experiment, which has at least three inputs. The line
 # `published` of the table has the row's published figure there, perhaps rounded. Then, by the rule of head.md:
