@@ -149,6 +149,7 @@ docs:
 ##                 the size; into docs/policies-results.md, docs/policies-results-large.md and pictures; goes on where it was
 ##                 interrupted. POLICIES_SHORT=1: two programs, two sizes, one seed, under build/policies/short/;
 ##                 POLICIES_GPUS, POLICIES_SIZES, POLICIES_WORKLOADS, POLICIES_SCALE=1|16: only these, under build/policies/part/;
+##                 POLICIES_STRINGS=PAGE: no search, but the strings of the page;
 ##                 POLICIES_KEPT=1: nothing runs, pages of the results so far; POLICIES_REUSE=1: also results of other revisions
 policies: $(BUILD)/uvmsim
 	@sh tests/policies/policies.sh $(BUILD)/uvmsim $(BUILD)

@@ -235,4 +235,24 @@ figures "$work/out" >"$work/reused"
 if figures "$work/first" | cmp -s - "$work/reused"; then ok 'reused: the same figures'; else fail 'reused: the same figures'; fi
 make_page POLICIES_SEARCH=0
 if cmp -s "$work/first" "$work/out"; then ok 'not reused: made again'; else fail 'not reused: made again'; fi
+
+# -- the strings of a page instead of a search --
+string='prefetch=block evict=lru2m plan=overlapped'
+{
+	echo 'The figures are of revision 0ld0ld0.'
+	spec=$(sed -n 's/^\**regular *| *\([^ |]*\) .*/\1/p' tests/policies/workloads.txt)
+	echo "uvmsim compare --gpu titan-v --workload $spec --oversub 150 --seeds 5 --policy \"$string\""
+} >"$work/strings.md"
+make_page POLICIES_SEARCH=150 POLICIES_STRINGS="$work/strings.md"
+has 'the strings of a page' 'The search was made at revision 0ld0ld0: ' "Best without remote access: \`$string\`"
+cp "$work/out" "$work/strings.md"
+make_page POLICIES_SEARCH=150 POLICIES_STRINGS="$work/strings.md"
+has 'the strings of a page that has them from another one' 'The search was made at revision 0ld0ld0: ' \
+	"Best without remote access: \`$string\`"
+echo 'uvmsim compare' >"$work/strings.md"
+if POLICIES_STRINGS=$work/strings.md sh tests/policies/policies.sh "$uvmsim" "$work" >"$work/out" 2>&1 || [ $? != 2 ]; then
+	fail 'a page without a revision is taken'
+else
+	has 'a page without a revision' "policies: $work/strings.md does not say of which revision its strings are"
+fi
 exit $failed

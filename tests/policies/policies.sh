@@ -10,6 +10,8 @@
 # POLICIES_GPUS, POLICIES_SIZES, POLICIES_WORKLOADS='WORD...', POLICIES_SCALE=1|16: only these. With any of these four or
 # POLICIES_SHORT the pages are written under BUILD/policies/part/ (short/).
 # POLICIES_SEARCH=SIZES: a search at these sizes only, 0: none.
+# POLICIES_STRINGS=PAGE: instead of a search the strings that the page has, the presets and the best strings of other sizes run, and
+# the fastest is taken. The page says at which revision they were found.
 # POLICIES_KEPT=1: nothing runs; the pages show what is kept.
 # POLICIES_REUSE=1: results of other builds of uvmsim are taken, but for presets that they lack or that have changed. The pages
 # then say which revision each comparison is of.
@@ -31,6 +33,17 @@ case ${POLICIES_SCALE:-} in '' | 1 | 16) ;; *)
 	;;
 esac
 mkdir -p "$top" "$out"
+strings_of=
+if [ -n "${POLICIES_STRINGS:-}" ]; then
+	export SEARCH_DESCENTS=0
+	strings_of=$(sed -n 's/.* The search was made at revision \([^ ]*\): .*/\1/p; s/^The figures are of revision \(.*\)\.$/\1/p' \
+		"$POLICIES_STRINGS" | tail -n 1)
+	[ -n "$strings_of" ] || {
+		echo "policies: $POLICIES_STRINGS does not say of which revision its strings are" >&2
+		exit 2
+	}
+	grep '^uvmsim compare .* --seeds [0-9]* --policy "[^"]*"$' "$POLICIES_STRINGS" >"$top/page" || :
+fi
 trap 'rm -f "$top"/*.part "$top"/*/*.part; exit 130' INT TERM
 program=$(cksum <"$uvmsim")
 sh "$here/search.sh" "$uvmsim" --check >"$top/checked" || { cat "$top/checked" >&2 && exit 1; }
@@ -110,6 +123,15 @@ search() { # KIND LABEL: `both`, that is without remote access, or `remote`
 		[ ! -s "$file" ] || set -- "$@" "$(cut -d'|' -f1 "$file")"
 	done
 	[ "$1" = both ] || [ ! -s "$dir/best-both" ] || set -- "$@" "$(cut -d'|' -f1 "$dir/best-both")"
+	if [ -n "$strings_of" ]; then # the strings of the page for this case, without remote access and with it
+		awk -v head="uvmsim compare --gpu $gpu --workload $spec --oversub $size --seeds " -v kind="$1" 'index($0, head) == 1 {
+			sub(/^[^"]*"/, "")
+			sub(/"$/, "")
+			print
+			if (kind == "both") exit
+		}' "$top/page" >"$dir/page"
+		while read -r string; do set -- "$@" "$string"; done <"$dir/page"
+	fi
 	if [ "$scale" != 1 ]; then # and the best strings of earlier searches
 		while IFS='|' read -r _ string; do set -- "$@" "${string#preset=}"; done <"$kept/strings"
 	fi
@@ -166,7 +188,7 @@ run_case() {
 
 csv() { # PROGRAM OPTIONS...: awk over all results of a set
 	awk "$@" -v rate_in="${rates% *}" -v rate_out="${rates#* }" -v presets="$kept/presets" -v workloads="$kept/workloads" \
-		-v runs="$kept/runs" -v seeds="$seeds" -v gpu="$gpu" -v eligible="$top/eligible" -v scale="$scale" -f "$here/read.awk" \
+		-v runs="$kept/runs" -v seeds="$seeds" -v gpu="$gpu" -v strings_of="$strings_of" -v eligible="$top/eligible" -v scale="$scale" -f "$here/read.awk" \
 		-f "$here/$awk.awk" </dev/null
 }
 
@@ -230,11 +252,11 @@ run_set() { # SCALE GPU SIZES SEEDS PRESETS
 failed=0
 rm -f "$top/policies-results" "$top/policies-results-large"
 if [ -n "$short" ]; then
-	export SEARCH_NAMES='order threshold remote' SEARCH_SWEEPS=1 SEARCH_DESCENTS=1
+	export SEARCH_NAMES='order threshold remote' SEARCH_SWEEPS=1 SEARCH_DESCENTS="${SEARCH_DESCENTS:-1}"
 	run_set 1 titan-v '100 150' 1 all
 else
 	run_set 1 titan-v '100 110 125 150 200' 5 all
-	export SEARCH_DESCENTS=1
+	[ -n "$strings_of" ] || export SEARCH_DESCENTS=1
 	run_set 16 titan-v '150 110 200 300 125 105 100' 1 most
 	export SEARCH_SWEEPS=1
 	some='nvidia-595 nvidia-aggressive auto granularity-256k access-lru uvmsmart-pinned'

@@ -89,6 +89,8 @@ function print_best(    w, s, p, line, n, sum) {
 		" with it. The search is a coordinate descent (tests/policies/search.sh), from the presets and from strings that are good" \
 		" elsewhere: a lower bound on what the keys can gain." (seeds > 1 ? " It runs seed 1, and the table has medians of all" \
 		" seeds: in programs that draw, the median of a string can be worse than that of another one." : "") \
+		(strings_of != "" ? " The search was made at revision " strings_of ": its strings for all sizes, and the presets, ran" \
+		" again, and the table has the fastest of these." : "") \
 		" The strings are below, with each workload. The last row is the geometric mean.\n"
 	print head_row("workload")
 	for (w = 1; w <= workload_count; w++) {

@@ -176,13 +176,13 @@ function read_evaluations(    line, part, file) {
 	close(file)
 }
 
-# What is known from elsewhere: lines POLICY|TIME_NS. Each is a start as well. known_ns: the least time.
+# What is known from elsewhere: lines POLICY|TIME_NS. Each is a start as well. known_ns: the least time of a start.
 function read_known(start, n,    line, part, file) {
 	file = dir "/known"
 	while ((getline line <file) > 0) {
 		split(line, part, "|")
 		time_of[policy_of(part[1])] = part[2] + 0
-		if (!known_ns || part[2] + 0 < known_ns) known_ns = part[2] + 0
+		if (may_begin(part[1], kind == "remote") && (!known_ns || part[2] + 0 < known_ns)) known_ns = part[2] + 0
 		start[++n] = part[1]
 	}
 	close(file)
@@ -289,6 +289,10 @@ function search(    line, file, n, i, j, start, todo, best, best_ns, x, given, m
 			x = time_of_start[j]; time_of_start[j] = time_of_start[j - 1]; time_of_start[j - 1] = x
 			x = start[j]; start[j] = start[j - 1]; start[j - 1] = x
 		}
+	if (!descents && time_of_start[1] < 1e300) {
+		best = policy_of(start[1])
+		best_ns = time_of_start[1]
+	}
 	for (i = 1; i <= n && done_count < descents; i++) {
 		if (time_of_start[i] == 1e300 || policy_of(start[i]) in was_start) continue
 		was_start[policy_of(start[i])]
