@@ -15,6 +15,7 @@ struct auto_script_stats {
 	uint64_t decisions[3], modes[3]; /* by mode of the stay, of the range */
 	uint64_t probes, parts, wraps, patience, prices, density, small, ahead, chains;
 	uint64_t fits, credits; /* while all data fit: walks of several blocks; credits above the limit */
+	uint64_t checks; /* streams that went on, of which nothing came ahead */
 	uint64_t digest; /* of all states and answers */
 };
 
