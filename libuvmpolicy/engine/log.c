@@ -131,6 +131,8 @@ static const char *word_of(enum format format, uint64_t number)
 					"probe-sparse", "rest",	"ahead", "limit", "drawn",	 "idle",
 					"expected",	"below-limit",	"not-drawn", "full", "short"};
 
+	_Static_assert(sizeof(victim) / sizeof(victim[0]) == UVMP_VICTIM_COUNT, "each kind of victim has a word");
+	_Static_assert(sizeof(rule) / sizeof(rule[0]) == UVMP_RULE_COUNT, "each rule has a word");
 	if (format == KINDS)
 		return uvmp_action_name((enum uvmp_action_kind)number);
 	if (format == CAUSES)

@@ -34,7 +34,7 @@ now_ms() { echo $(($(date +%s%N) / 1000000)); }
 
 # measured POLICY BUDGET: runs $command; output in out, report in report, $ms
 measured() {
-	rm -f report
+	rm -f report data/postmaster.pid # a postgres that was killed leaves its lock, and the next one refuses to start
 	times >before
 	start=$(now_ms)
 	timeout -s KILL "${LIMIT:-120}" $as "$run" --budget "$2" --policy "$1" $options --quiet --format json --report report \
@@ -45,11 +45,13 @@ measured() {
 	cpu=$(($(cpu_ms after) - $(cpu_ms before)))
 }
 
-# sample POLICY BUDGET: one line a run: ms of processor time, ms, faults, MiB in, MiB out
+# sample POLICY BUDGET: one line a run: ms of processor time, ms, faults, MiB in, MiB out; why there are no more, in ended
 sample() {
 	repeat=0
+	echo "not in ${LIMIT:-120} s" >ended
 	while [ $repeat -lt "${REPEATS:-3}" ]; do
 		measured "$1" "$2"
+		[ $status = 0 ] || [ $status = 137 ] || echo "fails with status $status: $(tail -n 1 err)" >ended
 		[ $status = 0 ] || break
 		cmp -s want out || echo "FAIL $name, $1" >&2
 		echo "$cpu $ms $(value faults report) $(($(value bytes_in report) / 1048576)) $(($(value bytes_out report) / 1048576))"
@@ -61,10 +63,10 @@ sample() {
 # relative to the best policy's. Processor time, as others may use the machine.
 rows() {
 	echo "$policies" | while read -r policy; do
-		sample "$policy" "$1" | sort -n | awk -v policy="$policy" -v limit="${LIMIT:-120}" '
+		sample "$policy" "$1" | sort -n | awk -v policy="$policy" '
 			{ row[NR] = $0; cpu[NR] = $1 }
 			END {
-				if (NR == 0) { print "-\t" policy "\tnot in " limit " s"; exit }
+				if (NR == 0) { getline ended <"ended"; print "-\t" policy "\t" ended; exit }
 				split(row[int((NR + 1) / 2)], median, " ")
 				print median[1] "\t" policy "\t" cpu[1] ".." cpu[NR] "\t" median[2] "\t" median[3] "\t" median[4] "\t" median[5]
 			}'

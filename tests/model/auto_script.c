@@ -85,8 +85,10 @@ static void open_block(struct script *s, struct block *block, uint32_t pages, ui
 static void open_range(struct script *s, struct range *range, uint32_t block_pages, uint32_t big_pages)
 {
 	static const uint64_t more[] = {0, 0, 0, 1, 512, 2047, 2048, 100000};
-	uint64_t unseen = more[byte(s) % 8];
+	uint32_t flags = byte(s);
 
+	range->own.checks = flags / 16 & 15u;
+	range->naive.chances = range->own.checks;
 	range->blocks = one_of(s, 1, BLOCKS);
 	for (uint32_t b = 0; b < range->blocks; b++) {
 		uint32_t pages = block_pages, offset = 0;
@@ -102,7 +104,7 @@ static void open_range(struct script *s, struct range *range, uint32_t block_pag
 		range->block[b].first = (uint32_t)range->pages;
 		range->pages += pages;
 	}
-	range->pages += unseen;
+	range->pages += more[flags % 8];
 }
 
 static void open_params(struct script *s, bool is_large)
@@ -141,6 +143,10 @@ static void open(struct script *s)
 	s->naive.time = (int64_t)time;
 	past = byte(s);
 	s->fits = past / 4 % 2 != 0;
+	s->own.opened = flags / 16 & 15u;
+	s->naive.opened = s->own.opened;
+	s->own.small.checks = past / 16 & 15u;
+	s->naive.small.chances = s->own.small.checks;
 	if (past % 4 == 0)
 		s->evicted = times[one_of(s, 0, 3)];
 	s->ranges = one_of(s, 1, RANGES);
@@ -311,6 +317,7 @@ static bool decide(struct script *s, struct range *range, struct block *block)
 	struct naive_auto naive = naive_of(s, range, block);
 	struct naive_density out;
 	struct uvmp_prefetch_hint hint;
+	uint32_t checks = own_state(s, range)->checks;
 	bool goes_on;
 	enum uvmp_rule rule = naive_auto_decide(&s->params, &facts, &block->naive_state, &naive, &out, &goes_on);
 
@@ -326,6 +333,7 @@ static bool decide(struct script *s, struct range *range, struct block *block)
 		return false;
 	arrive(s, block, &hint);
 	note(s, range, block);
+	s->stats->checks += own_state(s, range)->checks < checks;
 	return !goes_on || follow(s, range, block_after(range, block));
 }
 

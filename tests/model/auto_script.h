@@ -16,6 +16,7 @@ struct auto_script_stats {
 	uint64_t probes, parts, wraps, patience, prices, density, small, ahead, chains;
 	uint64_t fits, credits; /* while all data fit: walks of several blocks; credits above the limit */
 	uint64_t opened, opened_most; /* blocks that came with first ones of ranges: some; as many as may */
+	uint64_t checks; /* streams that went on, of which nothing came ahead */
 	uint64_t digest; /* of all states and answers */
 };
 

@@ -42,8 +42,8 @@ static void test_equality_with_the_naive_model(void **state)
 	assert_true(stats.probes > 0 && stats.parts > 0 && stats.wraps > 0 && stats.patience > 0);
 	assert_true(stats.prices > 0 && stats.density > 0 && stats.small > 0);
 	assert_true(stats.ahead > 0 && stats.chains > 0);
-	assert_true(stats.fits > 0 && stats.credits > 0);
-	assert_true(stats.opened > 0);
+	assert_true(stats.fits > 0 && stats.credits > 0 && stats.checks > 0);
+	assert_true(stats.opened > 0 && stats.opened_most > 0);
 }
 
 static void test_determinism_and_bounds(void **state)

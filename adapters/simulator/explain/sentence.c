@@ -192,6 +192,7 @@ static void tell_rule(FILE *out, const struct uvmp_action *action)
 		"this is the first fault in the block, and memory has been full",
 		"this is the first fault in the block, and memory will be full"};
 
+	_Static_assert(sizeof(rule) / sizeof(rule[0]) == UVMP_RULE_COUNT, "each rule has a sentence");
 	if (action->rule != UVMP_RULE_NONE)
 		fprintf(out, "; %s", rule[action->rule]);
 }
@@ -251,6 +252,7 @@ static void tell_eviction(FILE *out, const struct uvmp_action *action, const uvm
 		"as the newest of the old ones, because data return in a cycle,",
 		"as the longest without a fault, to compare with the newest of the old ones,"};
 
+	_Static_assert(sizeof(victim) / sizeof(victim[0]) == UVMP_VICTIM_COUNT, "each kind of victim has a sentence");
 	fprintf(out, "evicted %s ", victim[action->victim]);
 	tell_room(out, action);
 	fputs(": ", out);
