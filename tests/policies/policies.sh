@@ -188,7 +188,8 @@ run_case() {
 
 csv() { # PROGRAM OPTIONS...: awk over all results of a set
 	awk "$@" -v rate_in="${rates% *}" -v rate_out="${rates#* }" -v presets="$kept/presets" -v workloads="$kept/workloads" \
-		-v runs="$kept/runs" -v seeds="$seeds" -v gpu="$gpu" -v strings_of="$strings_of" -v eligible="$top/eligible" -v scale="$scale" -f "$here/read.awk" \
+		-v runs="$kept/runs" -v seeds="$seeds" -v gpu="$gpu" -v strings_of="$strings_of" -v eligible="$top/eligible" -v scale="$scale" \
+		-f "$here/read.awk" \
 		-f "$here/$awk.awk" </dev/null
 }
 

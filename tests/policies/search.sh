@@ -9,8 +9,8 @@
 #   search.sh UVMSIM --link GPU    what the GPU's link carries, in MB/s: IN OUT
 #   search.sh UVMSIM --eligible    presets that may be starts: NAME|POLICY|KIND, both for those that need no remote access
 # Environment: SEARCH_TABLE: instead of search.txt. SEARCH_NAMES: only these coordinates. SEARCH_SWEEPS: at most (3).
-# SEARCH_DESCENTS: from the best so many starts (2); 0: the best start is the result. POLICIES_LIMIT=SECONDS: of one run (3600). POLICIES_REUSE=1: results of another
-# uvmsim are taken. SEARCH_JOBS: runs at a time (processors).
+# SEARCH_DESCENTS: from the best so many starts (2); 0: the best start is the result. POLICIES_LIMIT=SECONDS: of one run (3600).
+# POLICIES_REUSE=1: results of another uvmsim are taken. SEARCH_JOBS: runs at a time (processors).
 set -eu
 here=$(dirname "$0")
 table=${SEARCH_TABLE:-$here/search.txt}
