@@ -108,7 +108,7 @@ fi
 # An experiment that a reason names exists, and its page has it.
 experiments() { # ROWS
 	known=$(sh $f/experiments.sh list)
-	grep -oE '\b(us|kim|ti|blog|sand|gx|moe|fo|ag|allen)_[a-z]+' "$1" | sort -u | while IFS= read -r name; do
+	grep -oE '\b(us|kim|ti|blog|sand|gx|moe|fo|ag|allen|sa)_[a-z]+' "$1" | sort -u | while IFS= read -r name; do
 		echo "$known" | grep -qx "$name" || echo "no $name in $f/experiments"
 	done
 	for name in $known; do
